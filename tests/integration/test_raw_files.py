@@ -204,10 +204,10 @@ async def test_who_sees_nothing_of_others_waits_for_them(database_url: str) -> N
                 watching.execute("select count(*) from pg_catalog.pg_class")
                 admin.execute("select pg_current_xact_id()")
                 with psycopg.connect(url) as looking:
-                    now = looking.execute(load_blocks("scrubbing")["now"]).fetchone()
+                    now = looking.execute(load_blocks("scrub")["now"]).fetchone()
                     assert now
                     asked = {"id": now[0]}
-                    assert looking.execute(load_blocks("scrubbing")["watched"], asked).fetchone() == (1, 0, 0)
+                    assert looking.execute(load_blocks("scrub")["watched"], asked).fetchone() == (1, 0, 0)
             done = await scrub.scrub_database(url)
             assert (done.statistics, done.log, done.held) == (False, False, 0)
         finally:
@@ -234,16 +234,16 @@ async def test_dead_rows_that_are_taken_along_are_counted(database_url: str) -> 
 def test_ids_of_transactions_begin_anew(database_url: str) -> None:
     """Who began before is told from who began after when the ids have more than 32 bits, too."""
     with psycopg.connect(database_url, autocommit=True) as admin:
-        now = admin.execute(load_blocks("scrubbing")["now"]).fetchone()
+        now = admin.execute(load_blocks("scrub")["now"]).fetchone()
         assert now
         for epoch in (0, 1, 5):
             later = {"id": str(int(now[0]) + epoch * 2**32)}
-            assert admin.execute(load_blocks("scrubbing")["watched"], later).fetchone() == (0, 0, 0)
+            assert admin.execute(load_blocks("scrub")["watched"], later).fetchone() == (0, 0, 0)
         with psycopg.connect(database_url) as other:
             other.execute("set transaction isolation level repeatable read")
             other.execute("select 1")
             later = {"id": str(int(now[0]) + 2**32 + 10)}
-            assert admin.execute(load_blocks("scrubbing")["watched"], later).fetchone() == (1, 0, 0)
+            assert admin.execute(load_blocks("scrub")["watched"], later).fetchone() == (1, 0, 0)
 
 
 async def test_one_scrub_at_a_time(database_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs that wait for a batch endpoint, in Postgres: the money that they hold is written with their record."""
+"""Runs that wait for a batch endpoint: what they reserve is written with their record, in one transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from muniment.memory.stores.postgres.jobs import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.usage import send_reservation, send_settlements
 
-_BLOCKS, _WRITE = load_blocks("waiting"), load_blocks("write")
+_BLOCKS, _WRITE = load_blocks("batch_runs"), load_blocks("write")
 
 
 class PostgresBatchRuns(BatchRuns):
@@ -38,35 +38,34 @@ class PostgresBatchRuns(BatchRuns):
         micros: int | None,
     ) -> Run | None:
         scope, run_id = drafts[0].run.scope, drafts[0].run.id
-        found = None
+        run = None
         async with self._connections.writing(scope) as conn:
-            own = await (await conn.execute(_BLOCKS["own"], {"space": scope.space, "run_id": run_id})).fetchone()
+            own = await (await conn.execute(_BLOCKS["lock_run"], {"space": scope.space, "run_id": run_id})).fetchone()
             if own is None:
                 raise Conflict("the run is over: another one has taken its place", lost=True)
             for draft in drafts:
                 if not (await send_reservation(conn, scope, day, draft.charge, tokens, micros)).rowcount:
                     break
-                found = draft.run
-            if found is not None:
+                run = draft.run
+            if run is not None:
                 await conn.execute(_WRITE["enter"], {"space": scope.space})
-                await send_run(conn, found, lease, is_waiting=False)
+                await send_run(conn, run, lease, is_waiting=False)
                 # By the queue's own clock: this one may be ahead.
                 await send_jobs(conn, (Job(name="collect", scope=scope, key=str(run_id), at=own["now"] + poll_after),))
-        return found
+        return run
 
     async def list_uncollected_runs(self, scope: Scope) -> list[RunId]:
         async with self._connections.reading(scope) as conn:
-            found = await (await conn.execute(_BLOCKS["collecting"], {"space": scope.space})).fetchall()
-        return [RunId(UUID(row["run_id"])) for row in found]
+            cursor = await conn.execute(_BLOCKS["uncollected_runs"], {"space": scope.space})
+            return [RunId(UUID(row["run_id"])) for row in await cursor.fetchall()]
 
     async def release_run(self, run: Run, settlements: Sequence[Settlement]) -> bool:
-        charges = [one.used for one in settlements if one.used is not None]
-        named = {"space": run.scope.space, "run_id": run.id, "requests": len(charges)}
-        spent = {
-            name: sum(getattr(one, name) for one in charges) for name in ("input_tokens", "output_tokens", "micros")
-        }
+        charges = [settlement.used for settlement in settlements if settlement.used is not None]
+        params = {"space": run.scope.space, "run_id": run.id, "requests": len(charges)}
+        for name in ("input_tokens", "output_tokens", "micros"):
+            params[name] = sum(getattr(charge, name) for charge in charges)
         async with self._connections.writing(run.scope) as conn:
-            if not (await conn.execute(_BLOCKS["let_go"], named | spent)).rowcount:
+            if not (await conn.execute(_BLOCKS["release"], params)).rowcount:
                 return False
             await send_settlements(conn, run.scope, settlements)
         return True

@@ -39,8 +39,8 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
         for n, change in enumerate(plan.changes, 1)
     )
     if known := _find_required(plan):
-        await conn.execute(_WRITE["hold"], {"space": plan.scope.space})
-        await conn.execute(_WRITE["still"], {"space": plan.scope.space, "ids": known})
+        await conn.execute(_WRITE["lock_space"], {"space": plan.scope.space})
+        await conn.execute(_WRITE["check_memories"], {"space": plan.scope.space, "ids": known})
     first, *more = split_changes(changes)
     tied = rows.encode_edges(plan) if more else None
     head = replace(plan, relations=()) if tied else plan
@@ -48,10 +48,10 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     for some in more:
         await conn.execute(_WRITE["apply"], rows.build_apply_params(plan, some, model))
     if tied:
-        await conn.execute(_WRITE["tie"], {"space": plan.scope.space, "relations": tied})
+        await conn.execute(_WRITE["insert_edges"], {"space": plan.scope.space, "relations": tied})
     if plan.source_turns:
         # Who erases holds the space's row before anything else: what is there by now stays until this is committed.
-        await conn.execute(_WRITE["rests_on"], {"space": plan.scope.space, "turns": list(plan.source_turns)})
+        await conn.execute(_WRITE["check_turns"], {"space": plan.scope.space, "turns": list(plan.source_turns)})
     if plan.conflicts_on_access:
         await _send_access_check(conn, plan)
     if plan.jobs:
@@ -93,8 +93,8 @@ async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ..
         content = {"request": uuid4(), "field": proposal.field, "value": proposal.value, "memory": proposal.memory}
         times = {"at": plan.at, "expires_at": proposal.expires_at, "quiet": plan.at - (proposal.expires_at - plan.at)}
         params = space | content | times | {"turns": list(proposal.turns)}
-        cursors.append(await conn.execute(_CONSENT["signal"], params))
-        await conn.execute(_CONSENT["outdate"], params)
+        cursors.append(await conn.execute(_CONSENT["add_support"], params))
+        await conn.execute(_CONSENT["replace_outdated"], params)
         cursors.append(await conn.execute(_CONSENT["propose"], params))
     return tuple([rows.parse_consent(row) for cursor in cursors for row in await cursor.fetchall()])
 
@@ -103,4 +103,4 @@ async def _send_access_check(conn: Connection, plan: WritePlan) -> None:
     """Send the check that no memory of the plan was retrieved since it was read; it ends the plan with a Conflict."""
     memories = [change.before for change in plan.changes if change.before is not None]
     accesses = {"ids": [memory.id for memory in memories], "read": [memory.last_accessed_at for memory in memories]}
-    await conn.execute(_WRITE["unread"], {"space": plan.scope.space} | accesses)
+    await conn.execute(_WRITE["check_accesses"], {"space": plan.scope.space} | accesses)

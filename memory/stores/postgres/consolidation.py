@@ -1,4 +1,4 @@
-"""Consolidation in Postgres: the survey of a space, the records of its runs, and what undoing one has to know."""
+"""Consolidation in Postgres: the survey of a space, the records of its runs, and how a run is undone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from psycopg.rows import DictRow
 from muniment.memory.domain.consolidation import (
     BatchedPair,
     Finding,
-    GainedEdge,
     Pair,
     Run,
     RunChange,
@@ -35,11 +34,11 @@ from muniment.memory.stores.postgres.connection.pool import Connection, Postgres
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.usage import send_settlements
 
-_BLOCKS, _READ, _SWITCH = load_blocks("consolidation"), load_blocks("read"), load_blocks("switch")
-_KEPT = (
-    "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
-    "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
-    "duplicates_after", "batch", "handed", "reason",
+_BLOCKS, _READ, _SWITCH = load_blocks("consolidation"), load_blocks("read"), load_blocks("embedder_switch")
+_SAVED = (
+    "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded",
+    "distinct", "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros",
+    "duplicates_before", "duplicates_after", "batch", "handed", "reason",
 )  # fmt: skip
 
 
@@ -50,11 +49,11 @@ class PostgresConsolidationRuns(ConsolidationRuns):
         self._connections = connections
 
     async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
-        named = {"space": run.scope.space, "run_id": run.id, "lease": lease}
-        told = {"status": run.status, "started_at": run.started_at, "from_rev": run.from_rev}
+        params = {"space": run.scope.space, "run_id": run.id, "lease": lease}
+        params |= {"status": run.status, "started_at": run.started_at, "from_rev": run.from_rev}
         async with self._connections.writing(run.scope) as conn:
-            await conn.execute(_BLOCKS["given_up"], named)
-            row = await (await conn.execute(_BLOCKS["begin"], named | told)).fetchone()
+            await conn.execute(_BLOCKS["interrupt_expired"], params)
+            row = await (await conn.execute(_BLOCKS["begin"], params)).fetchone()
         return None if row is None else replace(run, surveyed=Revision(row["surveyed_rev"]))
 
     async def save_run(
@@ -66,19 +65,18 @@ class PostgresConsolidationRuns(ConsolidationRuns):
         *,
         settlements: Sequence[Settlement] | None = None,
     ) -> Run:
+        params: dict[str, Any] = {"space": run.scope.space, "run_id": run.id}
         async with self._connections.writing(run.scope) as conn:
             await send_run(conn, run, lease, is_waiting=settlements is not None)
             if plan is not None and plan.changes:
                 await commit.send_plan(conn, plan, self._connections.model)
-                named = {"space": run.scope.space, "run_id": run.id, "known": _encode_accesses(plan)}
-                await conn.execute(_BLOCKS["handed_over"], named)
+                await conn.execute(_BLOCKS["transfer_accesses"], params | {"known": _encode_accesses(plan)})
             if findings:
-                at = plan.at if plan is not None else run.started_at
-                looked = {"at": at, "findings": _encode_findings(findings), "tries": MAX_TRIES}
-                named = {"space": run.scope.space, "run_id": run.id} | looked
-                noted = await (await conn.execute(_BLOCKS["fingerprint"], named)).fetchall()
-                more = sum(row["judgement"] == "unanswered" and row["tries"] >= MAX_TRIES for row in noted)
-                shelved = require_row(await (await conn.execute(_BLOCKS["shelve"], named | {"more": more})).fetchone())
+                params |= {"at": plan.at if plan is not None else run.started_at, "tries": MAX_TRIES}
+                params["findings"] = _encode_findings(findings)
+                tries = await (await conn.execute(_BLOCKS["fingerprint"], params)).fetchall()
+                params["more"] = sum(row["judgement"] == "unanswered" and row["tries"] >= MAX_TRIES for row in tries)
+                shelved = require_row(await (await conn.execute(_BLOCKS["shelve"], params)).fetchone())
                 run = replace(run, **shelved)
             if settlements:
                 await send_settlements(conn, run.scope, settlements)
@@ -86,66 +84,64 @@ class PostgresConsolidationRuns(ConsolidationRuns):
 
     async def interrupt_run(self, run: Run, at: datetime) -> None:
         async with self._connections.sending(run.scope) as conn:
-            await conn.execute(_BLOCKS["give_up"], {"space": run.scope.space, "run_id": run.id, "at": at})
+            await conn.execute(_BLOCKS["interrupt"], {"space": run.scope.space, "run_id": run.id, "at": at})
 
     async def list_runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
-        asked = {"space": scope.space, "run_id": run, "limit": limit}
+        params = {"space": scope.space, "run_id": run, "limit": limit}
         async with self._connections.reading(scope) as conn:
-            found = await (await conn.execute(_BLOCKS["runs"], asked)).fetchall()
-        return [_parse_run(scope, row) for row in found]
+            return [_parse_run(scope, row) for row in await (await conn.execute(_BLOCKS["runs"], params)).fetchall()]
 
     async def survey_space(self, scope: Scope, bounds: SurveyBounds, limit: int, *, since: Revision) -> Survey:
-        asked = asdict(bounds) | {
-            "space": scope.space,
-            "model": self._connections.model,
-            "since": since,
-            "limit": limit,
-        }
+        params = {"space": scope.space, "model": self._connections.model, "since": since, "limit": limit}
+        params |= asdict(bounds)
         async with self._connections.reading(scope) as conn:
-            await conn.execute(_SWITCH["expect"], asked)
-            found = await (await conn.execute(_BLOCKS["survey"], asked)).fetchall()
-        pairs = tuple(_parse_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
-        return Survey(upto=Revision(found[0]["upto"]), pairs=pairs)
+            await conn.execute(_SWITCH["expect"], params)
+            survey = await (await conn.execute(_BLOCKS["survey"], params)).fetchall()
+        pairs = tuple(_parse_pair(*both) for n, both in groupby(survey, key=lambda row: row["n"]) if n is not None)
+        return Survey(upto=Revision(survey[0]["upto"]), pairs=pairs)
 
     async def read_compared_revision(self, scope: Scope) -> tuple[Revision, bool]:
         async with self._connections.reading(scope) as conn:
-            found = require_row(await (await conn.execute(_BLOCKS["compared"], {"space": scope.space})).fetchone())
-        return Revision(found["upto"]), found["changed"]
+            row = require_row(
+                await (await conn.execute(_BLOCKS["compared_revision"], {"space": scope.space})).fetchone()
+            )
+        return Revision(row["upto"]), row["changed"]
 
     async def count_checked_pairs(self, scope: Scope, since: datetime) -> int:
-        asked = {"space": scope.space, "since": since}
+        params = {"space": scope.space, "since": since}
         async with self._connections.reading(scope) as conn:
-            return int(require_row(await (await conn.execute(_BLOCKS["checked_since"], asked)).fetchone())["checked"])
+            return int(require_row(await (await conn.execute(_BLOCKS["checked_pairs"], params)).fetchone())["checked"])
 
     async def read_run_changes(self, scope: Scope, run: RunId) -> tuple[Revision, list[RunChange]]:
-        asked = {"space": scope.space, "run_id": run}
+        params = {"space": scope.space, "run_id": run}
         async with self._connections.reading(scope) as conn:
-            rev = await conn.execute(_READ["rev"], asked)
-            found = await (await conn.execute(_BLOCKS["changed_by"], asked)).fetchall()
+            rev = await conn.execute(_READ["rev"], params)
+            changes = await (await conn.execute(_BLOCKS["run_changes"], params)).fetchall()
             now = Revision(require_row(await rev.fetchone())["rev"])
-        before = {row["memory_id"]: row for row in found if row["part"] == "before"}
+        before = {row["memory_id"]: row for row in changes if row["part"] == "before"}
         return now, [
-            _parse_step(row, before[row["memory_id"]])
-            for row in found
+            _parse_change(row, before[row["memory_id"]])
+            for row in changes
             if row["part"] == "now" and row["memory_id"] in before
         ]
 
     async def undo_run(self, run: Run, plan: WritePlan, reversal: UndoPlan) -> None:
-        named = {"space": run.scope.space, "run_id": run.id, "at": plan.at}
+        params = {"space": run.scope.space, "run_id": run.id, "at": plan.at}
         try:
             async with self._connections.writing(run.scope) as conn:
-                if not (await conn.execute(_BLOCKS["undone"], named)).rowcount:
+                if not (await conn.execute(_BLOCKS["mark_undone"], params)).rowcount:
                     raise Conflict("the run was undone meanwhile")
                 if plan.changes:
                     await commit.send_plan(conn, plan, self._connections.model)
                 for edge in reversal.edges:
-                    await _restore_edge(conn, run.scope, edge)
+                    block = "delete_edge" if edge.before is None else "restore_edge"
+                    await conn.execute(_BLOCKS[block], params | asdict(edge))
                 if reversal.access_transfers:
-                    got = rows.encode_rows([asdict(one) for one in reversal.access_transfers])
-                    await conn.execute(_BLOCKS["given_back"], named | {"got": got})
-                pairs = [(id_, n) for n, some in enumerate(reversal.separated_groups) for id_ in some]
-                apart = {"ids": [id_ for id_, _ in pairs], "groups": [n for _, n in pairs]}
-                await conn.execute(_BLOCKS["held_apart"], named | apart)
+                    transfers = rows.encode_rows([asdict(transfer) for transfer in reversal.access_transfers])
+                    await conn.execute(_BLOCKS["return_accesses"], params | {"got": transfers})
+                pairs = [(id_, n) for n, group in enumerate(reversal.separated_groups) for id_ in group]
+                groups = {"ids": [id_ for id_, _ in pairs], "groups": [n for _, n in pairs]}
+                await conn.execute(_BLOCKS["separate"], params | groups)
         except StoreError as error:
             if error.data.get("constraint") == "memories_by_key":  # a writer came between
                 raise Conflict from None
@@ -153,16 +149,12 @@ class PostgresConsolidationRuns(ConsolidationRuns):
 
 
 async def send_run(conn: Connection, run: Run, lease: timedelta, *, is_waiting: bool) -> None:
-    """Write the record of a run that is not over, and that waits for a batch or does not. Raises Conflict."""
-    named = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": is_waiting}
-    told = {name: getattr(run, name) for name in _KEPT} | {"asked": _encode_requests(run.asked)}
-    if not (await conn.execute(_BLOCKS["keep"], named | told)).rowcount:
+    """Update the record of a run that is under way and waits for a batch or not, as `is_waiting` says. Raises Conflict."""
+    params = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": is_waiting}
+    params |= {name: getattr(run, name) for name in _SAVED}
+    params["asked"] = json.dumps([asdict(pair) for pair in run.asked], default=str) if run.asked else None
+    if not (await conn.execute(_BLOCKS["save"], params)).rowcount:
         raise Conflict("the run is over: another one has taken its place", lost=True)
-
-
-async def _restore_edge(conn: Connection, scope: Scope, edge: GainedEdge) -> None:
-    named = {"space": scope.space} | asdict(edge)
-    await conn.execute(_BLOCKS["untie" if edge.before is None else "slacken"], named)
 
 
 def _parse_pair(first: DictRow, second: DictRow) -> Pair:
@@ -170,7 +162,7 @@ def _parse_pair(first: DictRow, second: DictRow) -> Pair:
     return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"], tries=first["tries"])
 
 
-def _parse_step(row: DictRow, before: DictRow) -> RunChange:
+def _parse_change(row: DictRow, before: DictRow) -> RunChange:
     return RunChange(
         before=rows.parse_memory(before),
         now=rows.parse_memory(row),
@@ -180,44 +172,37 @@ def _parse_step(row: DictRow, before: DictRow) -> RunChange:
 
 
 def _encode_findings(findings: Sequence[Finding]) -> str:
+    pairs = ((finding, sorted((finding.pair.older.id, finding.pair.newer.id))) for finding in findings)
     return rows.encode_rows(
         [
             {
-                "low_id": min(ids),
-                "high_id": max(ids),
-                "sim": one.pair.sim,
-                "judgement": (one.judgement if one.sure else None) or "unanswered",
-                "source": one.source,
+                "low_id": low,
+                "high_id": high,
+                "sim": finding.pair.sim,
+                "judgement": (finding.judgement if finding.sure else None) or "unanswered",
+                "source": finding.source,
             }
-            for one in findings
-            for ids in ((one.pair.older.id, one.pair.newer.id),)
+            for finding, (low, high) in pairs
         ]
     )
 
 
 def _encode_accesses(plan: WritePlan) -> str:
-    """How often and when the memories of a plan were retrieved, before it and by it."""
-    before = {one.before.id: one.before for one in reversed(plan.changes) if one.before}
-    after = {one.after.id: one.after for one in plan.changes}
-    return rows.encode_rows(
-        [
-            {"memory_id": id_, "had": one.access_count, "was": one.last_accessed_at,
-             "count": after[id_].access_count, "at": after[id_].last_accessed_at}
-            for id_, one in before.items()
-        ]
-    )  # fmt: skip
-
-
-def _encode_requests(asked: Sequence[BatchedPair]) -> str | None:
-    return json.dumps([asdict(one) for one in asked], default=str) if asked else None
+    """Encode how often and when the memories of a plan were retrieved, before it and by it."""
+    before = {change.before.id: change.before for change in reversed(plan.changes) if change.before}
+    after = {change.after.id: change.after for change in plan.changes}
+    accesses = [
+        {"memory_id": id_, "had": memory.access_count, "was": memory.last_accessed_at,
+         "count": after[id_].access_count, "at": after[id_].last_accessed_at}
+        for id_, memory in before.items()
+    ]  # fmt: skip
+    return rows.encode_rows(accesses)
 
 
 def _parse_run(scope: Scope, row: Mapping[str, Any]) -> Run:
-    asked = tuple(
-        BatchedPair(
-            **one
-            | {"older": MemoryId(UUID(one["older"])), "newer": MemoryId(UUID(one["newer"])), "revs": tuple(one["revs"])}
-        )
-        for one in row["asked"] or ()
-    )
-    return Run(scope=scope, **dict(row) | {"asked": asked})
+    return Run(scope=scope, **dict(row) | {"asked": tuple(map(_parse_request, row["asked"] or ()))})
+
+
+def _parse_request(pair: dict[str, Any]) -> BatchedPair:
+    ids = {name: MemoryId(UUID(pair[name])) for name in ("older", "newer")}
+    return BatchedPair(**pair | ids | {"revs": tuple(pair["revs"])})

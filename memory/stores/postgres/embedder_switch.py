@@ -18,7 +18,7 @@ from muniment.memory.stores.postgres.connection.pool import Connection, Postgres
 from muniment.memory.stores.postgres.rows import parse_scope
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_SWITCH, _READ, _ROLES = load_blocks("switch"), load_blocks("read"), load_blocks("roles")
+_SWITCH, _READ, _ROLES = load_blocks("embedder_switch"), load_blocks("read"), load_blocks("roles")
 _AT_ONCE = 256  # rows that are tidied in one transaction
 _FIRST = UUID(int=0)
 _ELSEWHERE = (
@@ -35,7 +35,7 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
 
     @asynccontextmanager
     async def acquire_switch(self) -> AsyncIterator[UUID | None]:
-        async with self._connections.locking(_SWITCH["only"]) as (mine, conn):
+        async with self._connections.locking(_SWITCH["try_lock"]) as (mine, conn):
             if not mine:
                 raise await build_busy_error(conn, "muniment embedder switch", *_ELSEWHERE)
             yield await self._begin_switch()
@@ -44,9 +44,9 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
         async with self._connections.transaction() as conn:
             models = require_row(await (await conn.execute(_SWITCH["models"])).fetchone())
             await conn.execute(_ROLES["keeper"])
-            await conn.execute(_SWITCH["whole"])
+            await conn.execute(_SWITCH["scan_all"])
             asked = {"model": models["next"] or models["used"], "next": models["next"]}
-            counts = require_row(await (await conn.execute(_SWITCH["tally"], asked)).fetchone())
+            counts = require_row(await (await conn.execute(_SWITCH["counts"], asked)).fetchone())
         return SwitchProgress(**models, **counts)
 
     async def list_pending_spaces(self, run: UUID) -> list[Scope]:
@@ -56,8 +56,8 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
         named = {"space": scope.space, "run": run}
         async with self._connections.sending(scope) as conn:
-            await conn.execute(_SWITCH["alone"], named)
-            begun = await (await conn.execute(_SWITCH["begun"], named)).fetchone()
+            await conn.execute(_SWITCH["lock_space"], named)
+            begun = await (await conn.execute(_SWITCH["begin_space"], named)).fetchone()
         return Revision(begun["rev"]) if begun else None
 
     async def list_unembedded(
@@ -66,7 +66,7 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
         """A space that was never swept is looked at as a whole."""
         named = {"space": scope.space, "model": self._connections.model, "since": since, "until": until}
         asked = named | {"after": after, "limit": limit}
-        text = _SWITCH["strangers"].replace("{changed}", _SWITCH["changed"] if since else "")
+        text = _SWITCH["unembedded"].replace("{changed}", _SWITCH["changed"] if since else "")
         async with self._connections.reading(scope) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             found = await conn.execute(text, asked)
@@ -81,41 +81,41 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
         named = {"space": scope.space, "model": self._connections.model, "run": run}
         pairs = list(zip(rows, vectors, strict=True))
         async with self._connections.writing(scope) as conn:
-            await conn.execute(_SWITCH["impatient"])
-            if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
+            await conn.execute(_SWITCH["set_lock_timeout"])
+            if await (await conn.execute(_SWITCH["check_run"], named)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
-            await conn.execute(_SWITCH["alone"], named)
+            await conn.execute(_SWITCH["lock_space"], named)
             if now := [pair for pair in pairs if not pair[0].since]:
-                await conn.execute(_SWITCH["revector"], named | _build_columns(now))
+                await conn.execute(_SWITCH["write_vectors"], named | _build_columns(now))
             if then := [pair for pair in pairs if pair[0].since]:
-                await conn.execute(_SWITCH["revector_versions"], named | _build_columns(then))
+                await conn.execute(_SWITCH["write_version_vectors"], named | _build_columns(then))
 
     async def mark_embedded(self, scope: Scope, run: UUID, rev: Revision) -> None:
         async with self._connections.sending(scope) as conn:
-            await conn.execute(_SWITCH["swept"], {"space": scope.space, "run": run, "rev": rev})
+            await conn.execute(_SWITCH["mark_embedded"], {"space": scope.space, "run": run, "rev": rev})
 
     async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
         named = {"model": self._connections.model, "run": run}
         async with self._connections.transaction() as conn:
-            await conn.execute(_SWITCH["impatient"])
-            await conn.execute(_SWITCH["pause"])
+            await conn.execute(_SWITCH["set_lock_timeout"])
+            await conn.execute(_SWITCH["pause_writers"])
             await embed_rest()
             if await _list_pending_spaces(conn, run):
                 raise Conflict("something was written in between")
-            if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
+            if await (await conn.execute(_SWITCH["check_run"], named)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
-            await conn.execute(_SWITCH["retire"], named)
-            await conn.execute(_SWITCH["adopt"], named)
+            await conn.execute(_SWITCH["deactivate"], named)
+            await conn.execute(_SWITCH["activate"], named)
 
     async def clean_vectors(self, scope: Scope) -> int:
         """Versions come last: an untidy one is made of an untidy memory."""
         done = 0
-        for block in ("tidy", "tidy_versions"):
+        for block in ("clean", "clean_versions"):
             asked = {"space": scope.space, "after": _FIRST, "rev": 0, "limit": _AT_ONCE}
             while True:
                 async with self._connections.writing(scope) as conn:
-                    await conn.execute(_SWITCH["settled"])
-                    await conn.execute(_SWITCH["alone"], asked)
+                    await conn.execute(_SWITCH["keep_models"])
+                    await conn.execute(_SWITCH["lock_space"], asked)
                     rows = await (await conn.execute(_SWITCH[block], asked)).fetchall()
                 done += len(rows)
                 if len(rows) < _AT_ONCE:
@@ -139,7 +139,7 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
     async def _begin_switch(self) -> UUID | None:
         named = {"model": self._connections.model}
         async with self._connections.transaction() as conn:
-            await conn.execute(_SWITCH["halt"])
+            await conn.execute(_SWITCH["lock_models"])
             await conn.execute(_SWITCH["abandon"], named)
             used = await (await conn.execute(_SWITCH["active"])).fetchone()
             if used is not None and used["model"] == self._connections.model:
@@ -150,7 +150,7 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
 
 async def _list_pending_spaces(conn: Connection, run: UUID) -> list[Scope]:
     await conn.execute(_ROLES["keeper"])
-    found = await (await conn.execute(_SWITCH["unswept"], {"run": run})).fetchall()
+    found = await (await conn.execute(_SWITCH["pending_spaces"], {"run": run})).fetchall()
     await conn.execute(_ROLES["app"])
     return [parse_scope(row) for row in found]
 

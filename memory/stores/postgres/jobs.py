@@ -57,16 +57,18 @@ class PostgresJobQueue(JobQueue):
             await send_jobs(conn, jobs)
 
     async def register_worker(self) -> int:
-        return int(require_row(await self._fetch_row("enroll"))["worker_id"])
+        return int(require_row(await self._fetch_row("register"))["worker_id"])
 
     async def record_heartbeat(self, worker: int) -> bool:
-        return await self._fetch_row("beat", worker=worker) is not None
+        return await self._fetch_row("heartbeat", worker=worker) is not None
 
     async def unregister_worker(self, worker: int) -> None:
-        await self._execute_together("drop_my_twins", "give_back", "leave", worker=worker)
+        await self._execute_together("drop_own_twins", "release", "unregister", worker=worker)
 
     async def requeue_abandoned(self, seconds: float) -> int:
-        return await self._execute_together("dead", "drop_twins", "rescue", seconds=seconds, longest=MAX_WAIT_SECONDS)
+        return await self._execute_together(
+            "delete_dead_workers", "drop_twins", "requeue", seconds=seconds, longest=MAX_WAIT_SECONDS
+        )
 
     async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
         middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and all else
@@ -83,7 +85,7 @@ class PostgresJobQueue(JobQueue):
         return None
 
     async def finish_job(self, ticket: JobTicket) -> None:
-        await self._execute_together("done", id=ticket.id, worker=ticket.worker)
+        await self._execute_together("finish", id=ticket.id, worker=ticket.worker)
 
     async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
         wanted = {
@@ -93,15 +95,15 @@ class PostgresJobQueue(JobQueue):
             "priority": _ASIDE if step_aside else _PRIORITY,
         }
         try:
-            await self._execute_together("put_back", **wanted)
+            await self._execute_together("reschedule", **wanted)
         except StoreError as error:
             if error.data.get("constraint") != _DEDUP_INDEX:
                 raise
-            await self._execute_together("put_back", **wanted)  # its twin came at this very moment; now it is seen
+            await self._execute_together("reschedule", **wanted)  # its twin came at this very moment; now it is seen
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
         async with self._connections.statement() as conn:
-            found = await (await conn.execute(_JOBS["waiting"])).fetchall()
+            found = await (await conn.execute(_JOBS["counts"])).fetchall()
         return {row.pop("name"): row for row in found}
 
     async def listen_for_jobs(self, names: Sequence[JobName]) -> AsyncIterator[None]:

@@ -32,7 +32,7 @@ class PostgresLedger(TurnLedger):
     ) -> None:
         async with self._connections.sending(scope, turns[0].at if turns else None) as conn:
             if turns:
-                await conn.execute(_WRITE["record"], {"space": scope.space, "turns": rows.encode_turns(turns)})
+                await conn.execute(_WRITE["record_turns"], {"space": scope.space, "turns": rows.encode_turns(turns)})
                 if retention is not None:
                     await send_due_time(conn, scope, min(turn.at for turn in turns), retention)
             await send_jobs(conn, jobs)

@@ -19,7 +19,7 @@ from muniment.memory.stores.postgres.jobs import encode_job
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_TENDING, _READ, _ROLES = load_blocks("tending"), load_blocks("read"), load_blocks("roles")
+_MAINTENANCE, _READ, _ROLES = load_blocks("maintenance"), load_blocks("read"), load_blocks("roles")
 _LOCK = 0x6D756E69726F756E  # a round: one at a time in a database
 _PAGE = 5_000
 _TURNS = 1_000
@@ -41,9 +41,9 @@ class PostgresMaintenance(MaintenanceStore):
         asked = {"space": scope.space, "now": now, "limit": limit} | _build_term_params(scope, terms)
         async with self._connections.reading(scope) as conn:
             standing = await conn.execute(_READ["maintenance"], asked)
-            forget = await conn.execute(_TENDING["forgettable"], asked)
-            purge = await conn.execute(_TENDING["purgeable"], asked)
-            following = await conn.execute(_TENDING["next"], asked)
+            forget = await conn.execute(_MAINTENANCE["forgettable"], asked)
+            purge = await conn.execute(_MAINTENANCE["purgeable"], asked)
+            following = await conn.execute(_MAINTENANCE["next"], asked)
             space = await standing.fetchone()
             if space is None:
                 return None
@@ -67,9 +67,10 @@ class PostgresMaintenance(MaintenanceStore):
     ) -> None:
         told = {"space": scope.space, "seen": checked_rev, "at": at, "again": next_due_at, "later": _LATER}
         async with self._connections.sending(scope) as conn:
-            await conn.execute(_TENDING["hold"], told)
+            await conn.execute(_MAINTENANCE["lock_space"], told)
             await conn.execute(
-                _TENDING["tended"], told | {"turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)}
+                _MAINTENANCE["record"],
+                told | {"turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)},
             )
 
     async def delete_expired(
@@ -80,15 +81,15 @@ class PostgresMaintenance(MaintenanceStore):
         while True:
             async with self._connections.writing(scope) as conn:
                 named: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
-                stale = await (await conn.execute(_TENDING["stale_turns"], named)).fetchall()
+                stale = await (await conn.execute(_MAINTENANCE["stale_turns"], named)).fetchall()
                 await conn.execute(_ROLES["eraser"])
                 found = named | {"ids": [one["turn_id"] for one in stale]}
-                gone += (await conn.execute(_TENDING["drop_turns"], found)).rowcount
+                gone += (await conn.execute(_MAINTENANCE["drop_turns"], found)).rowcount
                 if len(stale) < _TURNS:
-                    for name in ("drop_events", "drop_looks"):
-                        await conn.execute(_TENDING[name], named | {"before": events_before})
+                    for name in ("drop_events", "drop_extractions"):
+                        await conn.execute(_MAINTENANCE[name], named | {"before": events_before})
                     for name in ("drop_pairs", "drop_runs"):
-                        await conn.execute(_TENDING[name], named | {"before": checked_before})
+                        await conn.execute(_MAINTENANCE[name], named | {"before": checked_before})
                     return gone
 
     async def enqueue_due_spaces(
@@ -100,11 +101,13 @@ class PostgresMaintenance(MaintenanceStore):
         asked |= {"ahead": now + min(every, _MAX_AHEAD), "terms": hash_terms(terms)}
         count = 0
         async with self._connections.transaction() as conn:
-            if not require_row(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
+            if not require_row(await (await conn.execute(_MAINTENANCE["try_lock"], {"lock": _LOCK})).fetchone())[
+                "mine"
+            ]:
                 return None
             while True:
                 await conn.execute(_ROLES["keeper"])
-                found = await (await conn.execute(_TENDING["due_spaces"], asked)).fetchall()
+                found = await (await conn.execute(_MAINTENANCE["due_spaces"], asked)).fetchall()
                 await conn.execute(_ROLES["app"])
                 scopes = [rows.parse_scope(space) for space in found]
                 jobs = [encode_job(Job(name="tend", scope=scope)) for scope in scopes]
@@ -113,7 +116,7 @@ class PostgresMaintenance(MaintenanceStore):
                     "args": [job["args"] for job in jobs],
                     "waits": [max(timedelta(), start + compute_stagger(scope, spread) - now) for scope in scopes],
                 }
-                count += (await conn.execute(_TENDING["enqueue_due"], named)).rowcount
+                count += (await conn.execute(_MAINTENANCE["enqueue_due"], named)).rowcount
                 if len(found) < _PAGE:
                     return count
                 asked["after"] = found[-1]["space_id"]
@@ -122,7 +125,7 @@ class PostgresMaintenance(MaintenanceStore):
         job = encode_job(Job(name=name, scope=_NO_SCOPE))
         named = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
         async with self._connections.statement() as conn:
-            return bool(require_row(await (await conn.execute(_TENDING["periodic"], named)).fetchone())["new"])
+            return bool(require_row(await (await conn.execute(_MAINTENANCE["periodic"], named)).fetchone())["new"])
 
     async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
         return await self._indexes.build(scope, min_memories, force=force)
@@ -136,7 +139,7 @@ class PostgresMaintenance(MaintenanceStore):
 
 async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
     """Send that something of the space, of this time, is due so much later. The caller has written it before."""
-    await conn.execute(_TENDING["wake"], {"space": scope.space, "at": at, "keep": retention})
+    await conn.execute(_MAINTENANCE["advance_due_time"], {"space": scope.space, "at": at, "keep": retention})
 
 
 def _build_term_params(scope: Scope, terms: RetentionTerms) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from muniment.memory.stores.postgres.schema import large_spaces
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_SEARCH, _LARGE = load_blocks("search"), load_blocks("large")
+_SEARCH, _LARGE = load_blocks("search"), load_blocks("large_spaces")
 # Where a large space is searched otherwise.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
 # Where it looks for what is told of the user.

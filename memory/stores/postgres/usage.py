@@ -28,7 +28,7 @@ from muniment.memory.stores.postgres.connection.pool import Connection, Postgres
 from muniment.memory.stores.postgres.maintenance import send_due_time
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_BOOKS, _ROLES, _WRITE = load_blocks("books"), load_blocks("roles"), load_blocks("write")
+_USAGE, _ROLES, _WRITE = load_blocks("usage"), load_blocks("roles"), load_blocks("write")
 
 
 class PostgresUsage(UsageStore):
@@ -49,10 +49,10 @@ class PostgresUsage(UsageStore):
     async def read_usage(self, scope: Scope, since: date) -> UsageReport:
         named = {"space": scope.tenant_space, "tenant": scope.tenant, "since": since}
         async with self._tenant_transaction(scope) as conn:
-            lines = await (await conn.execute(_BOOKS["spent"], named)).fetchall()
-            days = await (await conn.execute(_BOOKS["days"], named)).fetchall()
+            lines = await (await conn.execute(_USAGE["spending"], named)).fetchall()
+            days = await (await conn.execute(_USAGE["days"], named)).fetchall()
             await conn.execute(_ROLES["keeper"])
-            counted = await conn.execute(_BOOKS["facts"], named | {"since": _start_of_day(since)})
+            counted = await conn.execute(_USAGE["facts"], named | {"since": _start_of_day(since)})
             facts = require_row(await counted.fetchone())["facts"]
         return UsageReport(
             since=since,
@@ -64,10 +64,10 @@ class PostgresUsage(UsageStore):
     async def read_activity(self, reader: Reader, since: date, changes: int) -> SpaceActivity:
         named = {"space": reader.scope.space, "since": _start_of_day(since)}
         async with self._connections.reading(reader.scope) as conn:
-            counts = await conn.execute(_BOOKS["counts"], named)
-            looks = await conn.execute(_BOOKS["yields"], named)
-            reasons = await conn.execute(_BOOKS["reasons"], named)
-            latest = await conn.execute(_BOOKS["changes"], named | {"limit": changes})
+            counts = await conn.execute(_USAGE["counts"], named)
+            looks = await conn.execute(_USAGE["extraction_stats"], named)
+            reasons = await conn.execute(_USAGE["reasons"], named)
+            latest = await conn.execute(_USAGE["changes"], named | {"limit": changes})
             told = await reasons.fetchall()
             return SpaceActivity(
                 since=since,
@@ -85,7 +85,7 @@ class PostgresUsage(UsageStore):
         params = {"space": scope.space, "events": rows.encode_events(events), "at": max(event.ts for event in events)}
         async with self._connections.sending(scope) as conn:
             await conn.execute(_WRITE["found_unless_erased"], params | owner)
-            await conn.execute(_WRITE["track"], params | owner)
+            await conn.execute(_WRITE["record_events"], params | owner)
             if retention is not None:
                 await send_due_time(conn, scope, min(event.ts for event in events), retention)
 
@@ -105,7 +105,7 @@ async def send_reservation(
     named = {"space": scope.tenant_space, "day": day, "most_tokens": tokens, "most_micros": micros}
     wanted = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
     await conn.execute(_WRITE["enter"], {"space": scope.tenant_space})
-    return await conn.execute(_BOOKS["reserve"], named | wanted)
+    return await conn.execute(_USAGE["reserve"], named | wanted)
 
 
 async def send_settlements(conn: Connection, scope: Scope, settlements: Sequence[Settlement]) -> None:
@@ -114,9 +114,9 @@ async def send_settlements(conn: Connection, scope: Scope, settlements: Sequence
     # In one order, or two writers would wait for each other.
     for each in sorted(settlements, key=_sort_key):
         named = {"space": scope.tenant_space, "day": each.day}
-        await conn.execute(_BOOKS["adjust"], named | _compute_difference(each))
+        await conn.execute(_USAGE["adjust"], named | _compute_difference(each))
         if each.used is not None:
-            await conn.execute(_BOOKS["book"], named | asdict(each.used))
+            await conn.execute(_USAGE["add_spending"], named | asdict(each.used))
 
 
 def _sort_key(settlement: Settlement) -> tuple[date, str, str]:

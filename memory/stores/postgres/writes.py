@@ -24,7 +24,7 @@ from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _MOVE = load_blocks("write"), load_blocks("move")
+_WRITE, _TRANSFER = load_blocks("write"), load_blocks("transfer")
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
 _MAX_HEIRS = 16  # steps from a superseded memory to the one that stays
@@ -76,13 +76,13 @@ class PostgresWrites(MemoryWrites):
 
     async def dump_space(self, scope: Scope) -> SpaceDump:
         async with self._connections.reading(scope) as conn:
-            cursor = await conn.execute(_MOVE["dump"], {"space": scope.space})
+            cursor = await conn.execute(_TRANSFER["dump"], {"space": scope.space})
             rows = [row["row"] for row in await cursor.fetchall()]
         return SpaceDump(rev=Revision(rows[0]["rev"] if rows else 0), rows=tuple(rows))
 
     async def read_content(self, scope: Scope) -> tuple[dict[str, Any], ...]:
         async with self._connections.reading(scope) as conn:
-            cursor = await conn.execute(_MOVE["content"], {"space": scope.space})
+            cursor = await conn.execute(_TRANSFER["content"], {"space": scope.space})
             return tuple(row["row"] for row in await cursor.fetchall())
 
     async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:

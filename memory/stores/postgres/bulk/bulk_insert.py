@@ -38,7 +38,7 @@ from muniment.memory.stores.postgres.connection.pool import PostgresConnections,
 from muniment.memory.stores.postgres.memory_columns import CONTENT, SEARCH_COLUMNS
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_BULK, _SWITCH = load_blocks("bulk"), load_blocks("switch")
+_BULK, _SWITCH = load_blocks("bulk"), load_blocks("embedder_switch")
 _SHARED = tuple(column for column in CONTENT if column.is_shared)
 _OWN = tuple(column for column in CONTENT if not column.is_shared)
 # The columns of a turn: name, type and field; those that most turns of a write have in common, and the others.
@@ -123,8 +123,8 @@ class BulkTables:
 async def load_tables(connections: PostgresConnections) -> BulkTables:
     """Read the row types of the tables that are written in bulk from the catalogue."""
     async with connections.statement() as conn:
-        columns = await (await conn.execute(_BULK["shapes"], {"tables": list(_TABLES)})).fetchall()
-        splits_inserts = require_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
+        columns = await (await conn.execute(_BULK["row_types"], {"tables": list(_TABLES)})).fetchall()
+        splits_inserts = require_row(await (await conn.execute(_BULK["splits_inserts"])).fetchone())["apart"]
     tables = {table: RowType.from_catalogue(list(part)) for table, part in groupby(columns, key=itemgetter("table"))}
     return BulkTables(tables, model=connections.model, splits_inserts=splits_inserts)
 
@@ -138,7 +138,7 @@ async def insert_rows(
     turns = {id_: turn for row in reversed(packed_rows) for id_, turn in row.turns.items()}
     async with connections.sending(scope, plan.at) as conn:
         cursor = open_cursor(conn)
-        await cursor.execute(_BULK["generic"])
+        await cursor.execute(_BULK["plan_once"])
         locked = await conn.execute(_BULK["lock"], params)
         await conn.execute(_SWITCH["expect"], {"model": connections.model})
         params["most"] = len(packed_rows)
@@ -152,7 +152,7 @@ async def insert_rows(
             params |= {"expected": require_row(await locked.fetchone())["rev"], "changes": len(new)}
             await cursor.execute(_BULK["bump"], params)
             if len(new) < len(packed_rows):
-                await cursor.execute(_BULK["fewer"], params)
+                await cursor.execute(_BULK["renumber_turns"], params)
             params["memories"] = tables.tables["memories"].pack_rows([row.memory for row in new])
             await _insert_memories(cursor, params, split=tables.splits_inserts)
     return len(new)
@@ -162,7 +162,7 @@ async def analyze_tables(connections: PostgresConnections) -> None:
     """Let the planner measure tables that have just been filled. A failure is no loss: autovacuum does so soon."""
     with suppress(StoreError):
         async with connections.statement() as conn:
-            await conn.execute(_BULK["measure"])
+            await conn.execute(_BULK["analyze"])
 
 
 async def _consume_turns(
@@ -173,7 +173,7 @@ async def _consume_turns(
         await cursor.execute(_BULK["turns"], {**params, "said": count})
         consumed: Collection[TurnId] | None = require_row(await cursor.fetchone())["consumed"]
         return consumed
-    await cursor.execute(_BULK["turns_apart"], params)
+    await cursor.execute(_BULK["turns_alone"], params)
     return {row["turn_id"] for row in await cursor.fetchall()}
 
 
@@ -181,11 +181,11 @@ async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: boo
     if not split:
         await cursor.execute(_BULK["memories"], params)
         return
-    await cursor.execute(_BULK["memories_apart"], params)
+    await cursor.execute(_BULK["memories_alone"], params)
     added = await cursor.fetchall()
     columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at"}
     lists = {name: [row[column] for row in added] for name, column in columns.items()}
-    await cursor.execute(_BULK["lines_apart"], {**params, **lists})
+    await cursor.execute(_BULK["lines_alone"], {**params, **lists})
 
 
 def encode_search_cells(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:

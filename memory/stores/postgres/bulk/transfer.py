@@ -24,7 +24,7 @@ from muniment.memory.stores.postgres.memory_columns import SEARCH_COLUMNS, STORE
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _get_type = itemgetter("type")
-_MOVE, _BULK, _SWITCH = load_blocks("move"), load_blocks("bulk"), load_blocks("switch")
+_TRANSFER, _BULK, _SWITCH = load_blocks("transfer"), load_blocks("bulk"), load_blocks("embedder_switch")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 128  # rows of a statement
@@ -51,17 +51,17 @@ async def load_rows(
     space, vector = {"space": scope.space}, iter(vectors)
     created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
     async with connections.writing(scope, datetime.fromisoformat(created) if created else None) as conn:
-        bumped = await conn.execute(_MOVE["load_space"], space | {"rev": dump.rev, "created_at": created})
+        bumped = await conn.execute(_TRANSFER["load_space"], space | {"rev": dump.rev, "created_at": created})
         if not bumped.rowcount:
             raise Conflict("the space is not empty")
         await conn.execute(_SWITCH["expect"], {"model": connections.model})
         cursor = open_cursor(conn)
-        await conn.execute(_BULK["generic"])
+        await conn.execute(_BULK["plan_once"])
         async with conn.pipeline():
             for kind, batch in _split_rows(dump.rows):
                 await cursor.execute(*_build_load(scope, connections.model, kind, batch, vector, tables))
-        await conn.execute(_BULK["custom"])
-        flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
+        await conn.execute(_BULK["plan_each"])
+        flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:
             raise build_unfit_error(flaws[0]["flaw"])
 
@@ -89,10 +89,10 @@ def _build_load(
             table, batch, constants=given, defaults=_MISSING.get(kind, {}), extra_cells=own, ignored=_IGNORED
         )
         if rows is not None:
-            return _MOVE[f"whole_{kind}"], {"rows": rows}
+            return _TRANSFER[f"insert_{kind}"], {"rows": rows}
     if table is None or not own:
         base = _UNSAID.get(kind, {}) | {"space_id": str(scope.space)}
-        return _MOVE[f"load_{kind}"], {
+        return _TRANSFER[f"load_{kind}"], {
             "rows": _encode_json([_strip_row(row) for row in batch]),
             "base": _encode_json(base),
         }
@@ -100,7 +100,7 @@ def _build_load(
     frame = table.build_frame(given, SEARCH_COLUMNS)
     bare = table.pack_rows([fill_frame(frame, one) for one in zip(*own.values(), strict=True)])
     said = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in batch]
-    return _MOVE[f"load_{kind}"], {"rows": _encode_json(said), "bare": bare}
+    return _TRANSFER[f"load_{kind}"], {"rows": _encode_json(said), "bare": bare}
 
 
 def _split_rows(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -13,7 +13,7 @@ from muniment.memory.errors import BadConfig
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_REACH = load_blocks("reach")
+_SESSION = load_blocks("session")
 _PROBES = 3
 _FIRST = "_pg3_0"  # the driver's name for what a connection prepares first
 
@@ -43,7 +43,7 @@ async def enable_keepalive(conn: AsyncConnection[Any]) -> bool:
             conn.prepare_threshold = None
         return False
     if read_silence_limit(conn) is not None:
-        await conn.execute(_REACH["heed"], conn.info.get_parameters())
+        await conn.execute(_SESSION["keepalive"], conn.info.get_parameters())
     return True
 
 

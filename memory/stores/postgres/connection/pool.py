@@ -24,7 +24,12 @@ from muniment.memory.stores.postgres.connection.errors import build_wrong_embedd
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _READ, _SWITCH, _REACH = load_blocks("write"), load_blocks("read"), load_blocks("switch"), load_blocks("reach")
+_WRITE, _READ, _SWITCH, _SESSION = (
+    load_blocks("write"),
+    load_blocks("read"),
+    load_blocks("embedder_switch"),
+    load_blocks("session"),
+)
 _POOL = 10
 _WAIT_SECONDS = 15.0
 _BUFFER_BYTES = 2**20  # bytes; the system may allow less
@@ -290,13 +295,13 @@ async def _configure_connection(conn: Connection) -> None:
     _widen_buffers(conn)
     await register_vector_async(conn)
     if conn.is_direct:
-        await conn.execute(_REACH["settle"], {"silence": conn.silence_limit, "local": False})
+        await conn.execute(_SESSION["configure"], {"silence": conn.silence_limit, "local": False})
 
 
 async def _set_session(conn: Connection) -> None:
     """Before anything else of a transaction: what a connection of a pooler was set to is unknown."""
     if not conn.is_direct:
-        await conn.execute(_REACH["settle"], {"silence": conn.silence_limit, "local": True})
+        await conn.execute(_SESSION["configure"], {"silence": conn.silence_limit, "local": True})
 
 
 def _widen_buffers(conn: Connection) -> None:

@@ -27,7 +27,7 @@ from muniment.memory.stores.postgres.connection.locks import build_busy_error
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_LARGE, _ROLES, _WRITE = load_blocks("large"), load_blocks("roles"), load_blocks("write")
+_LARGE, _ROLES, _WRITE = load_blocks("large_spaces"), load_blocks("roles"), load_blocks("write")
 # Times the candidates, and at all: with half of it some queries of several words miss two of the first ten (ADR 20).
 _CANDIDATE_FACTOR, _MIN_NEAREST = 6, 96
 _MAX_POSTINGS = 10_000  # postings that are read; the words that have more only tell the found apart
@@ -81,14 +81,14 @@ class SpaceIndexes:
         named = {"least": min_memories, "model": self._connections.model, "some": _MIN_CHANGES, "share": _CHANGED_RATIO}
         async with self._connections.transaction() as conn:
             await conn.execute(_ROLES["keeper"])
-            found = await (await conn.execute(_LARGE["overgrown"], named)).fetchall()
+            found = await (await conn.execute(_LARGE["spaces_to_index"], named)).fetchall()
         return [rows.parse_scope(row) for row in found]
 
     @asynccontextmanager
     async def _connect_builder(self) -> AsyncIterator[Connection]:
         """A connection of the maker's own, outside any transaction, as a concurrent build wants it. Behind a pooler it builds
         with what the server allows anybody: a build has no transaction to say more in."""
-        async with self._connections.locking(_LARGE["only"]) as (mine, held):
+        async with self._connections.locking(_LARGE["try_lock"]) as (mine, held):
             if not mine:
                 raise await build_busy_error(
                     held, "muniment index", "another process is making indexes", "wait until it is done, and try again"
@@ -118,7 +118,7 @@ class SpaceIndexes:
 
     async def _read_index_state(self, conn: Connection, scope: Scope) -> DictRow:
         async with self._enter_transaction(conn, scope) as named:
-            row = await (await conn.execute(_LARGE["look"], named)).fetchone()
+            row = await (await conn.execute(_LARGE["index_state"], named)).fetchone()
         if row is None:
             raise NotFound(f"there is nothing of {scope.owner!r} yet")
         return row
@@ -126,7 +126,7 @@ class SpaceIndexes:
     async def _build_vector_index(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:
         """The HNSW index of the space and the model; those of another model, or built otherwise, go. Whether it was made, None without room."""
         wanted, there = build_index_name(space, self._connections.model), False
-        own = await (await conn.execute(_LARGE["own"], {"prefix": _build_prefix(space)})).fetchall()
+        own = await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(space)})).fetchall()
         for found in own:
             if found["name"] == wanted and found["valid"]:
                 there = True
@@ -134,7 +134,7 @@ class SpaceIndexes:
                 await _drop_index(conn, found["name"])
         if there:
             return False
-        others = require_row(await (await conn.execute(_LARGE["all"])).fetchone())["indexes"]
+        others = require_row(await (await conn.execute(_LARGE["count_indexes"])).fetchone())["indexes"]
         if others >= INDEXES:
             return None
         await conn.execute(
@@ -155,17 +155,17 @@ class SpaceIndexes:
         """The lists of the space. What is written meanwhile is of a later revision than theirs."""
         async with self._enter_transaction(conn, scope) as named:
             await conn.execute("set local work_mem = '64MB'")
-            await conn.execute(_LARGE["keep"], named)
-            rev = require_row(await (await conn.execute(_LARGE["look"], named)).fetchone())["rev"]
-            await conn.execute(_LARGE["forget_lists"], named)
-            await conn.execute(_LARGE["lists"], named)
+            await conn.execute(_LARGE["lock_space"], named)
+            rev = require_row(await (await conn.execute(_LARGE["index_state"], named)).fetchone())["rev"]
+            await conn.execute(_LARGE["delete_lists"], named)
+            await conn.execute(_LARGE["insert_lists"], named)
             await conn.execute(_LARGE["mark"], named | {"rev": rev})
 
     async def _drop_indexes(self, conn: Connection, scope: Scope, space: Mapping[str, Any]) -> IndexingResult:
         """From the first statement on a search goes without them."""
         async with self._enter_transaction(conn, scope) as named:
             await conn.execute(_LARGE["mark"], named | {"model": None, "rev": None})
-            await conn.execute(_LARGE["forget_lists"], named)
+            await conn.execute(_LARGE["delete_lists"], named)
         had = await self._drop_vector_indexes(conn, scope) or space["indexed_model"] is not None
         return IndexingResult(memories=space["active"], indexed=False, made=("dropped",) if had else ())
 
@@ -182,10 +182,12 @@ class SpaceIndexes:
     async def _has_index(self, scope: Scope) -> bool:
         """Whether there is any index of the space, whole or not."""
         async with self._connections.statement() as conn:
-            return bool(await (await conn.execute(_LARGE["own"], {"prefix": _build_prefix(scope.space)})).fetchall())
+            return bool(
+                await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(scope.space)})).fetchall()
+            )
 
     async def _drop_vector_indexes(self, conn: Connection, scope: Scope) -> bool:
-        own = await (await conn.execute(_LARGE["own"], {"prefix": _build_prefix(scope.space)})).fetchall()
+        own = await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(scope.space)})).fetchall()
         for found in own:
             await _drop_index(conn, found["name"])
         return bool(own)

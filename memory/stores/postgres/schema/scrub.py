@@ -20,7 +20,7 @@ from muniment.memory.stores.postgres.connection.locks import build_busy_error
 from muniment.memory.stores.postgres.connection.pool import Connection, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_SCRUB = load_blocks("scrubbing")
+_SCRUB = load_blocks("scrub")
 _WAITS, _WAIT_SECONDS = 20, 0.5
 _SEGMENTS = 100  # of the log that are passed over, at most: 16 MB each
 _ROUNDS = 5  # each begins a new segment; where a slot or an archive keeps the log, no number would do
@@ -37,10 +37,10 @@ async def scrub_database(dsn: str, on_progress: OnProgress | None = None) -> Scr
     Raises Denied for a role that does not own the tables, Busy while another process scrubs, an older transaction still sees
     what is gone, or a table is not let go."""
     async with _connect_as_owner(dsn) as conn:
-        may = require_row(await (await conn.execute(_SCRUB["may"])).fetchone())
+        may = require_row(await (await conn.execute(_SCRUB["permissions"])).fetchone())
         if not may["tables"]:
             raise Denied("only the role that owns the tables may write them anew: scrub with the role that migrates")
-        if not require_row(await (await conn.execute(_SCRUB["alone"], (_LOCK,))).fetchone())["yes"]:
+        if not require_row(await (await conn.execute(_SCRUB["try_lock"], (_LOCK,))).fetchone())["yes"]:
             raise await build_busy_error(
                 conn, _LOCK, "another process is writing the database's files anew", "wait until it is done"
             )
@@ -67,7 +67,7 @@ async def is_same_database(dsn: str, other: str) -> bool:
     for address in (dsn, other):
         with translate_errors("the database of the checkpoints"):
             async with await AsyncConnection.connect(address, autocommit=True) as conn:
-                found.append(await (await conn.execute(_SCRUB["place"])).fetchone())
+                found.append(await (await conn.execute(_SCRUB["identity"])).fetchone())
     return found[0] == found[1]
 
 
@@ -80,8 +80,11 @@ async def restore_settings(dsn: str) -> None:
 
 async def reset_settings(conn: AsyncConnection[Any]) -> None:
     """Undo what a scrub that was killed has left behind in the server's settings. Does nothing for who may not."""
-    if await (await conn.execute(_SCRUB["left"])).fetchone() and await (await conn.execute(_SCRUB["ours"])).fetchone():
-        await _execute_blocks(conn, "keep_again", "reload")
+    if (
+        await (await conn.execute(_SCRUB["is_recycling_stopped"])).fetchone()
+        and await (await conn.execute(_SCRUB["is_own_setting"])).fetchone()
+    ):
+        await _execute_blocks(conn, "restore_recycling", "reload")
 
 
 @asynccontextmanager
@@ -90,7 +93,7 @@ async def _connect_as_owner(dsn: str) -> AsyncIterator[Connection]:
     with translate_errors("writing the tables anew"):
         async with await Connection.connect(dsn, autocommit=True, row_factory=dict_row) as conn:
             await require_direct(conn, "writing tables anew")
-            await _execute_blocks(conn, "patience", "named")
+            await _execute_blocks(conn, "set_lock_timeout", "set_name")
             yield conn
 
 
@@ -136,14 +139,14 @@ async def _rewrite_table(conn: AsyncConnection[DictRow], name: sql.Identifier) -
 async def _renew_log(conn: Connection) -> bool:
     """Whether the log has no segment of before: they are removed, and those that wait for their use are written over."""
     before = require_row(await (await conn.execute(_SCRUB["segment"])).fetchone())
-    ours = not await _has_rows(conn, "set")
+    ours = not await _has_rows(conn, "is_set")
     if ours:
-        await _execute_blocks(conn, "keep_none", "reload")
+        await _execute_blocks(conn, "stop_recycling", "reload")
     clean = 0
     try:
         for _ in range(_ROUNDS):
             await _switch_segment(conn)
-            await _execute_blocks(conn, "point")
+            await _execute_blocks(conn, "write_checkpoint")
             left = await _has_rows(conn, "behind", before) or await _has_rows(conn, "ahead")
             # Twice: the server's processes read their settings when they come to it, and until then a segment of before
             # may have been renamed to the one that is written now.
@@ -155,7 +158,7 @@ async def _renew_log(conn: Connection) -> bool:
         return False
     finally:
         if ours:
-            await _execute_blocks(conn, "keep_again", "reload")
+            await _execute_blocks(conn, "restore_recycling", "reload")
 
 
 async def _switch_segment(conn: Connection) -> None:

@@ -1,31 +1,29 @@
--- name: shapes
+-- name: row_types (the columns of tables with their types, and the row type of each table)
 select c.relname as table, a.attname as name, a.atttypid::bigint as type, c.reltype::bigint as row
 from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
 where c.relnamespace = 'muniment'::regnamespace and c.relname = any(%(tables)s::text[]) and a.attnum > 0 and not a.attisdropped
 order by c.relname, a.attnum
 
--- name: apart (whether each insert has to be a statement of its own: `pool.py` has made the difference)
+-- name: splits_inserts (whether each insert has to be a statement of its own: `session.sql` makes the difference)
 select current_setting('plan_cache_mode') = 'auto' as apart
 
--- name: generic (a foreign key is looked up with a plan of its own: not planned anew for every row. Not where there is none
--- for any space)
+-- name: plan_once (plans a statement once, so that a foreign key is not planned for every row)
 select set_config('plan_cache_mode', 'force_generic_plan', true) where current_setting('plan_cache_mode') <> 'auto'
 
--- name: custom
+-- name: plan_each (plans each statement for its values)
 select set_config('plan_cache_mode', 'force_custom_plan', true) where current_setting('plan_cache_mode') <> 'auto'
 
--- name: lock (the writers of a space wait for one another here, and nobody who only refers to it, such as the ledger)
+-- name: lock (locks the space for writers, not for rows that only refer to it)
 select rev from muniment.spaces where space_id = %(space)s for no key update
 
--- name: turns (null for all of them; what is left out was consumed before: nothing else is there to look it up, and no
--- plan to go wrong)
+-- name: turns (inserts turns; returns those that were not consumed before, null for all of them)
 with consumed as (
-  {{turns_apart}}
+  {{turns_alone}}
 )
 select case when count(*) < %(said)s then coalesce(array_agg(turn_id), '{}') end as consumed
 from consumed
 
--- name: turns_apart
+-- name: turns_alone (the same in a statement of its own)
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
     recalled, consumed_rev)
   select %(space)s, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
@@ -34,38 +32,37 @@ insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, acto
   on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev where turns.consumed_rev is null
   returning turn_id
 
--- name: fewer (no other turn has a revision that the space has not reached)
+-- name: renumber_turns (corrects the revision of turns of memories that were left out)
 update muniment.turns set consumed_rev = %(expected)s::bigint + %(changes)s
 where space_id = %(space)s and consumed_rev = %(expected)s::bigint + %(most)s
 
--- name: bump
+-- name: bump (advances the space's revision)
 update muniment.spaces set rev = rev + %(changes)s where space_id = %(space)s and rev = %(expected)s
 
--- name: memories (each with its line of the journal, numbered in order)
+-- name: memories (inserts memories, each with its journal line, numbered in order)
 with brought as (
-  {{memories_apart}}
+  {{memories_alone}}
 )
 {{lines}}
 from brought b
 
--- name: memories_apart
+-- name: memories_alone (inserts memories)
 insert into muniment.memories (space_id, {content_columns}, access_count, rev, embedding, embedding_model, words)
   select %(space)s, {m.content_columns}, 0, %(expected)s::bigint + m.ordinality, m.embedding, m.embedding_model, m.words
   from unnest(%(memories)b::muniment.memories[]) with ordinality m
   returning memory_id, rev, created_at
 
--- name: lines
+-- name: lines (inserts the journal lines of inserted memories)
 insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, meta, ts)
 select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thread)s, %(node)s, %(actor)s, 'new', '{}',
   b.created_at
 
--- name: lines_apart
+-- name: lines_alone (the same in a statement of its own)
 {{lines}}
 from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[]) b (memory_id, rev, created_at)
 returning rev
 
--- name: measure (once in a table's life, before autovacuum does: until then a search is planned for as among a few memories.
--- Who is not its owner is passed over)
+-- name: analyze (measures the table once, before autovacuum does, where this role owns it)
 do $$ begin
   set local role none;
   if (select reltuples < 0 from pg_catalog.pg_class where oid = 'muniment.memories'::regclass)

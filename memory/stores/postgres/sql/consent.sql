@@ -1,18 +1,18 @@
--- name: columns
+-- name: columns (the columns of a request)
 request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at, decided_at, decided_by
 
--- name: forgotten (by the journal: whoever may read the profile may not read every memory that it rests on)
+-- name: forgotten (whether the memory of a request is forgotten; a reader of the profile may not see the memory)
 coalesce((select j.action <> 'RESTORE' from muniment.journal j
   where j.space_id = %(space)s and j.memory_id = c.memory_id and j.action in ('DELETE', 'TTL', 'RESTORE')
   order by j.rev desc limit 1), false)
 
--- name: forgotten_then
+-- name: forgotten_then (the same at a revision)
 coalesce((select j.action <> 'RESTORE' from muniment.journal j
   where j.space_id = %(space)s and j.memory_id = c.memory_id and j.action in ('DELETE', 'TTL', 'RESTORE')
     and j.rev <= %(as_of)s
   order by j.rev desc limit 1), false)
 
--- name: signal (a waiting request for the value gets one more; one that nobody answered in time is asked anew)
+-- name: add_support (adds turns to the pending request for a value; an expired one starts anew)
 update muniment.consent_requests c set memory_id = %(memory)s,
   turns = case when c.expires_at <= %(at)s then %(turns)s::uuid[]
     else (select array_agg(distinct turn) from unnest(c.turns || %(turns)s::uuid[]) turn) end,
@@ -21,12 +21,12 @@ update muniment.consent_requests c set memory_id = %(memory)s,
 where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' and lower(c.value) = lower(%(value)s)
 returning {{columns}}
 
--- name: outdate
+-- name: replace_outdated (closes pending requests for another value of the field)
 update muniment.consent_requests c set decision = 'replaced', decided_at = %(at)s, decided_by = 'a newer request'
 where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' and lower(c.value) <> lower(%(value)s)
   and c.field <> 'goals'
 
--- name: propose (what does not wait by now, is not approved, and was not rejected of late)
+-- name: propose (inserts a request unless one is pending, approved, or was rejected lately)
 insert into muniment.consent_requests
   (space_id, request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at)
 select %(space)s, %(request)s, %(field)s, %(value)s, 'pending', %(memory)s, %(turns)s,
@@ -39,7 +39,7 @@ where not exists (
       or c.decision = 'rejected' and c.decided_at > %(quiet)s))
 returning {{columns}}
 
--- name: decide (40001: serialization failure)
+-- name: decide (decides a pending request; fails with 40001 (serialization failure) when it was decided before)
 with decided as (
   update muniment.consent_requests set decision = %(decision)s, decided_at = %(decided_at)s, decided_by = %(decided_by)s
   where space_id = %(space)s and request_id = %(request)s and decision = 'pending' returning field
@@ -50,21 +50,21 @@ with decided as (
 )
 select coalesce((select count(*) from decided having count(*) > 0), muniment.refuse('40001', 'decided by now'))
 
--- name: consents
+-- name: consents (the requests with one of these decisions, newest first)
 select {{columns}} from muniment.consent_requests
 where space_id = %(space)s and (%(decisions)s::text[] is null or decision = any(%(decisions)s))
 order by asked_at desc, request_id limit %(limit)s
 
--- name: in_order
+-- name: in_order (the order of the profile's fields)
 order by array_position(array['preferred_name', 'pronouns', 'city', 'language', 'tone', 'goals'], field), decided_at,
   request_id
 
--- name: profile
+-- name: profile (the approved requests)
 select {{columns}} from muniment.consent_requests c
 where space_id = %(space)s and decision = 'approved' and not {{forgotten}}
 {{in_order}}
 
--- name: profile_then (what was approved by a revision, of which the journal has a line; a field has one value, but for goals)
+-- name: profile_then (the requests that were approved at a revision; a field has one value, but for goals)
 select {{columns}} from (
   select distinct on (c.field, case when c.field = 'goals' then c.request_id end) c.*
   from muniment.consent_requests c

@@ -1,9 +1,8 @@
--- name: active (a procedure is nobody's duplicate: two of one goal are made one where they are learned)
+-- name: active (the rows that a consolidation compares: a procedure has no duplicates)
 m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural'
   and (m.embedding_model = %(model)s or m.next_model = %(model)s)
 
--- name: survey (S-37..S-40: from a pool of memories each one's nearest partners; the pool is bounded, and what a member
--- keeps of its partners. Each pair as two rows, the pairs yet to be checked first)
+-- name: survey (S-37 to S-40: the nearest pairs of a bounded pool, two rows a pair, pairs yet to check first)
 with space as materialized (
   select s.rev from muniment.spaces s where s.space_id = %(space)s
 ), changed as materialized (
@@ -16,13 +15,13 @@ with space as materialized (
     from muniment.memories m where {{active}} and m.access_count > 0
   ) r where place <= ceil(n * %(retrieved)s::float8)
 ), pool as materialized (
-  select {{seen}} from muniment.memories m
+  select {{compared}} from muniment.memories m
   where {{active}} and (m.updated_at >= %(recent)s or m.importance >= %(importance)s
     or m.memory_id in (select memory_id from retrieved) or m.memory_id in (select memory_id from changed))
   order by (m.memory_id in (select memory_id from changed)) desc, m.updated_at desc, m.memory_id
   limit %(pool)s
 ), partner as materialized (
-  select {{seen}} from muniment.memories m
+  select {{compared}} from muniment.memories m
   where {{active}} and m.updated_at >= %(partners)s order by m.updated_at desc, m.memory_id limit %(most)s
 ), looked as materialized (
   select f.low_id, f.high_id, f.score::int as score, f.source from muniment.pair_fingerprints f
@@ -67,25 +66,23 @@ from (
 ) f on true
 order by f.n, f.memory_id
 
--- name: seen (what is compared: the vector of the model in use, whichever column has it; `odd` where the text is in a script
--- that the embedder does not know - only what has more bytes than characters is read for it -, so that its cosine says
--- nothing; the first three dimensions of the words are no words, see `rules/traits.py`)
+-- name: compared (a memory as it is compared; `odd`: the embedder does not know its script, so the cosine says nothing)
 m.memory_id, m.kind, m.category, case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end as vector,
     m.words, %(foreign)s and octet_length(m.text) > length(m.text)
       and m.text ~ '[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]' as odd, m.text ~ '[0-9]' as counted,
     -(m.words <#> '{1:1}/1000000000') as dated, -(m.words <#> '{2:1}/1000000000') as asking,
     -(m.words <#> '{3:1}/1000000000') as naming
 
--- name: given_up
+-- name: interrupt_expired (ends the space's runs whose lease is over)
 update muniment.consolidation_runs set status = case when status = 'running' then 'interrupted' else status end,
   ended_at = greatest(now(), started_at), asked = null
 where space_id = %(space)s and ended_at is null and leased_until < now() and status <> 'waiting'
 
--- name: give_up
+-- name: interrupt (ends a run that does not wait for a batch)
 update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(%(at)s, started_at), asked = null
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and status <> 'waiting'
 
--- name: begin (what the space's runs have compared so far goes on with this one)
+-- name: begin (inserts a run and returns how far earlier ones compared; no row beside a run under way)
 insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev, surveyed_rev)
 select %(space)s, %(run_id)s, %(status)s, %(started_at)s, now() + %(lease)s, %(from_rev)s, coalesce((
   select max(r.surveyed_rev) from muniment.consolidation_runs r where r.space_id = %(space)s), 0)
@@ -93,7 +90,7 @@ from muniment.spaces s where s.space_id = %(space)s
 on conflict (space_id) where ended_at is null do nothing
 returning surveyed_rev
 
--- name: keep
+-- name: save (updates a run that is under way; no row when it is not)
 update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_at)s, leased_until = now() + %(lease)s,
   to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, upto_rev = %(upto)s, model = %(model)s, prompt = %(prompt)s, seen = %(seen)s,
   checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
@@ -103,7 +100,7 @@ update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_a
   handed_at = %(handed)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
 
--- name: fingerprint (however often a model was asked in vain on one day (UTC), that is one try)
+-- name: fingerprint (inserts what was decided of pairs; any number of tries on one day (UTC) is one try)
 insert into muniment.pair_fingerprints (
   space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
 select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
@@ -115,11 +112,11 @@ on conflict (space_id, low_id, high_id, score) do update set
     (pair_fingerprints.checked_at at time zone 'UTC')::date <> (excluded.checked_at at time zone 'UTC')::date)::int)
 returning judgement, tries
 
--- name: shelve (what is shelved now is counted)
+-- name: shelve (adds to a run's count of shelved pairs)
 update muniment.consolidation_runs set shelved = shelved + %(more)s
 where space_id = %(space)s and run_id = %(run_id)s returning shelved
 
--- name: runs (the one that is under way first, whatever the clock says)
+-- name: runs (the runs of a space: the one under way first, whatever the clock says)
 select run_id as id, status, started_at, ended_at, leased_until, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
   same, superseded, distinct_pairs as distinct, outdated, unanswered, shelved, requests, input_tokens, output_tokens, micros,
   duplicates_before, duplicates_after, batch, handed_at as handed, asked, reason
@@ -127,19 +124,18 @@ from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
 order by ended_at is not null, started_at desc, run_id limit %(limit)s
 
--- name: compared (what a consolidation changes itself it knows)
+-- name: compared_revision (the revision up to which runs compared the space, and whether others changed it since)
 select c.upto, exists (
     select from muniment.journal j where j.space_id = %(space)s and j.rev > c.upto
       and not (j.node = 'worker' and j.meta ? 'run')) as changed
 from (select coalesce(max(surveyed_rev), 0) as upto from muniment.consolidation_runs where space_id = %(space)s) c
 
--- name: checked_since (within a day: what a clock was ahead of counts when it has come)
+-- name: checked_pairs (how many pairs were checked within a day of a time; a clock may have been ahead)
 select count(*) as checked from muniment.pair_fingerprints
 where space_id = %(space)s and checked_at >= %(since)s and checked_at < %(since)s::timestamptz + interval '1 day'
   and source <> 'person'
 
--- name: changed_by (each memory as it is, with the first of its former versions that the run has made; `alone`: every
--- change since is the run's, or of another run and taken back, and no other memory says by now what the former one says)
+-- name: run_changes (what a run changed: now and before; `alone`: nothing else stands in the way of taking it back)
 with touched as materialized (
   select j.memory_id, min(j.rev) as first,
     jsonb_agg(j.meta || jsonb_build_object('rev', j.rev) order by j.rev) as metas
@@ -163,19 +159,19 @@ select 'before', null, v.stable_key is null or not exists (
 from touched t join muniment.memory_versions v
   on v.space_id = %(space)s and v.memory_id = t.memory_id and v.to_rev = t.first
 
--- name: untie
+-- name: delete_edge (deletes an edge that is as a run left it)
 delete from muniment.relations
 where space_id = %(space)s and from_id = %(low)s and to_id = %(high)s and strength = %(now)s::real
 
--- name: slacken
+-- name: restore_edge (gives an edge that is as a run left it its former strength)
 update muniment.relations set strength = %(before)s
 where space_id = %(space)s and from_id = %(low)s and to_id = %(high)s and strength = %(now)s::real
 
--- name: undone
+-- name: mark_undone (marks a run that is over as undone)
 update muniment.consolidation_runs set status = 'undone'
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is not null and status <> 'undone'
 
--- name: held_apart (what a person took back, each with each: at any distance, so none is noted)
+-- name: separate (notes each pair of a group as different at any distance)
 insert into muniment.pair_fingerprints (space_id, low_id, high_id, score, judgement, source, run_id, checked_at)
 select %(space)s, a.id, b.id, 0, 'different', 'person', %(run_id)s, %(at)s
 from unnest(%(ids)s::uuid[], %(groups)s::int[]) a (id, n)
@@ -183,7 +179,7 @@ join unnest(%(ids)s::uuid[], %(groups)s::int[]) b (id, n) on b.n = a.n and a.id 
 on conflict (space_id, low_id, high_id, score) do update set
   judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at, tries = 0
 
--- name: handed_over (what was retrieved since the plan was made would be lost: then it is made anew)
+-- name: transfer_accesses (writes the access counts of merged memories; fails when one was retrieved meanwhile)
 with known as (
   select * from jsonb_to_recordset(%(known)s::jsonb) k (memory_id uuid, had int, was timestamptz, count int, at timestamptz)
 ), done as (
@@ -195,7 +191,7 @@ with known as (
 )
 select muniment.refuse('40001', 'retrieved meanwhile') where (select count(*) from done) < (select count(*) from known)
 
--- name: given_back (what was retrieved since stays)
+-- name: return_accesses (gives access counts back; what was counted since stays)
 update muniment.memories m set access_count = greatest(m.access_count - g.count, 0),
   last_accessed_at = case when m.last_accessed_at is distinct from g.at then m.last_accessed_at else g.before end
 from jsonb_to_recordset(%(got)s::jsonb) g (id uuid, count int, at timestamptz, before timestamptz)

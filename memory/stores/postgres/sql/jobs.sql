@@ -1,19 +1,18 @@
--- name: enqueue (a job that waits already, with the same name and key, is this one)
+-- name: enqueue (inserts a job, unless the same job waits already)
 insert into jobs.queue (name, priority, lock, dedup_key, args, scheduled_at)
 values (%(name)s, %(priority)s, %(lock)s, %(dedup_key)s, %(args)s, %(at)s)
 on conflict (dedup_key) where status = 'todo' do nothing
 
--- name: enroll
+-- name: register (inserts a worker)
 insert into jobs.workers default values returning id as worker_id
 
--- name: beat
+-- name: heartbeat (notes that a worker is alive; no row when it counts as dead)
 update jobs.workers set last_heartbeat = now() where id = %(worker)s returning id
 
--- name: by_index (a queue's statistics are always old: without them the planner reads all of it and sorts)
+-- name: by_index (makes the planner use the indexes: the statistics of a queue are always old)
 select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) as name
 
--- name: take_in_order (turns: the first job of each lock, from a random lock on, until one is due and nobody holds its lock. The
--- jobs that wait behind the first of their lock are not read, however many they are)
+-- name: take_in_order (takes the first due job of a lock that no worker holds, from a random lock on)
 with recursive head as (
   ({{first}} and lock >= %(start)s and (%(end)s::text is null or lock < %(end)s) order by lock, priority desc, id limit 1)
   union all
@@ -29,11 +28,10 @@ where id = (
   limit 1)
 returning id, name, args, attempts
 
--- name: first
+-- name: first (the jobs that extract turns)
 select lock, id, scheduled_at from jobs.queue where status = 'todo' and name = 'extract'
 
--- name: take_by_time (the others have a lock each: the one that has waited longest. What waits for its hour costs nothing,
--- however much it is)
+-- name: take_by_time (takes the job that has been due longest)
 update jobs.queue set status = 'doing', worker_id = %(worker)s
 where id = (
   select mine.id from unnest(%(names)s::text[]) wanted (name) cross join lateral (
@@ -45,60 +43,60 @@ where id = (
   order by mine.due limit 1)
 returning id, name, args, attempts
 
--- name: done (what another worker has taken over is that one's to end: it may be wanted anew by now)
-delete from jobs.queue mine where {{held}}
+-- name: finish (deletes a job that this worker holds)
+delete from jobs.queue mine where {{own}}
 
--- name: put_back (its twin, enqueued while it ran, does its work)
+-- name: reschedule (puts a job back; one that was enqueued again meanwhile replaces it)
 with twin as (
-  delete from jobs.queue mine where {{held}} and exists (
+  delete from jobs.queue mine where {{own}} and exists (
     select from jobs.queue other where other.dedup_key = mine.dedup_key and other.status = 'todo')
   returning mine.id
 )
 update jobs.queue mine set status = 'todo', worker_id = null, attempts = attempts + 1,
   scheduled_at = now() + %(wait)s::interval, priority = least(priority, %(priority)s)
-where {{held}} and not exists (select from twin)
+where {{own}} and not exists (select from twin)
 
--- name: held
+-- name: own (a job that this worker holds)
 mine.id = %(id)s and mine.status = 'doing' and mine.worker_id = %(worker)s
 
--- name: leave
+-- name: unregister (deletes a worker)
 delete from jobs.workers where id = %(worker)s
 
--- name: dead
+-- name: delete_dead_workers (deletes workers without a heartbeat)
 delete from jobs.workers where last_heartbeat < now() - make_interval(secs => %(seconds)s)
 
--- name: drop_twins (of the jobs that no worker holds any more)
+-- name: drop_twins (deletes jobs without a worker that were enqueued again)
 delete from jobs.queue mine where mine.status = 'doing' and mine.worker_id is null and exists (
   select from jobs.queue other where other.dedup_key = mine.dedup_key and other.status = 'todo')
 
--- name: rescue (a job that takes its worker with it each time is tried ever more rarely)
+-- name: requeue (puts jobs without a worker back, later with each attempt)
 update jobs.queue set status = 'todo', attempts = attempts + 1,
   scheduled_at = now() + least(%(longest)s, power(2, least(attempts, 20)) - 1) * interval '1 second'
 where status = 'doing' and worker_id is null
 
--- name: give_back (the jobs of a worker that stops)
+-- name: release (puts the jobs of a worker back, due at once)
 update jobs.queue set status = 'todo', worker_id = null, scheduled_at = now()
 where status = 'doing' and worker_id = %(worker)s
 
--- name: drop_my_twins
+-- name: drop_own_twins (deletes jobs of a worker that were enqueued again)
 delete from jobs.queue mine where mine.status = 'doing' and mine.worker_id = %(worker)s and exists (
   select from jobs.queue other where other.dedup_key = mine.dedup_key and other.status = 'todo')
 
--- name: waiting
+-- name: counts (the jobs by name and state)
 select name, count(*) filter (where status = 'todo' and coalesce(scheduled_at, now()) <= now()) as due,
   count(*) filter (where status = 'todo' and scheduled_at > now()) as later,
   count(*) filter (where status = 'doing') as running
 from jobs.queue group by name order by name
 
--- name: unextracted (what the user said and no model has looked at, and no job will)
+-- name: unextracted (the user's turns that no model has read and no job will)
 select {{ledger.turn}} from muniment.turns t
 where space_id = %(space)s and role = 'user' and (at, turn_id) > (%(at)s, %(turn_id)s)
   and not exists (select from muniment.extractions e
     where e.space_id = %(space)s and e.turn_id = t.turn_id and e.source = 'model')
-  and {{unwanted}}
+  and {{unneeded}}
 order by at, turn_id limit %(limit)s
 
--- name: unwanted (by no job; the queue may be in another place than the turns, and is asked by itself)
+-- name: unneeded (no job needs the turn; the queue may be on another node than the turns)
 %(space)s::text || ':extract:' || t.turn_id::text not in (
     select j.dedup_key from jobs.queue j
     where j.status = 'todo' and j.name = 'extract' and j.lock = %(space)s::text

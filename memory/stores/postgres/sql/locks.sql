@@ -1,4 +1,4 @@
--- name: holder (a lock lasts as long as its transaction or, without one, its session)
+-- name: holder (the process that holds a lock, and since when its transaction, or else its session, lasts)
 select a.pid, coalesce(a.xact_start, a.backend_start) as since
 from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid),
   lateral (select coalesce(%(key)s::bigint, hashtext(%(name)s::text)) as key) k

@@ -1,43 +1,43 @@
--- name: snapshot
+-- name: snapshot (begins a transaction that sees one snapshot)
 begin isolation level repeatable read, read only
 
--- name: begin
+-- name: begin (begins a transaction)
 begin
 
--- name: commit
+-- name: commit (commits it)
 commit
 
--- name: enter
+-- name: enter (enters a space in the application's role, with the allowed categories)
 select muniment.enter_space(%(space)s, %(allowed)s), set_config('role', 'muniment_app', true)
 
--- name: rev
+-- name: rev (the revision of the space)
 select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev
 
--- name: get
+-- name: get (a memory)
 select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
--- name: get_then
+-- name: get_then (a memory at a revision)
 select {m.shown_columns} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
--- name: list
+-- name: list (a page of memories)
 select {m.memory_columns} from muniment.memories m where {{listed}}{narrowed} {{paged}}
 
--- name: list_then
+-- name: list_then (a page of memories at a revision)
 select {m.shown_columns} from {{search.then}} where {{listed}}{narrowed} {{paged}}
 
--- name: total
+-- name: total (how many memories a list has)
 select count(*) as total from muniment.memories m where {{listed}}{narrowed}
 
--- name: total_then
+-- name: total_then (the same at a revision)
 select count(*) as total from {{search.then}} where {{listed}}{narrowed}
 
--- name: listed
+-- name: listed (the memories of a list)
 m.space_id = %(space)s and m.state = any(%(states)s)
 
--- name: paged
+-- name: paged (the order of a list and its page)
 order by m.rev desc, m.memory_id limit %(limit)s offset %(offset)s
 
--- name: by_categories
+-- name: by_categories (filters of a list)
 and m.category = any(%(categories)s)
 
 -- name: by_kinds
@@ -58,13 +58,13 @@ and m.updated_at >= %(since)s
 -- name: by_until
 and m.updated_at <= %(until)s
 
--- name: by_contains (no pattern: what is typed is meant)
+-- name: by_contains (a text, no pattern)
 and strpos(lower(m.text), lower(%(contains)s)) > 0
 
 -- name: by_beginning
 and starts_with(m.memory_id::text, %(beginning)s)
 
--- name: related
+-- name: related (the active memories with an edge to a memory, strongest first)
 select r.strength, {m.memory_columns}
 from (
   select to_id as memory_id, strength from muniment.relations where space_id = %(space)s and from_id = %(memory_id)s
@@ -73,13 +73,13 @@ from (
 ) r join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
 where m.state = 'active' order by r.strength desc, m.memory_id limit %(limit)s
 
--- name: near (one transaction in one statement; in another role no answer, as in a search)
+-- name: near (the neighbours of probes; one statement is one transaction, and fails in another role)
 select f.n, f.rev as now, f.same_key, f.sim, {m.memory_columns}
 from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
 cross join lateral (select (f.found).*) m
 where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
--- name: near_in_words (of each probe the memories of its kind that have the most of its words)
+-- name: near_in_words (the memories of a probe's kind that share most of its words)
 select p.n, {m.memory_columns}
 from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
 cross join lateral (
@@ -89,49 +89,49 @@ cross join lateral (
 ) m
 order by p.n
 
--- name: history (a line shows the text as it stood at that revision; one whose memory or text was erased shows none)
-select {{told}} from muniment.journal j {{told_of}}
-where j.space_id = %(space)s and (%(memory_id)s::uuid is null or j.memory_id = %(memory_id)s) and {{there}}
+-- name: history (journal lines with the text as it stood then, empty when that or the memory was erased)
+select {{entry_columns}} from muniment.journal j {{entry_joins}}
+where j.space_id = %(space)s and (%(memory_id)s::uuid is null or j.memory_id = %(memory_id)s) and {{entry_visible}}
 order by j.rev desc limit %(limit)s
 
--- name: told
+-- name: entry_columns (the columns of a journal entry)
 j.rev, j.memory_id, j.action, j.ts, coalesce(v.category, m.category, '') as category,
   coalesce(v.text, case when m.rev = j.rev or e.lines is null then m.text end, '') as text,
   coalesce(v.importance, m.importance, 1) as importance, coalesce(v.pinned, m.pinned, false) as pinned,
   j.old_ref, j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta
 
--- name: told_of
+-- name: entry_joins (what an entry takes them from)
 left join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
 left join muniment.memory_versions v on v.space_id = %(space)s and v.memory_id = j.memory_id and v.from_rev = j.rev
 left join lateral (
   select count(*) as lines from muniment.journal h
   where h.space_id = %(space)s and h.memory_id = j.memory_id and h.meta ? 'hard' having count(*) > 0) e on true
 
--- name: there (what a reader may not see is not there, what was erased is)
+-- name: entry_visible (what a reader may not see is left out, what was erased is not)
 (m.memory_id is not null or e.lines is not null)
 
--- name: counts
+-- name: counts (counts of the space)
 select count(*) filter (where state = 'active') as active, count(*) as memories,
   count(*) filter (where state = 'soft_deleted') as soft_deleted,
   (select count(*) from muniment.turns where space_id = %(space)s) as turns,
   (select count(*) from muniment.relations where space_id = %(space)s) as relations
 from muniment.memories where space_id = %(space)s
 
--- name: spaces
+-- name: spaces (the scopes of all spaces)
 select tenant_id, owner_id, owner_type from muniment.spaces order by created_at, space_id
 
--- name: revision_at
+-- name: revision_at (the revision at a time)
 select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s
 
--- name: given_up_texts (what was forgotten may come back)
+-- name: given_up_texts (those of the texts that versions of memories have had, without forgotten memories)
 select distinct v.text from muniment.memory_versions v
 join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id and m.state in ('active', 'superseded')
 where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)
 
--- name: members
+-- name: members (memories by their ids)
 select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
 
--- name: edges
+-- name: edges (the edges of memories)
 select r.from_id, r.to_id, r.strength from muniment.relations r
 where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(ids)s))
 

@@ -1,5 +1,4 @@
--- name: search (enters the space; one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see,
--- where a verb in several of its forms is no more than all)
+-- name: search (enters the space and ranks candidates of all channels in one scan; BM25 counts what the reader may see)
 with entered as materialized (
   {{entered}}
 ), space as materialized (
@@ -46,39 +45,38 @@ select h.*, f.* from (
     select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m{places}
 ) f on true
 
--- name: entered (row-level security shows nothing before it; a process whose embedder is out of use gets an error, no answer,
--- and so does one in another role, for whom it might not hold)
+-- name: entered (true, once the space is entered; fails when the embedder is out of use, or in another role)
 select set_config('app.spaces', array[%(space)s]::text, true) is not null
   and set_config('app.categories', %(allowed)s::text[]::text, true) is not null
   and (current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null)
   and muniment.expect_embedder(%(model)s) as ok
 
--- name: space (`indexed`: whether it has indexes of its own, and in them every vector of the model)
+-- name: space (the space; `indexed`: it has indexes of its own, with every vector of the model)
 select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exists (
     select from muniment.memories m where m.space_id = %(space)s and m.next_model = %(model)s) end as indexed
   from muniment.spaces s where s.space_id = %(space)s and (select ok from entered)
 
--- name: met (a small space is searched as a whole)
+-- name: met (nothing more: a small space is scanned as a whole)
 
 
--- name: base
+-- name: base (all rows that pass)
 select {looked} from {source} where {{scoped}}{narrowed}
 
--- name: looked (`words` only of what has one of the query, `heard`: a parameter, since what a subquery makes is unpacked for each row)
+-- name: looked (`words` only with one of the query's: `heard` is a parameter, which is unpacked once)
 m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
     case when m.words <#> %(heard)s < 0 then m.words end as words
 
--- name: scope
+-- name: scope (how many memories there are, and which words of the query name a speaker)
 select n, speakers, cardinality(speakers) = 1 as one_speaker from (
     select count(*) as n, array_agg(distinct speaker) filter (where speaker is not null) as speakers from base) s
 
--- name: df
+-- name: df (how many memories have each term)
 (select n, count(*) as df from posting group by n)
 
 -- name: reached (a scan leaves nothing out)
 true
 
--- name: tied (what an edge ties to one of the best ten, with the edges)
+-- name: tied (what has an edge to one of the best ten, with these edges)
 tied as materialized (
   select memory_id, jsonb_object_agg(hub, strength) as edges from (
     select r.to_id as memory_id, r.from_id as hub, r.strength
@@ -95,46 +93,46 @@ tied as materialized (
 and coalesce(r.created_at < (
       select ts from muniment.journal where space_id = %(space)s and rev > %(as_of)s order by rev limit 1), true)
 
--- name: scoped
+-- name: scoped (the active memories of the space)
 (select ok from entered) and m.space_id = %(space)s and m.state = 'active'{chosen}
 
--- name: chosen (who asks for all that they may read is kept to that by row-level security)
+-- name: chosen (fewer categories than the reader may read, which row-level security keeps to)
 and m.category = any(%(categories)s)
 
--- name: standing (what a memory has without the words of the query)
+-- name: standing (the score without the words of the query)
 %(semantic)s * greatest(%(lowest)s, least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)))
     - (m.words <#> %(traits)s){owned}{timely}
 
--- name: owned
+-- name: owned (adds what is about the user)
 + case when {{of_user}} then %(own)s else 0 end
 
--- name: of_user (most texts begin with another character, which is quickly seen)
+-- name: of_user (whether a text is about the user; most texts begin with another character, which is seen at once)
 ascii(m.text) = any(%(beginnings)s) and (m.text ^@ any(%(of_user)s)
       or (coalesce(m.actor_id, %(owner)s) = %(owner)s and m.text ^@ any(%(in_own_words)s)))
 
--- name: boost
+-- name: boost (adds what is of the only speaker whom the query names)
 case when speaker is not null and (select one_speaker from scope) then %(actor)s else 0 end
 
--- name: cosine (vectors are of length 1)
+-- name: cosine (the cosine: vectors are of length 1)
 case when m.embedding_model = %(model)s then -(m.embedding <#> %(vector)s)
   when m.next_model = %(model)s then -(m.next_embedding <#> %(vector)s) end
 
--- name: speaker
+-- name: speaker (the speaker, if the query names it)
 case when lower(m.actor_id) = any(%(speakers)s) then lower(m.actor_id) end
 
--- name: nobody
+-- name: nobody (no speaker)
 null::text
 
--- name: timely (1 within a period, and less the further from it; `greatest` would take no time at all for one within)
+-- name: timely (adds 1 within a period, less further from it)
 + %(timely)s * coalesce((
     select max(greatest(0, 1 - greatest(0, (moment - until) / %(after)s, (since - moment) / %(before)s)))
     from date_part('epoch', m.event_time) moment, unnest(%(since)s, %(until)s) period (since, until)
     where moment is not null), 0)
 
--- name: traits (of `rules/traits.py`, which have the first dimensions)
+-- name: traits (the traits of `rules/retrieval/traits.py`, which are the first dimensions)
 -(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
 
--- name: ranked (the place in each channel, and by which words)
+-- name: ranked (the rank in each channel, and the words that are shared)
 dense as materialized (
   select memory_id, rank() over (order by cosine desc) as place from base where cosine is not null
 ), worded as materialized (
@@ -143,19 +141,19 @@ dense as materialized (
   from keyword k where share > 0
 ),
 
--- name: places
+-- name: places (joins the ranks)
 left join dense d on d.memory_id = p.memory_id left join worded w on w.memory_id = p.memory_id
 
--- name: ranks
+-- name: ranks (the ranks as JSON)
 jsonb_build_object('dense', d.place, 'keyword', w.place, 'words', w.words)
 
--- name: unranked
+-- name: unranked (no ranks)
 null::jsonb
 
--- name: watched
+-- name: watched (adds the watched memory)
 union select %(watched)s::uuid
 
--- name: by_agent_id
+-- name: by_agent_id (filters of a search)
 and m.agent_id = %(agent_id)s
 
 -- name: by_run_id
@@ -185,7 +183,7 @@ and m.updated_at >= %(updated_after)s
 -- name: by_updated_before
 and m.updated_at <= %(updated_before)s
 
--- name: current
+-- name: current (the memories as they are)
 muniment.memories m
 
 -- name: then (the memories as they were at a revision)
@@ -197,18 +195,16 @@ muniment.memories m
   where c.space_id = %(space)s and c.from_rev <= %(as_of)s and c.to_rev > %(as_of)s
 ) m
 
--- name: stable
+-- name: stable (the most important memories of categories)
 select {m.shown_columns} from {source}
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
 
--- name: entry
+-- name: entry (the columns of a journal entry)
 j.rev, j.memory_id, j.action, j.ts, m.category, m.text, m.importance, m.pinned, j.old_ref, j.new_ref, j.thread_id,
 j.node, j.actor, j.band, j.sim, j.meta
 
--- name: delta (a thread's unseen changes, of very many memories those that matter most; a thread that never looked starts at the
--- horizon, behind which are all revisions after the last one before it. What `since` is made of row-level security keeps away
--- from the index, its value it does not; and however many changes the planner expects, each looks up its own memory, not all)
+-- name: delta (a thread's changes, of many memories the most important; without a cursor from the horizon)
 with cursor as materialized (
   select coalesce(
     (select rev from muniment.thread_revision where space_id = %(space)s and thread_id = %(thread)s),

@@ -1,58 +1,57 @@
--- name: enter
+-- name: enter (enters a space in the application's role)
 select muniment.enter_space(%(space)s, null), set_config('role', 'muniment_app', true)
 
--- name: found_space
+-- name: found_space (inserts the space unless it exists)
 insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
 values (%(space)s, %(tenant)s, %(owner)s, %(owner_type)s, 0, %(at)s)
 on conflict (space_id) do nothing
 
--- name: commit (one transaction in one statement; fails as `muniment.refuse` says when the plan is outdated or replayed,
--- and in another role, as a search does)
+-- name: commit (commits a plan in one statement; fails when it is outdated or replayed, or in another role)
 select muniment.commit_plan(%(space)s, %(founding)s,
   case when current_user = 'muniment_app' then %(expected)s::bigint else muniment.refuse('MU003', current_user::text) end, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
   %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s)
 
--- name: rests_on (a turn that is gone was erased, and nothing that was made of it is written)
+-- name: check_turns (fails when one of the turns was erased)
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(turns)s::uuid[]) one (turn_id)
 where not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = one.turn_id) limit 1
 
--- name: hold (nobody erases the space before the end of the transaction)
+-- name: lock_space (keeps the space from being erased until the end of the transaction)
 select rev from muniment.spaces where space_id = %(space)s for no key update
 
--- name: still (a memory that is gone was erased; its space may have begun anew since, and be at the same revision again)
+-- name: check_memories (fails when one of the memories was erased)
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(ids)s::uuid[]) one (memory_id)
 where not exists (select from muniment.memories m where m.space_id = %(space)s and m.memory_id = one.memory_id) limit 1
 
--- name: record
+-- name: record_turns (inserts turns unless they exist)
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
 select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled
 from jsonb_populate_recordset(null::muniment.turns, %(turns)s::jsonb)
 on conflict (space_id, turn_id) do nothing
 
--- name: apply (more changes of the same plan)
+-- name: apply (writes more changes of the same plan)
 select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s, %(fresh)s)
 
--- name: tie (the edges of such a plan, which needs all of its memories)
+-- name: insert_edges (inserts the edges of a plan whose changes take more than one statement)
 insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
 select %(space)s, from_id, to_id, relation_type, strength, created_at
 from jsonb_populate_recordset(null::muniment.relations, %(relations)s::jsonb)
 on conflict (space_id, from_id, to_id) do update set strength = excluded.strength
 
--- name: advance_cursor (not beyond the revision of the space: one that was erased begins anew)
+-- name: advance_cursor (moves the cursor of a thread, not beyond the revision of the space)
 insert into muniment.thread_revision (space_id, thread_id, rev)
 select %(space)s, %(thread)s, least(%(rev)s, rev) from muniment.spaces where space_id = %(space)s
 on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.rev, excluded.rev)
 
--- name: erased_at
+-- name: erased_at (when the space was erased last)
 (select max(e.at) from muniment.erasures e where e.space_id = %(space)s and e.what = 'user')
 
--- name: found_unless_erased (what another process has buffered does not bring an erased space back)
+-- name: found_unless_erased (inserts the space unless it exists or was erased since)
 insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
 select %(space)s, %(tenant)s, %(owner)s, %(owner_type)s, 0, %(at)s
 where coalesce({{erased_at}} < %(at)s, true)
 on conflict (space_id) do nothing
 
--- name: track
+-- name: record_events (inserts events that are later than the erasure of the space)
 insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, status, memory_id, category, sim, ts)
 select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op, one.status, one.memory_id, one.category,
   one.sim, one.ts
@@ -60,13 +59,13 @@ from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
 where coalesce({{erased_at}} < one.ts, true)
 returning event_id
 
--- name: unread (a memory that was retrieved since it was read, though nothing of it changed)
+-- name: check_accesses (fails when one of the memories was retrieved since it was read)
 select muniment.refuse('40001', 'retrieved meanwhile')
 from unnest(%(ids)s::uuid[], %(read)s::timestamptz[]) r (memory_id, at)
 join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
 where m.last_accessed_at is distinct from r.at limit 1
 
--- name: record_access (what has given way meanwhile counts for its heir; what a writer holds is left out, and named)
+-- name: record_access (counts retrievals, of a superseded memory for its heir; returns memories that a writer holds)
 with recursive led as (
   select s.memory_id as seen, m.memory_id, m.heir, s.count, 0 as steps
   from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count) cross join lateral ({{heir}} s.memory_id limit 1) m
@@ -86,6 +85,6 @@ with recursive led as (
 )
 select seen as memory_id from stays where memory_id not in (select memory_id from done)
 
--- name: heir
+-- name: heir (a memory and the one that superseded it)
 select m.memory_id, case when m.state = 'superseded' then m.superseded_by end as heir from muniment.memories m
 where m.space_id = %(space)s and m.memory_id =

@@ -1,14 +1,14 @@
--- name: lock (waits for everybody who writes into the space or refers to it, and lets nobody begin)
+-- name: lock (waits for every writer of the space and every row that refers to it, and locks them out)
 select rev from muniment.spaces where space_id = %(space)s for update
 
--- name: due
+-- name: due (those of the memories that are due to be purged)
 select memory_id, rev from muniment.memories
 where space_id = %(space)s and memory_id = any(%(ids)s) and state <> 'active' and purge_at <= %(at)s order by memory_id
 
--- name: bump
+-- name: bump (advances the space's revision)
 update muniment.spaces set rev = rev + %(count)s where space_id = %(space)s
 
--- name: postings (the lists of a large space lose the memories, and those that are empty then go)
+-- name: postings (removes the memories from the lists of a large space)
 with gone as materialized (
   select words, actor_id, event_time from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
   union all
@@ -19,7 +19,7 @@ with gone as materialized (
   union
   select muniment.speaker_dimension(lower(actor_id)) from gone where actor_id is not null
   union
-  select {{large.day}} from gone m where event_time is not null
+  select {{large_spaces.day}} from gone m where event_time is not null
   union
   select %(own)s
 )
@@ -29,13 +29,13 @@ update muniment.postings p set (df, memories, weights) = (
 )
 where p.space_id = %(space)s and p.dimension = any(array(select dimension from listed)) and p.memories && %(ids)s
 
--- name: empty_postings
+-- name: empty_postings (deletes lists without a memory)
 delete from muniment.postings where space_id = %(space)s and dimension <> 0 and df = 0
 
--- name: relations
+-- name: relations (deletes the edges of memories)
 delete from muniment.relations where space_id = %(space)s and (from_id = any(%(ids)s) or to_id = any(%(ids)s))
 
--- name: pair_fingerprints
+-- name: pair_fingerprints (deletes what was decided of pairs with these memories)
 delete from muniment.pair_fingerprints where space_id = %(space)s and (low_id = any(%(ids)s) or high_id = any(%(ids)s))
 
 -- name: consent_requests
@@ -44,10 +44,10 @@ delete from muniment.consent_requests where space_id = %(space)s and memory_id =
 -- name: events
 delete from muniment.events where space_id = %(space)s and memory_id = any(%(ids)s)
 
--- name: heirs (what was replaced by it is replaced by nothing that is there)
+-- name: forget_heirs (lets what one of the memories replaced be replaced by none)
 update muniment.memories set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
 
--- name: former_heirs
+-- name: forget_former_heirs (the same of versions)
 update muniment.memory_versions set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
 
 -- name: memory_versions
@@ -56,25 +56,25 @@ delete from muniment.memory_versions where space_id = %(space)s and memory_id = 
 -- name: memories
 delete from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
 
--- name: journal (of what is written beside a line only words of ours stay)
+-- name: journal (removes from the journal lines of memories all but words of the product)
 update muniment.journal set meta = (
   select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(meta)
   where key in ('why', 'notes', 'consent', 'field', 'run', 'hard')
 )
 where space_id = %(space)s and memory_id = any(%(ids)s) and meta <> '{}'
 
--- name: last_lines
+-- name: last_lines (inserts the last journal line of each removed memory)
 insert into muniment.journal (space_id, rev, memory_id, action, old_ref, node, actor, meta, ts)
 select %(space)s, %(rev)s + n, memory_id, 'DELETE', memory_id || '@' || rev, %(node)s, %(actor)s,
   jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
 from unnest(%(ids)s::uuid[], %(revs)s::bigint[]) with ordinality gone (memory_id, rev, n)
 returning rev
 
--- name: receipt
+-- name: receipt (inserts the receipt of an erasure)
 insert into muniment.erasures (space_id, erasure_id, what, counts, at)
 values (%(space)s, %(id)s, %(what)s, %(counts)s, %(at)s)
 
--- name: stated
+-- name: statements (a page of the texts of memories and of their versions)
 select * from (
   (select m.memory_id, 0::bigint as since, m.kind, m.text, m.context, m.turns from muniment.memories m
    where m.space_id = %(space)s and (m.memory_id, 0) > (%(after)s, %(since)s) order by m.memory_id limit %(limit)s)
@@ -84,11 +84,11 @@ select * from (
    order by v.memory_id, v.from_rev limit %(limit)s)
 ) told order by memory_id, since limit %(limit)s
 
--- name: ledger
+-- name: ledger_page (a page of the turns of the ledger)
 select {{ledger.turn}} from muniment.turns t
 where t.space_id = %(space)s and t.turn_id > %(after)s order by t.turn_id limit %(limit)s
 
--- name: threads
+-- name: threads (the threads of memories and turns, or of the whole space)
 select thread_id from muniment.turns where space_id = %(space)s and (%(ids)s::uuid[] is null or turn_id = any(%(turns)s))
 union
 select thread_id from muniment.memories where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
@@ -102,111 +102,72 @@ select thread_id from muniment.events where space_id = %(space)s and (%(ids)s::u
 union
 select thread_id from muniment.thread_revision where space_id = %(space)s and %(ids)s::uuid[] is null
 
--- name: there
+-- name: existing (those of the memories that exist, with their revisions)
 select memory_id, rev from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s) order by memory_id
 
--- name: former (texts of others that said it)
+-- name: former_versions (deletes versions of other memories that say the same)
 delete from muniment.memory_versions v using unnest(%(former_ids)s::uuid[], %(former_revs)s::bigint[]) gone (memory_id, since)
 where v.space_id = %(space)s and v.memory_id = gone.memory_id and v.from_rev = gone.since
 
--- name: around
+-- name: strip_context (removes the context of memories, and the words that came from it)
 update muniment.memories m set context = null, words = one.words
 from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[]) one (memory_id, since, words)
 where m.space_id = %(space)s and m.memory_id = one.memory_id and one.since = 0
 
--- name: around_former
+-- name: strip_former_context (the same of versions)
 update muniment.memory_versions v set context = null, words = one.words
 from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[]) one (memory_id, since, words)
 where v.space_id = %(space)s and v.memory_id = one.memory_id and v.from_rev = one.since
 
--- name: retold (a change of what finds a memory, of which nobody is told)
+-- name: change_lines (inserts journal lines of the memories that lost their context)
 insert into muniment.journal (space_id, rev, memory_id, action, node, actor, meta, ts)
 select %(space)s, %(rev)s + n, memory_id, 'UPDATE', %(node)s, %(actor)s,
   jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
 from unnest(%(ids)s::uuid[]) with ordinality told (memory_id, n)
 returning rev
 
--- name: turns
+-- name: turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
 
--- name: unsupported
+-- name: drop_support (removes turns from the memories that they support)
 update muniment.memories set turns = array(
   select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
 where space_id = %(space)s and turns && %(turns)s
 
--- name: formerly_unsupported
+-- name: drop_former_support (the same of versions)
 update muniment.memory_versions set turns = array(
   select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
 where space_id = %(space)s and turns && %(turns)s
 
--- name: looks (that there was a look stays: the same turn, sent again, is no news)
+-- name: extractions (empties extraction records of turns; they stay, so that no turn is extracted again)
 update muniment.extractions set repaired = '{}', refused = '{}'
 where space_id = %(space)s and turn_id = any(%(turns)s) and (repaired <> '{}' or refused <> '{}')
 
--- name: signals (requests that rest on nothing any more)
+-- name: unsupported_requests (deletes requests for consent that rest on these turns alone)
 delete from muniment.consent_requests where space_id = %(space)s and turns <> '{}' and turns <@ %(turns)s
 
--- name: fewer_signals
+-- name: drop_request_support (removes turns from the requests that rest on them)
 update muniment.consent_requests set turns = array(
   select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
 where space_id = %(space)s and turns && %(turns)s
 
--- name: values (of requests that go, before they do)
+-- name: request_values (the values of the requests that are about to be deleted)
 select array_agg(distinct value) as said from muniment.consent_requests
 where space_id = %(space)s and (memory_id = any(%(ids)s) or turns <> '{}' and turns <@ %(turns)s)
 
--- name: forget_values
+-- name: forget_values (removes such values from other requests)
 update muniment.consent_requests set old = null where space_id = %(space)s and old = any(%(said)s)
 
--- name: recalled
+-- name: recalled_prints (removes fingerprints of the memories from turns that recalled them)
 update muniment.turns set recalled = array(
   select r.print from unnest(recalled) with ordinality r (print, n) where r.print <> all(%(prints)s) order by r.n)
 where space_id = %(space)s and recalled && %(prints)s
 
--- name: jobs_of_turns
+-- name: jobs_of_turns (deletes the jobs of turns)
 delete from jobs.queue where args ->> 'key' = any(%(keys)s) and starts_with(dedup_key, %(space)s::text || ':')
 
--- name: jobs
+-- name: jobs (deletes the jobs of a space)
 delete from jobs.queue where starts_with(dedup_key, %(space)s::text || ':') or lock = %(space)s::text
 
--- name: all_relations
-delete from muniment.relations where space_id = %(space)s
-
--- name: all_memory_versions
-delete from muniment.memory_versions where space_id = %(space)s
-
--- name: all_memories
-delete from muniment.memories where space_id = %(space)s
-
--- name: all_journal
-delete from muniment.journal where space_id = %(space)s
-
--- name: all_thread_revision
-delete from muniment.thread_revision where space_id = %(space)s
-
--- name: all_turns
-delete from muniment.turns where space_id = %(space)s
-
--- name: all_extractions
-delete from muniment.extractions where space_id = %(space)s
-
--- name: all_events
-delete from muniment.events where space_id = %(space)s
-
--- name: all_consent_requests
-delete from muniment.consent_requests where space_id = %(space)s
-
--- name: all_postings
-delete from muniment.postings where space_id = %(space)s
-
--- name: all_swept
-delete from muniment.swept where space_id = %(space)s
-
--- name: all_consolidation_runs
-delete from muniment.consolidation_runs where space_id = %(space)s
-
--- name: all_pair_fingerprints
-delete from muniment.pair_fingerprints where space_id = %(space)s
-
--- name: all_spaces
-delete from muniment.spaces where space_id = %(space)s
+-- name: all_rows (deletes the rows of a space in one table)
+delete from muniment.{table} where space_id = %(space)s

@@ -1,4 +1,4 @@
--- name: met (what any channel of the space's own indexes finds: the rest of the search is as in a small space, but among these)
+-- name: met (candidates of each channel from the space's own indexes: the search goes on among these)
 changed as materialized (
   select distinct j.memory_id from muniment.journal j
   where j.space_id = %(space)s and (select ok from entered)
@@ -61,17 +61,17 @@ changed as materialized (
   select memory_id from late where speaker is not null {dated_late_met} {own_met} {dated_met}{watched}
 ),
 
--- name: passing (without a filter every posting passes: its category and its state are those of its list)
+-- name: passing (without a filter every posting passes)
  cross join lateral (
      select from muniment.memories m where m.space_id = %(space)s and m.memory_id = h.memory_id{narrowed} offset 0) m
 
--- name: own_late
+-- name: own_late (whether the memory is about the user)
 , {{search.of_user}} as own
 
--- name: own_posted
+-- name: own_posted (adds the list of memories about the user)
 union all select {own}
 
--- name: own_lists (what is told of the user, and of that what has a word which tells what they ask)
+-- name: own_lists (the memories about the user, and those with a word that tells what the query asks for)
 own as materialized (
   select p.df, p.memories from posted p where p.dimension = {own}
 ), hinted as materialized (
@@ -83,7 +83,7 @@ own as materialized (
   where total <= {most} or place = 1
 ),
 
--- name: own_met (all of it where it is little)
+-- name: own_met (adds them: all, when they are few)
  or own
   union
   select u.memory_id from own cross join unnest(own.memories) u (memory_id) where (select sum(df) from own) <= {few}
@@ -92,13 +92,13 @@ own as materialized (
      select memory_id, count(*) as score from hinted where memory_id in (select unnest(memories) from own) group by memory_id) h{passing}
    order by h.score desc, h.memory_id limit {wide})
 
--- name: dated_late
+-- name: dated_late (whether the memory is of a period of the query)
 , 0{{search.timely}} > 0 as timely
 
--- name: dated_posted
+-- name: dated_posted (adds the list of days)
  union all select {dated}
 
--- name: dated_lists (what happened in a period of the query, or so near that it counts)
+-- name: dated_lists (the memories of the days in and near the periods of the query)
 dated as materialized (
   select p.df, p.memories from unnest(%(since)s, %(until)s) period (since, until) cross join lateral (
     select df, memories from muniment.postings
@@ -107,35 +107,34 @@ dated as materialized (
     offset 0) p
 ),
 
--- name: dated_near (much of a time, or lists that know no time: the space is searched as a small one)
+-- name: dated_near (not when many are of these days, or no days are listed: then the space is scanned)
  and (select coalesce(sum(df), 0) from dated) <= {few} and exists (select from posted where dimension = {dated})
 
--- name: dated_late_met
+-- name: dated_late_met (adds changed memories of a period)
  or timely
 
--- name: dated_met
+-- name: dated_met (adds them)
 union
   select u.memory_id from dated cross join unnest(dated.memories) u (memory_id) where (select sum(df) from dated) <= {few}
 
--- name: base (what the index has found is not looked for again)
+-- name: base (the nearest by vector, and the other candidates)
 select * from near
   union all
   select {looked} from met c cross join lateral (
     select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
   where c.memory_id not in (select memory_id from near) and {{search.scoped}}{narrowed}
 
--- name: scope
+-- name: scope (how many memories there are, and which words of the query name a speaker)
 select (select n from size) as n, count(name) = 1 as one_speaker, array_agg(name) filter (where name is not null) as speakers
   from (select name from speaking union select speaker from late where speaker is not null) s
 
--- name: df
+-- name: df (how many memories have each term)
 heard
 
--- name: reached (a filter may leave less than is there: then the space is searched as a small one)
+-- name: reached (whether the filters left enough: else the space is searched as a small one)
 (select count(*) from near) >= {wide} and (select indexed from space)
 
--- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet; `known`: it was listed
--- what is told of the user, and when)
+-- name: index_state (what an index would be of; `elsewhere`: a switch is not cleaned; `known`: the lists exist)
 select s.rev, s.indexed_model, s.indexed_rev,
   exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(own)s)
     and exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(dated)s) as known,
@@ -146,14 +145,13 @@ select s.rev, s.indexed_model, s.indexed_rev,
     and m.embedding_model <> %(model)s) as elsewhere
 from muniment.spaces s where s.space_id = %(space)s
 
--- name: keep (who erases waits until the lists are made, or they are made after it)
+-- name: lock_space (lets an erasure wait for the lists, or the lists for it)
 select from muniment.spaces where space_id = %(space)s for key share
 
--- name: forget_lists
+-- name: delete_lists (deletes the lists of a space)
 delete from muniment.postings where space_id = %(space)s
 
--- name: lists (of words, of speakers, of days, of what is told of the user, and how many there are of each category: also as
--- a sign that days are listed)
+-- name: insert_lists (the lists of words, speakers, days, of what is about the user, and of all by category)
 insert into muniment.postings (space_id, dimension, category, df, memories, weights)
 select %(space)s, e.dimension, e.category, count(*), array_agg(e.memory_id order by e.weight desc, e.memory_id),
   array_agg(e.weight order by e.weight desc, e.memory_id)
@@ -178,27 +176,27 @@ from (select m.memory_id, m.category, {{search.of_user}} as own from muniment.me
       where m.space_id = %(space)s and m.state = 'active') o group by category
 returning dimension
 
--- name: day
+-- name: day (the list of a day)
 %(days)s + floor(date_part('epoch', m.event_time) / 86400)::int
 
--- name: mark
+-- name: mark (notes the revision and model of the lists)
 update muniment.spaces set indexed_model = %(model)s, indexed_rev = %(rev)s where space_id = %(space)s
 
--- name: own (the indexes of one space, whole or left behind by a build that was interrupted)
+-- name: space_indexes (the indexes of one space, with those that an interrupted build has left)
 select c.relname as name, i.indisvalid as valid from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
 where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, %(prefix)s)
 
--- name: only (concurrent builds on one table wait for each other; who holds the lock is idle)
+-- name: try_lock (whether this process builds indexes; the transaction is idle meanwhile)
 select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(hashtext('muniment index')) as mine
 
--- name: analyze (a table that has just been filled is planned for as an empty one)
+-- name: analyze (measures tables that have just been filled)
 analyze muniment.memories (space_id, memory_id, state, category), muniment.postings, muniment.journal (space_id, rev, memory_id)
 
--- name: all (how many spaces have an index)
+-- name: count_indexes (how many spaces have an index)
 select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
 where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, 'memories_near_')
 
--- name: overgrown (those below go, if they have any)
+-- name: spaces_to_index (the spaces whose indexes may have to be built, rebuilt or dropped)
 select tenant_id, owner_id, owner_type from muniment.spaces
 where case when indexed_model is null then rev >= %(least)s
   else indexed_model <> %(model)s or rev - indexed_rev > greatest(%(some)s, %(share)s * rev) end

@@ -1,4 +1,4 @@
--- name: fading (in how many seconds an active memory is forgotten: rules/forgetting.py says the same)
+-- name: retention_waits (in how many seconds each active memory is to be forgotten, as rules/policy/retention.py)
 select m.memory_id, coalesce(
     least(%(owner)s::bigint, case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
       case when m.session_id is not null then %(session)s::bigint end, case when m.run_id is not null then %(run)s::bigint end),
@@ -11,24 +11,24 @@ left join unnest(%(agents)s::text[], %(agents_days)s::bigint[]) a (agent, days) 
 cross join lateral (select case when c.category is null then %(untouched)s::bigint else c.days end as days) d
 where m.space_id = %(space)s and m.state = 'active' and not m.pinned and d.days is not null
 
--- name: forgettable
+-- name: forgettable (the memories that are due to be forgotten)
 select {m.memory_columns}
-from ({{fading}}) f join muniment.memories m on m.space_id = %(space)s and m.memory_id = f.memory_id
+from ({{retention_waits}}) f join muniment.memories m on m.space_id = %(space)s and m.memory_id = f.memory_id
 where f.wait <= 0 order by f.wait, m.memory_id limit %(limit)s
 
--- name: purgeable
+-- name: purgeable (the forgotten memories that are due to be purged)
 select memory_id from muniment.memories
 where space_id = %(space)s and state = 'soft_deleted' and purge_at <= %(now)s
 order by purge_at, memory_id limit %(limit)s
 
--- name: next
+-- name: next (when a memory is due next)
 select (select min(purge_at) from muniment.memories where space_id = %(space)s and state = 'soft_deleted') as purge_at,
-  (select min(f.wait) from ({{fading}}) f)::float8 as wait
+  (select min(f.wait) from ({{retention_waits}}) f)::float8 as wait
 
--- name: hold (what is being recorded is waited for: it refers to this row)
+-- name: lock_space (waits for what is being recorded: it refers to this row)
 select rev from muniment.spaces where space_id = %(space)s for update
 
--- name: tended (what a consolidation has changed is known to it)
+-- name: record (notes the maintenance of a space; changes by a consolidation count as checked)
 update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
   tended_rev = case when %(seen)s::bigint is null then tended_rev else coalesce((
     select min(j.rev) - 1 from muniment.journal j
@@ -44,52 +44,52 @@ update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
     ) e where e.at is not null)
 where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 
--- name: wake (the space is due no later than so long after this)
+-- name: advance_due_time (makes the space due no later than `keep` after a time)
 update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')
 where space_id = %(space)s and (tend_at is null or tend_at > %(at)s::timestamptz + %(keep)s::interval)
 
--- name: stale_turns (those that a job wants stay until it is done)
+-- name: stale_turns (old turns that no job needs)
 select turn_id from muniment.turns t
 where space_id = %(space)s and at < %(before)s
-  and {{jobs.unwanted}}
+  and {{jobs.unneeded}}
 limit %(limit)s
 
--- name: drop_turns
+-- name: drop_turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(ids)s)
 
--- name: drop_events
+-- name: drop_events (deletes old events)
 delete from muniment.events where space_id = %(space)s and ts < %(before)s
 
--- name: drop_looks (a turn that is still there is not looked at twice)
+-- name: drop_extractions (deletes old extraction records of turns that are gone)
 delete from muniment.extractions e where space_id = %(space)s and at < %(before)s
   and not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = e.turn_id)
 
--- name: drop_pairs (what was checked so long ago may be checked again)
+-- name: drop_pairs (deletes what was decided of pairs long ago: they may be checked again)
 delete from muniment.pair_fingerprints where space_id = %(space)s and checked_at < %(before)s
 
--- name: drop_runs (of those that changed nothing the last one stays: it knows how far the space was compared)
+-- name: drop_runs (deletes old runs without a change, but for the one that knows how far the space was compared)
 delete from muniment.consolidation_runs r
 where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and r.status = 'done' and exists (
   select from muniment.consolidation_runs o
   where o.space_id = %(space)s and o.started_at > r.started_at and o.surveyed_rev >= r.surveyed_rev)
 
--- name: alone
+-- name: try_lock (whether this process maintains all spaces)
 select pg_try_advisory_xact_lock(%(lock)s) as mine
 
--- name: due_spaces (what was tended by a clock that was ahead has all its times from there)
+-- name: due_spaces (a page of the spaces that are due; a maintenance later than now is from a wrong clock)
 select space_id, tenant_id, owner_id, owner_type from muniment.spaces
 where space_id > %(after)s and (tend_at <= %(now)s
   or ((rev > tended_rev or tended_at is null) and (tended_at is null or tended_at < %(edge)s))
   or tended_at > %(ahead)s or tend_terms is distinct from %(terms)s)
 order by space_id limit %(limit)s
 
--- name: enqueue_due (counted by the queue's own clock)
+-- name: enqueue_due (enqueues a job for each space, timed by the queue's own clock)
 insert into jobs.queue (name, lock, dedup_key, args, scheduled_at)
 select 'tend', t.dedup_key, t.dedup_key, t.args, now() + t.wait
 from unnest(%(dedup_keys)s::text[], %(args)s::jsonb[], %(waits)s::interval[]) t (dedup_key, args, wait)
 on conflict (dedup_key) where status = 'todo' do nothing
 
--- name: periodic (a slot that was asked for once is known, also when clocks are set back; the latest are enough)
+-- name: periodic (enqueues a job once for each slot; the latest slots are remembered)
 with slot as (
   insert into jobs.slots (name, slot) values (%(name)s, %(slot)s)
   on conflict on constraint slots_once do nothing returning id

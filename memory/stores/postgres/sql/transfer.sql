@@ -1,4 +1,4 @@
--- name: dump
+-- name: dump (the rows of a space as JSON, in a fixed order)
 select jsonb_build_object('type', 'space', 'format', 'muniment/1', 'rev', rev, 'created_at', created_at) as row, 0 as part, 0::bigint as n, '' as id
 from muniment.spaces where space_id = %(space)s
 union all
@@ -23,7 +23,7 @@ select to_jsonb(c) - 'space_id' || '{"type": "consent"}', 7, extract(epoch from 
 from muniment.consent_requests c where space_id = %(space)s
 order by part, n, id
 
--- name: content (what is known, whatever was done to it: no revision, no count of who has read it)
+-- name: content (the memories and edges of a space as JSON, without revisions and access counts)
 select to_jsonb(m) || '{"type": "memory"}' as row, 0 as part, m.memory_id::text as id
 from (select {m.content_columns} from muniment.memories m where m.space_id = %(space)s) m
 union all
@@ -31,72 +31,72 @@ select to_jsonb(r) - 'space_id' || '{"type": "relation"}', 1, r.from_id::text ||
 from muniment.relations r where space_id = %(space)s
 order by part, id
 
--- name: load_space
+-- name: load_space (sets the revision of an empty space; no row when it is not empty)
 update muniment.spaces set rev = %(rev)s, created_at = coalesce(%(created_at)s::timestamptz, created_at)
 where space_id = %(space)s and rev = 0
 returning rev
 
--- name: whole_memory
+-- name: insert_memory (inserts packed rows of memories)
 insert into muniment.memories select * from unnest(%(rows)b::muniment.memories[])
 returning space_id
 
--- name: whole_version
+-- name: insert_version (inserts packed rows of versions)
 insert into muniment.memory_versions select * from unnest(%(rows)b::muniment.memory_versions[])
 returning space_id
 
--- name: whole_journal
+-- name: insert_journal (inserts packed journal lines)
 insert into muniment.journal select * from unnest(%(rows)b::muniment.journal[])
 returning space_id
 
--- name: whole_relation
+-- name: insert_relation (inserts packed edges)
 insert into muniment.relations select * from unnest(%(rows)b::muniment.relations[])
 returning space_id
 
--- name: whole_turn
+-- name: insert_turn (inserts packed turns)
 insert into muniment.turns select * from unnest(%(rows)b::muniment.turns[])
 returning space_id
 
--- name: load_memory
+-- name: load_memory (inserts memories from JSON over packed rows of their vectors)
 insert into muniment.memories
 select whole.*
 from (select unnest(%(bare)b::muniment.memories[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
   lateral jsonb_populate_record(one.bare, one.said) whole
 returning space_id
 
--- name: load_version
+-- name: load_version (inserts versions from JSON over packed rows of their vectors)
 insert into muniment.memory_versions
 select whole.*
 from (select unnest(%(bare)b::muniment.memory_versions[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
   lateral jsonb_populate_record(one.bare, one.said) whole
 returning space_id
 
--- name: load_journal
+-- name: load_journal (inserts journal lines from JSON)
 insert into muniment.journal select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.journal, %(base)s::jsonb), %(rows)s::jsonb)
 returning space_id
 
--- name: load_relation
+-- name: load_relation (inserts edges from JSON)
 insert into muniment.relations select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.relations, %(base)s::jsonb), %(rows)s::jsonb)
 returning space_id
 
--- name: load_thread
+-- name: load_thread (inserts the cursors of threads from JSON)
 insert into muniment.thread_revision select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.thread_revision, %(base)s::jsonb), %(rows)s::jsonb)
 returning space_id
 
--- name: load_turn
+-- name: load_turn (inserts turns from JSON)
 insert into muniment.turns select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.turns, %(base)s::jsonb), %(rows)s::jsonb)
 returning space_id
 
--- name: load_consent
+-- name: load_consent (inserts requests for consent from JSON)
 insert into muniment.consent_requests
 select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.consent_requests, %(base)s::jsonb), %(rows)s::jsonb)
 returning space_id
 
--- name: flaws (what no writer leaves behind, and no reader could bear)
+-- name: flaws (why the rows are no space that a writer could have left)
 with own as (select rev from muniment.spaces where space_id = %(space)s)
 select flaw from (
   select case

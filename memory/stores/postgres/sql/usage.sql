@@ -1,50 +1,50 @@
--- name: reserve (no row: the day is at its budget already; one statement, so that many at once are counted one by one)
+-- name: reserve (charges a day; no row when the day has reached its budget)
 insert into muniment.spend_days as d (space_id, day, tokens, micros)
 values (%(space)s, %(day)s, %(tokens)s, %(micros)s)
 on conflict (space_id, day) do update set tokens = d.tokens + excluded.tokens, micros = d.micros + excluded.micros
 where (%(most_tokens)s::bigint is null or d.tokens < %(most_tokens)s)
   and (%(most_micros)s::bigint is null or d.micros < %(most_micros)s)
 
--- name: adjust
+-- name: adjust (adds to the charge of a day)
 insert into muniment.spend_days as d (space_id, day, tokens, micros)
 values (%(space)s, %(day)s, %(tokens)s, %(micros)s)
 on conflict (space_id, day) do update set tokens = d.tokens + excluded.tokens, micros = d.micros + excluded.micros
 
--- name: book
+-- name: add_spending (adds a request to the spending of a day, purpose and model)
 insert into muniment.spend as s (space_id, day, purpose, model, requests, input_tokens, output_tokens, micros)
 values (%(space)s, %(day)s, %(purpose)s, %(model)s, 1, %(input_tokens)s, %(output_tokens)s, %(micros)s)
 on conflict (space_id, day, purpose, model) do update set
   requests = s.requests + 1, input_tokens = s.input_tokens + excluded.input_tokens,
   output_tokens = s.output_tokens + excluded.output_tokens, micros = s.micros + excluded.micros
 
--- name: spent
+-- name: spending (the spending since a day)
 select day, purpose, model, requests, input_tokens, output_tokens, micros from muniment.spend
 where space_id = %(space)s and day >= %(since)s order by day desc, purpose, model
 
--- name: days
+-- name: days (the charges of days)
 select day, tokens, micros from muniment.spend_days where space_id = %(space)s and day >= %(since)s order by day desc
 
--- name: facts (of all spaces of the tenant, as the keeper)
+-- name: facts (how many facts a model extracted for the tenant, read as the keeper)
 select coalesce(sum(e.written), 0)::bigint as facts
 from muniment.extractions e join muniment.spaces s on s.space_id = e.space_id
 where s.tenant_id = %(tenant)s and e.source = 'model' and e.at >= %(since)s
 
--- name: counts
+-- name: counts (the operations of a space by day, node, operation and status)
 select (ts at time zone 'UTC')::date as day, node, op, status, count(*) as count
 from muniment.operations where space_id = %(space)s and ts >= %(since)s
 group by 1, 2, 3, 4 order by 1 desc, 2, 3, 4
 
--- name: yields
+-- name: extraction_stats (what extraction found and wrote, by source)
 select source, count(*) as looks, sum(found) as found, sum(written) as written
 from muniment.extractions where space_id = %(space)s and at >= %(since)s group by 1 order by 1
 
--- name: reasons (why candidates were repaired or refused, most often first)
+-- name: reasons (why candidates were repaired or refused, most frequent first)
 select source, what, reason, count(*) as count
 from muniment.extractions cross join lateral (
   select 'repaired' as what, unnest(repaired) as reason union all select 'refused', unnest(refused)
 ) told
 where space_id = %(space)s and at >= %(since)s group by 1, 2, 3 order by 4 desc, 3
 
--- name: changes
-select {{read.told}} from muniment.journal j {{read.told_of}}
-where j.space_id = %(space)s and j.ts >= %(since)s and {{read.there}} order by j.rev desc limit %(limit)s
+-- name: changes (the latest journal lines)
+select {{read.entry_columns}} from muniment.journal j {{read.entry_joins}}
+where j.space_id = %(space)s and j.ts >= %(since)s and {{read.entry_visible}} order by j.rev desc limit %(limit)s

@@ -1,135 +1,135 @@
--- name: expect
+-- name: expect (fails unless the model is in use)
 select muniment.expect_embedder(%(model)s)
 
--- name: active
+-- name: active (the model in use)
 select model from muniment.embedders where active
 
--- name: first
+-- name: first (puts the first model into use)
 insert into muniment.embedders (model, active)
 select %(model)s, true where not exists (select from muniment.embedders where active)
 on conflict do nothing
 
--- name: only (one switch at a time; the lock goes with the connection, also when its process is killed. Who holds it is idle)
+-- name: try_lock (whether this process switches; the lock ends with its transaction, which is idle meanwhile)
 select set_config('idle_in_transaction_session_timeout', '0', true),
   pg_try_advisory_xact_lock(hashtext('muniment embedder switch')) as mine
 
--- name: models (the one in use, and the one of the switch under way)
+-- name: models (the model in use, and that of the switch under way)
 select (select model from muniment.embedders where active) as used,
   (select model from muniment.embedders where run is not null) as next
 
--- name: halt (what other switches have in hand is done before, and nothing of it afterwards)
+-- name: lock_models (waits for the writes of other switches and locks them out)
 select model from muniment.embedders order by model for update
 
--- name: abandon
+-- name: abandon (abandons a switch to another model)
 update muniment.embedders set run = null where run is not null and model <> %(model)s
 
--- name: begin
+-- name: begin (begins a switch, or goes on with the one under way)
 insert into muniment.embedders (model, run) values (%(model)s, gen_random_uuid())
 on conflict (model) do update set run = coalesce(embedders.run, excluded.run)
 returning run
 
--- name: impatient (who waits longer than this for a lock lets the others go on, and tries again)
+-- name: set_lock_timeout (lets others go on when a lock is not free soon)
 set local lock_timeout = '1s'
 
--- name: pause (a writer has to wait; a plan or an import bumps a space, and so does whoever founds one)
+-- name: pause_writers (keeps plans, imports and new spaces waiting)
 lock table muniment.spaces in share mode
 
--- name: still (whether this is the switch under way; it stays so until the end of the transaction)
+-- name: check_run (a row when this is the switch under way, which it stays until the end of the transaction)
 select from muniment.embedders where model = %(model)s and run = %(run)s for share
 
--- name: settled (nor does a switch begin before the end of the transaction)
+-- name: keep_models (keeps switches from beginning before the end of the transaction)
 select model from muniment.embedders order by model for share
 
--- name: alone (no writer of the space is at work until the end of the transaction)
+-- name: lock_space (keeps writers of the space waiting until the end of the transaction)
 select rev from muniment.spaces where space_id = %(space)s for share
 
--- name: unswept (spaces with changes after what the run has swept)
+-- name: pending_spaces (the spaces with changes after what the run has embedded)
 select s.tenant_id, s.owner_id, s.owner_type
 from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
 where s.rev > coalesce(w.rev, 0) order by s.created_at, s.space_id
 
--- name: begun (an erasure takes the row with it: who has swept does not find it in a space that has begun anew)
+-- name: begin_space (the revision up to which the run has embedded the space; an erasure deletes the row)
 insert into muniment.swept (space_id, run, rev) select space_id, %(run)s, 0 from muniment.spaces where space_id = %(space)s
 on conflict (space_id) do update
 set run = excluded.run, rev = case when swept.run = excluded.run then swept.rev else excluded.rev end
 returning rev
 
--- name: swept
+-- name: mark_embedded (notes the revision up to which the space is embedded)
 update muniment.swept set rev = %(rev)s where space_id = %(space)s and run = %(run)s
 
--- name: without
+-- name: is_unembedded (rows without a vector of the model)
 m.space_id = %(space)s and m.embedding_model <> %(model)s and m.next_model is distinct from %(model)s
 
--- name: changed
+-- name: changed (rows of memories that changed after a revision)
 and m.memory_id = any(array(select memory_id from muniment.journal where space_id = %(space)s and rev > %(since)s))
 
--- name: strangers (former texts have the revision that they are from)
+-- name: unembedded (a page of memories and versions (with the revision they are from) without a vector of the model)
 select * from (
   (select m.memory_id, 0::bigint as since, m.text from muniment.memories m
-   where {{without}} and m.memory_id >= %(after)s and m.rev <= coalesce(%(until)s, m.rev) {changed}
+   where {{is_unembedded}} and m.memory_id >= %(after)s and m.rev <= coalesce(%(until)s, m.rev) {changed}
    order by m.memory_id limit %(limit)s)
   union all
   (select m.memory_id, m.from_rev, m.text from muniment.memory_versions m
-   where {{without}} and m.memory_id >= %(after)s and m.to_rev <= coalesce(%(until)s, m.to_rev) {changed}
+   where {{is_unembedded}} and m.memory_id >= %(after)s and m.to_rev <= coalesce(%(until)s, m.to_rev) {changed}
    order by m.memory_id, m.from_rev limit %(limit)s)
 ) found order by memory_id, since limit %(limit)s
 
--- name: given (a row whose vector in use came by the last switch is tidied on the way)
+-- name: new_vector (sets the vector of the next model; one that came into use by the last switch moves to its column)
 embedding = case when m.next_model = e.model then m.next_embedding else m.embedding end,
 embedding_model = case when m.next_model = e.model then m.next_model else m.embedding_model end,
 next_embedding = one.embedding, next_model = %(model)s
 
--- name: revector
-update muniment.memories m set {{given}}
+-- name: write_vectors (writes vectors of memories whose text is unchanged)
+update muniment.memories m set {{new_vector}}
 from muniment.embedders e,
   unnest(%(ids)s::uuid[], %(texts)s::text[], %(embeddings)b::halfvec[]) one (memory_id, text, embedding)
-where e.active and {{without}} and m.memory_id = one.memory_id and m.text = one.text
+where e.active and {{is_unembedded}} and m.memory_id = one.memory_id and m.text = one.text
 
--- name: revector_versions
-update muniment.memory_versions m set {{given}}
+-- name: write_version_vectors (writes vectors of versions)
+update muniment.memory_versions m set {{new_vector}}
 from muniment.embedders e,
   unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(embeddings)b::halfvec[]) one (memory_id, from_rev, embedding)
-where e.active and {{without}} and m.memory_id = one.memory_id and m.from_rev = one.from_rev
+where e.active and {{is_unembedded}} and m.memory_id = one.memory_id and m.from_rev = one.from_rev
 
--- name: retire
+-- name: deactivate (puts the model in use out of use)
 update muniment.embedders set active = false where active and model <> %(model)s
 
--- name: adopt
+-- name: activate (puts the next model into use)
 insert into muniment.embedders (model, active) values (%(model)s, true)
 on conflict (model) do update set active = true, run = null
 
--- name: tidied (the vector in use into its own column; what an abandoned switch has left goes)
+-- name: cleaned (moves the vector in use to its own column and drops that of an abandoned switch)
 embedding = case when m.next_model = e.model then m.next_embedding else m.embedding end,
 embedding_model = case when m.next_model = e.model then m.next_model else m.embedding_model end,
 next_embedding = null, next_model = null
 
--- name: untidy
+-- name: is_unclean (rows of a space that have to be cleaned)
 m.space_id = %(space)s and m.next_model is distinct from (select model from muniment.embedders where run is not null)
 and m.next_model is not null
 
--- name: tidy
-update muniment.memories m set {{tidied}}
+-- name: clean (cleans a page of memories)
+update muniment.memories m set {{cleaned}}
 from muniment.embedders e
 where e.active and m.space_id = %(space)s and m.memory_id = any(array(
   select m.memory_id from muniment.memories m
-  where {{untidy}} and m.memory_id > %(after)s order by m.memory_id limit %(limit)s))
+  where {{is_unclean}} and m.memory_id > %(after)s order by m.memory_id limit %(limit)s))
 returning m.memory_id, m.rev
 
--- name: tidy_versions
+-- name: clean_versions (cleans a page of versions)
 with page as materialized (
   select m.memory_id, m.from_rev from muniment.memory_versions m
-  where {{untidy}} and (m.memory_id, m.from_rev) > (%(after)s, %(rev)s)
+  where {{is_unclean}} and (m.memory_id, m.from_rev) > (%(after)s, %(rev)s)
   order by m.memory_id, m.from_rev limit %(limit)s
 )
-update muniment.memory_versions m set {{tidied}}
+update muniment.memory_versions m set {{cleaned}}
 from muniment.embedders e, page p
 where e.active and m.space_id = %(space)s and m.memory_id = p.memory_id and m.from_rev = p.from_rev
 returning m.memory_id, m.from_rev as rev
 
--- name: whole (every row of every space: there is no index for that)
+-- name: scan_all (allows a scan of all spaces, for which there is no index)
 set local enable_seqscan = on
 
--- name: tally (of all spaces: rows with a vector, those that have one of the next model, and those yet to be tidied)
+-- name: counts (over all spaces: rows with a vector, with one of the next model, and those to be cleaned)
 select count(*) as rows, count(*) filter (where %(model)s in (embedding_model, next_model)) as done,
   count(*) filter (where next_model is not null and next_model is distinct from %(next)s) as untidy
 from (
@@ -138,11 +138,11 @@ from (
   select embedding_model, next_model from muniment.memory_versions
 ) m
 
--- name: sample
+-- name: sample (some active memories)
 select m.memory_id, m.text from muniment.memories m
 where m.space_id = %(space)s and m.state = 'active' order by m.memory_id limit %(limit)s
 
--- name: closest
+-- name: closest (the active memories that are closest to a vector of a model)
 select m.memory_id, m.text from muniment.memories m
 where m.space_id = %(space)s and m.state = 'active' and m.memory_id is distinct from %(but)s::uuid
   and %(model)s in (m.embedding_model, m.next_model)
