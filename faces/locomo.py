@@ -22,13 +22,15 @@ _DATE = re.compile(
     r"\s*(\d{1,2}):(\d\d)\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*\.?,?\s+(\d{4})\s*", re.IGNORECASE
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH_NAMES = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-          "December")  # fmt: skip
+_MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation and what it gives to remember, in the order in which it was said."""
+    """A conversation and its candidates, one for each dialogue turn, in their order."""
 
     sample_id: str
     candidates: tuple[Candidate, ...]
@@ -42,12 +44,12 @@ class _Utterance:
 
 
 def parse_conversations(content: Any) -> list[Conversation]:
-    """Every conversation of a file's content; all of it is checked before the first is returned.
+    """Every conversation of a file's content, after all of it is checked.
 
     Raises BadInput naming the conversation, the session, the turn's index and the field."""
     several = content if isinstance(content, list) else [content]
     parsed = [_parse_conversation(raw, f"conversation {index}") for index, raw in enumerate(several)]
-    names = [one.sample_id for one in parsed]
+    names = [conversation.sample_id for conversation in parsed]
     if duplicate := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"conversation {duplicate!r}: is in the file twice")
     return parsed
@@ -62,7 +64,7 @@ def _parse_conversation(raw: Any, place: str) -> Conversation:
     numbers = sorted(int(match[1]) for key in talk if (match := _SESSION_KEY.fullmatch(key)))
     if not numbers:
         raise BadInput(f"{place}: there is no session; 'session_1' with its turns is wanted")
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     dia_ids: set[str] = set()
     for number in numbers:
         where = f"{place}, session {number}"
@@ -71,26 +73,26 @@ def _parse_conversation(raw: Any, place: str) -> Conversation:
             said_at = _parse_date(
                 talk.get(f"session_{number}_date_time"), f"{where}, field 'session_{number}_date_time'"
             )
-            found.extend(_make_candidates(sample_id, number, said_at, turns))
-    return Conversation(sample_id=sample_id, candidates=tuple(found))
+            candidates.extend(_make_candidates(sample_id, number, said_at, turns))
+    return Conversation(sample_id=sample_id, candidates=tuple(candidates))
 
 
 def _parse_turns(raw: Any, dia_ids: set[str], place: str) -> list[_Utterance]:
-    """The turns of a session; one without words and without an image says nothing and is left out."""
+    """The turns of a session, without those that have neither words nor an image."""
     if not isinstance(raw, list):
         raise BadInput(f"{place}: {_describe_type(raw)} given, a list of turns wanted")
     turns = []
-    for index, one in enumerate(raw):
+    for index, turn in enumerate(raw):
         where = f"{place}, turn {index}"
         utterance = _Utterance(
-            _read_text(one, "speaker", where),
-            _read_text(one, "dia_id", where),
-            _read_text(one, "text", where, empty=True),
+            _read_text(turn, "speaker", where),
+            _read_text(turn, "dia_id", where),
+            _read_text(turn, "text", where, empty=True),
         )
         if utterance.dia_id in dia_ids:
             raise BadInput(f"{where}, field 'dia_id': {utterance.dia_id!r} is there twice")
         dia_ids.add(utterance.dia_id)
-        caption = _read_text(one, "blip_caption", where, empty=True) if one.get("blip_caption") is not None else ""
+        caption = _read_text(turn, "blip_caption", where, empty=True) if turn.get("blip_caption") is not None else ""
         words = " ".join(part for part in (utterance.text, f"[image: {caption}]" if caption else "") if part)
         if words:
             turns.append(_Utterance(utterance.speaker, utterance.dia_id, words))
@@ -98,26 +100,33 @@ def _parse_turns(raw: Any, dia_ids: set[str], place: str) -> list[_Utterance]:
 
 
 def _make_candidates(sample_id: str, number: int, at: datetime, turns: Sequence[_Utterance]) -> list[Candidate]:
-    found = []
+    candidates = []
     for index, utterance in enumerate(turns):
         turn = Turn.make(session=sample_id, key=utterance.dia_id, role="user", text=utterance.text, at=at)
-        found.append(Candidate(
-            text=utterance.text, category=CATEGORY, kind="episodic", confidence=1.0, event_time=at, turns=(turn.id,),
-            actor=utterance.speaker, tags=(f"dia:{utterance.dia_id}", f"session:{number}"),
+        candidate = Candidate(
+            text=utterance.text,
+            category=CATEGORY,
+            kind="episodic",
+            confidence=1.0,
+            event_time=at,
+            turns=(turn.id,),
+            actor=utterance.speaker,
+            tags=(f"dia:{utterance.dia_id}", f"session:{number}"),
             context=_format_context(at, turns, index),
-        ))  # fmt: skip
-    return found
+        )
+        candidates.append(candidate)
+    return candidates
 
 
 def _format_context(at: datetime, turns: Sequence[_Utterance], index: int) -> str:
-    """The date in words, the speaker, and what was said just before and after."""
+    """The date in words, the speaker, and the turns just before and after."""
     near = range(max(0, index - CONTEXT_TURNS), min(len(turns), index + CONTEXT_TURNS + 1))
     lines = [turns[i].speaker if i == index else f"{turns[i].speaker}: {turns[i].text}" for i in near]
     return "\n".join([f"{at.day} {_MONTH_NAMES[at.month - 1]} {at.year}", *lines])
 
 
 def _parse_date(raw: Any, place: str) -> datetime:
-    """'1:56 pm on 8 May, 2023', or ISO; the data names no zone, so UTC."""
+    """The time of '1:56 pm on 8 May, 2023' or of an ISO text, in UTC without a zone. Raises BadInput."""
     if not isinstance(raw, str):
         raise BadInput(f"{place}: {_describe_type(raw)} given, a date like '1:56 pm on 8 May, 2023' wanted")
     try:
@@ -125,10 +134,10 @@ def _parse_date(raw: Any, place: str) -> datetime:
             hour, minute, half, day, month, year = match.groups()
             clock = int(hour) % 12 + (12 if half.lower() == "p" else 0)
             return datetime(int(year), _MONTHS.index(month.lower()) + 1, int(day), clock, int(minute), tzinfo=UTC)
-        found = datetime.fromisoformat(raw.strip())
+        time = datetime.fromisoformat(raw.strip())
     except ValueError:
         raise BadInput(f"{place}: not a date; for example '1:56 pm on 8 May, 2023'") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _read_text(raw: Any, field: str, place: str, *, empty: bool = False) -> str:

@@ -45,14 +45,15 @@ def muniment(
     Start with `muniment chat`, then see `muniment list`.
 
     Exit codes: 0 done, 1 the model failed, 2 usage or bad input, 3 denied, 4 not found, 5 configuration, 6 database,
-    7 busy: another process is at it, try again later, 130 interrupted. Errors are one line on standard error; with --json one object {"error": …} on standard output.
+    7 busy: another process is at it, try again later, 130 interrupted. Errors are one line on standard error; with
+    --json one object {"error": …} on standard output.
     """
     if context.invoked_subcommand is None:
         screen.print_line(context.get_help())
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run one command line and give its exit code; no error leaves it but a defect."""
+    """Run one command line; its exit code. Only defects are raised."""
     own_arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in own_arguments
     screen.prepare_streams()
@@ -60,7 +61,7 @@ def run_command(arguments: Sequence[str]) -> int:
     try:
         code = _invoke_app(arguments, as_json=as_json)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # whoever read has read enough; typer turns some of it into an exit
+    except (BrokenPipeError, SystemExit):  # the reader has closed the pipe, which typer may turn into an exit
         screen.discard_stdout()
     except OSError as error:
         if error.errno not in _OUTPUT_ERRNOS or error.filename is not None:
@@ -75,7 +76,7 @@ def run_command(arguments: Sequence[str]) -> int:
 def _invoke_app(arguments: Sequence[str], *, as_json: bool) -> int:
     try:
         result: Any = app(args=list(arguments), prog_name="muniment", standalone_mode=False)
-    except typer.TyperException as error:  # what was typed makes no command
+    except typer.TyperException as error:  # the command line is not valid
         return screen.report_error(BadInput(_format_usage_error(error)), as_json=as_json)
     except MunimentError as error:
         return screen.report_error(error, as_json=as_json)
@@ -87,7 +88,7 @@ def _invoke_app(arguments: Sequence[str], *, as_json: bool) -> int:
 
 
 def _format_usage_error(error: typer.TyperException) -> str:
-    """The message with the way to the command's help."""
+    """The message with the command whose help explains it."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "muniment"
     return f"{error.format_message().replace('Value error, ', '').rstrip('.')} (see {path} --help)"

@@ -38,7 +38,7 @@ class ChatSession:
         self._memory: Memory
 
     async def start(self) -> dict[str, Any] | None:
-        """Open everything and finish a turn that was cut short; that turn, if there was one.
+        """Open everything and finish a turn that was cut short. Returns that turn, None without one.
 
         Raises BadConfig, StoreDown."""
         memory = self._memory = await self._exit_stack.enter_async_context(bootstrap.create_memory(self.settings))
@@ -52,7 +52,7 @@ class ChatSession:
         model = bootstrap.make_chat_model(self.settings)
         if model is not None:
             self._exit_stack.push_async_callback(model.close)
-            # What needs none is no matter of the minutes that a chat lasts.
+            # Jobs that need no model can wait until the chat is over.
             await self._exit_stack.enter_async_context(bootstrap.run_worker(self.settings, memory))
         await self._exit_stack.enter_async_context(run_janitor(saver, self.settings))
         self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
@@ -63,12 +63,12 @@ class ChatSession:
     async def send_message(self, text: str, on_reply: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
         """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
 
-        `told` gets the turn as it is when the reply is there, before it is recorded."""
-        # The checkpoints cannot start an embedded server that has ended; without memory they can do.
+        `on_reply` is called with the turn as it is when the reply is there, before it is recorded."""
+        # Opening memory starts an embedded server that has ended, which the checkpoints cannot do.
         with suppress(StoreError):
             await self._memory.open()
         graph_input, state = Input(messages=[HumanMessage(text)]), State()
-        # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.
+        # Sync: a turn that a crash interrupts is in the checkpoint, and the next start finishes it.
         turn = self._graph.astream(
             graph_input, self._config, context=self._run_context, durability="sync", stream_mode=["values", "updates"]
         )
@@ -81,6 +81,7 @@ class ChatSession:
         return _turn_to_json(state)
 
     async def close(self) -> None:
+        """Close what `start` has opened."""
         await self._exit_stack.aclose()
 
 
@@ -93,5 +94,5 @@ def _turn_to_json(state: State | dict[str, Any]) -> dict[str, Any]:
         "header": state.get("header", ""),
         "context": [*lasting, *state.get("bullets", [])],
         "writes": state.get("writes", []),
-        "warnings": [said for said in (state.get("unread", ""), state.get("unwritten", "")) if said],
+        "warnings": [warning for warning in (state.get("unread", ""), state.get("unwritten", "")) if warning],
     }

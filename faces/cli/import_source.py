@@ -1,4 +1,4 @@
-"""A file that is imported: its rows, and what is told when it cannot be, or not to the end."""
+"""A file that is imported: its rows, its errors by line, and how far the import came."""
 
 from __future__ import annotations
 
@@ -15,17 +15,8 @@ from muniment.faces.cli.output import screen
 from muniment.memory import codec
 from muniment.memory.errors import BadInput, MunimentError
 
-FIELDS = (
-    "text",
-    "category",
-    "kind",
-    "importance",
-    "event_time",
-    "tags",
-    "pinned",
-    "actor_id",
-    "fact",
-)  # of a plain row
+# The fields of a plain row.
+FIELDS = ("text", "category", "kind", "importance", "event_time", "tags", "pinned", "actor_id", "fact")
 _ROW_NUMBER = re.compile(r"row (\d+)")
 _MAX_LISTED = 10
 _MAX_NAME_CHARS = 40  # characters of a field's name that are shown
@@ -41,7 +32,7 @@ _FILE_SIGNATURES = {
 
 
 class ImportSource:
-    """Where the rows of a file stand, and how far its import is."""
+    """The rows of a file with their lines, and how far its import came."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -90,7 +81,7 @@ class ImportSource:
                 row = self._parse_row(line, number)
             except BadInput as error:
                 errors.append(error)
-                if number == 1 or len(errors) > _MAX_LISTED:  # this is no file of lines, and may be of any length
+                if number == 1 or len(errors) > _MAX_LISTED:  # no file of lines, which may be of any length
                     break
                 continue
             self._note_row(row, number)
@@ -121,7 +112,7 @@ class ImportSource:
             self.unknown_fields.update(name for name in row if name not in FIELDS and name != "type")
 
     def count_written(self, on_progress: Callable[[int], None]) -> Callable[[int], None]:
-        """`move`, with what is written noted here."""
+        """`on_progress`, which also counts here what is written."""
 
         def advance(count: int) -> None:
             self._written += 0 if self._is_export else count
@@ -130,15 +121,15 @@ class ImportSource:
         return advance
 
     def describe_unused_lines(self, count: int) -> str:
-        """That fewer memories came of the lines than there are, in one line; else nothing."""
+        """How many lines added no memory, in one line; empty when each added one."""
         lines = 0 if self._is_export else len(self._line_numbers)
         if count >= lines:
             return ""
-        some = f"{lines - count:,} of {lines:,} lines" if lines > 1 else "the line"
-        return f"{some} added nothing: memory knows already what is said, or something later about it"
+        subject = f"{lines - count:,} of {lines:,} lines" if lines > 1 else "the line"
+        return f"{subject} added nothing: memory knows already what is said, or something later about it"
 
     def describe_unknown_fields(self) -> str:
-        """What the rows had and no memory has, in one line."""
+        """The fields of the rows that were not read, in one line."""
         names = ", ".join(
             f"{screen.join_lines(name)[:_MAX_NAME_CHARS]!r}" for name in list(self.unknown_fields)[:_MAX_LISTED]
         )
@@ -146,35 +137,35 @@ class ImportSource:
         return f"not read: {names}{more}; the fields of a line are {', '.join(FIELDS)}"
 
     def add_line_numbers(self, error: MunimentError) -> MunimentError:
-        """The error, by lines: the engine counts rows."""
+        """The error with the file's line numbers in place of the engine's row numbers."""
         error.data["written"] = self._written
         if not isinstance(error, BadInput):
             return error
-        said, data = str(error), dict(error.data)
-        if match := _ROW_NUMBER.match(said):
+        text, data = str(error), dict(error.data)
+        if match := _ROW_NUMBER.match(text):
             data.pop("row", None)
             data["lines"] = [self._line_numbers[row - 1] for row in data.pop("rows", [])]
             data["line"] = self._line_numbers[int(match[1]) - 1]
-            said = f"{self.name}, line {data['line']}{said[match.end() :]}"
-        nothing = f"; {_RETRY_HINT}" if "line" in data else ""
-        return type(error)(f"{said}{_list_other_lines(data.get('lines', ()))}{nothing}", **data)
+            text = f"{self.name}, line {data['line']}{text[match.end() :]}"
+        hint = f"; {_RETRY_HINT}" if "line" in data else ""
+        return type(error)(f"{text}{_list_other_lines(data.get('lines', ()))}{hint}", **data)
 
     def add_file_name(self, error: BadInput) -> BadInput:
-        """What is wrong with the content, as something wrong with the file."""
+        """An error of the content with the name of the file."""
         return BadInput(f"{self.name}, {error}; {_RETRY_HINT}", **error.data)
 
     def describe_progress(self) -> str:
-        """What is in memory after an end in the middle, and how to go on."""
+        """What an interrupted import has written, and how to go on."""
         if self._is_export:
             return "of an export all is imported or nothing; give the same command again"
         if self._written:
-            some = f"at least {self._written:,} of its memories are"
-            return f"{some} written and stay; give the same command again to go on from there"
+            count = f"at least {self._written:,} of its memories"
+            return f"{count} are written and stay; give the same command again to go on from there"
         return "it was only just begun; give the same command again, which adds nothing twice"
 
 
 def _list_other_lines(lines: list[int]) -> str:
-    """What else is to be mended before the next try."""
+    """The other lines with errors, as the end of a sentence."""
     others = lines[1:]
     if not others:
         return ""
@@ -183,7 +174,7 @@ def _list_other_lines(lines: list[int]) -> str:
 
 
 def _decode_bytes(raw: bytes, place: str, *, first: bool) -> str:
-    """The text of what was read. Raises BadInput with the way out."""
+    """The bytes as text. Raises BadInput with the way out."""
     if first and (
         kind := next((description for start, description in _FILE_SIGNATURES.items() if raw.startswith(start)), None)
     ):
@@ -195,7 +186,7 @@ def _decode_bytes(raw: bytes, place: str, *, first: bool) -> str:
 
 
 def _explain_json_error(error: Exception) -> str:
-    """What is wrong with the JSON, without a word of it."""
+    """The error of the JSON, without a part of its text."""
     if isinstance(error, json.JSONDecodeError):
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         return screen.join_lines(f"{error.msg}, {line}column {error.colno}")

@@ -1,4 +1,4 @@
-"""An event loop that goes on while the command waits for somebody to type."""
+"""An event loop that runs while the command waits for input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STOP_SECONDS = 10.0
 
 
 class LoopThread:
-    """A loop in a thread of its own: what was begun in it goes on between two calls of `run`."""
+    """A loop in a thread of its own: its tasks go on between two calls of `run`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -25,7 +25,7 @@ class LoopThread:
         return self
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of the work. Ctrl-C cancels it, waits until it has let go, and is raised."""
+        """The result of the coroutine. Ctrl-C cancels it, waits for its end, and is raised."""
         tasks: list[asyncio.Task[T]] = []
         ended = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The options that commands share, and the checks on what is typed."""
+"""The options that commands share, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ DEFAULT_USER = "me"
 
 
 def check_name(value: str, option: str) -> str:
-    """A user's or thread's name as typed. Raises BadInput: a name is never mended, since two would become one."""
+    """The name of a user or thread as typed. Raises BadInput: a correction could make one name of two."""
     if not value.strip():
         raise BadInput(f"{option}: is empty; give a name")
     if len(value) > MAX_NAME_CHARS:
@@ -75,8 +75,7 @@ def check_text(value: str, option: str) -> str:
 
 
 def split_list(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
-    """`a,b` as ("a", "b"), however often it is typed; None and nothing between commas are nothing. Raises BadInput where nothing
-    else is typed: whoever wants only some does not want all."""
+    """`a,b` as ("a", "b"), also of a repeated option; () for None. Raises BadInput for an empty text."""
     parts = tuple(part.strip() for value in values or () for part in value.split(",") if part.strip())
     if values and not parts:
         raise BadInput(f"{option}: is empty; name some, or leave it out")
@@ -129,5 +128,5 @@ def _parse_filter_value(key: str, value: str) -> Any:
 
 
 def parse_as_of(value: str | None) -> Revision | datetime | None:
-    """What `--as-of` names. Raises BadInput."""
+    """The revision or time of `--as-of`; None without it. Raises BadInput."""
     return None if value is None else codec.parse_as_of(value)

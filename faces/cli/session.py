@@ -1,4 +1,4 @@
-"""From a command to an open memory and back: settings, event loop, ids typed in part."""
+"""What commands share: the event loop, the scope, an open memory, ids that are typed in part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_LISTED = 10
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end in a loop of its own."""
+    """Run the coroutine in an event loop of its own; its result."""
     with asyncio.Runner() as runner:
         return runner.run(work)
 
@@ -58,22 +58,24 @@ def create_memory(settings: Settings) -> Memory:
 
 
 async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:
-    """Open the memory, saying so where somebody waits for a server to start."""
+    """Open the memory, with a spinner on a terminal. Raises StoreDown, BadConfig."""
     description = "opening the database…" if settings.database_url else "starting the database…"
     with terminal.show_spinner(description, quiet=quiet):
         await memory.open()
 
 
 async def find_memory_id(memory: Memory, scope: Scope, prefix: str) -> MemoryId:
-    """The id of the one memory that begins so. Raises BadInput (too short, no id, several) and NotFound."""
+    """The id of the memory whose id begins with `prefix`. Raises BadInput (too short, no id, several) and NotFound."""
     normalized = prefix.strip().lower()
     if len(normalized) == _UUID_LENGTH:
         return MemoryId(_parse_uuid(normalized))
     if len(normalized) < MIN_ID_CHARS or len(normalized) > _UUID_LENGTH or set(normalized) - set("0123456789abcdef-"):
-        raise BadInput(f"{screen.join_lines(prefix)!r} is no id: give the {MIN_ID_CHARS} or more characters that `muniment list` "
-                       "shows")  # fmt: skip
+        raise BadInput(
+            f"{screen.join_lines(prefix)!r} is no id: give the {MIN_ID_CHARS} or more characters that `muniment list` "
+            "shows"
+        )
     page = await memory.page(scope, ListRequest(states=STATES, beginning=normalized, limit=_MAX_LISTED + 1))
-    ids = [one.id for one in page.memories]
+    ids = [record.id for record in page.memories]
     if not ids:
         raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {normalized}", id=normalized)
     if len(ids) > 1:

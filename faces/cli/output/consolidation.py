@@ -1,4 +1,4 @@
-"""What is told of a consolidation: in words, as a line of a table, as JSON."""
+"""A consolidation as text, as a row of a table, and as JSON."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from muniment.memory.errors import ModelError
 _OPEN_STATUSES = ("running", "interrupted")
 _MICROS = 1_000_000
 _RUN_FIELDS = (
-    "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved", "duplicates_before",
-    "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "batch", "reason",
+    "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved",
+    "duplicates_before", "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt",
+    "batch", "reason",
 )  # fmt: skip
 _VERDICT_LABELS = {
     None: "no answer",
@@ -28,19 +29,21 @@ _VERDICT_LABELS = {
 
 
 def print_run(run: Run, currency: str) -> None:
-    """A run that has just ended."""
+    """Print a run that has just ended."""
     screen.print_line(format_counts(run))
     if run.status == "waiting":
         most = f" They cost at most {run.micros / _MICROS:.4f} {currency}." if run.micros else ""
         screen.print_line(
-            f"{format_waiting(run)} of {run.model}: a worker collects the answers when they are there (muniment work).{most}"
+            f"{format_waiting(run)} of {run.model}: a worker collects the answers when they are there (muniment work)."
+            f"{most}"
         )
     elif run.requests:
         screen.print_line(format_cost(run, currency))
     left = _count_open_pairs(run)
     if left and run.status == "done":
         screen.print_line(
-            f"{count_pairs(left)} {'is' if left == 1 else 'are'} left for another day (consolidation.per_day), or for --limit N."
+            f"{count_pairs(left)} {'is' if left == 1 else 'are'} left for another day (consolidation.per_day), "
+            "or for --limit N."
         )
     if run.dry:
         screen.print_line("Nothing was changed (--dry-run).")
@@ -53,25 +56,29 @@ def print_run(run: Run, currency: str) -> None:
 
 
 def format_cost(run: Run, currency: str) -> str:
-    """What was asked and used; of a run that waits, what is reserved."""
+    """The requests, tokens and money of a run; of a run that waits, what is reserved."""
     cost = f", {run.micros / _MICROS:.4f} {currency}" if run.micros else ""
     requests = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
     return f"{requests} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}."
 
 
 def format_waiting(run: Run) -> str:
+    """How many pairs are with the batch endpoint."""
     return f"{count_pairs(len(run.asked))} {'is' if len(run.asked) == 1 else 'are'} with the batch endpoint"
 
 
 def format_runs_command(scope: Scope) -> str:
+    """The command that shows the runs of this user."""
     return f"muniment consolidate --user {quote(scope.owner)} --runs"
 
 
 def count_pairs(count: int) -> str:
+    """A number of pairs: "1 pair", "2,000 pairs"."""
     return "1 pair" if count == 1 else f"{count:,} pairs"
 
 
 def explain_failure(run: Run) -> str:
+    """Why a run ended early, and how to go on."""
     if run.status == "over_budget":
         return "the tenant's budget of the day is used up; the pairs that are left are looked at another day"
     return (
@@ -96,6 +103,7 @@ def format_counts(run: Run) -> str:
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
+    """A run as JSON, with money in the currency."""
     values = {key: getattr(run, key) for key in _RUN_FIELDS}
     times = {
         "started_at": run.started_at,
@@ -109,7 +117,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
 
 
 def format_run_row(run: Run, settings: Settings) -> list[Any]:
-    """A run among others. One that was cut off says how far it came, and what becomes of the rest."""
+    """A run as a row of a table, with how far it came where it was cut off."""
     parts = [format_counts(run)] if run.seen or run.status == "done" else []
     parts += [f"{format_waiting(run)}."] if run.status == "waiting" else []
     parts += [format_cost(run, settings.spend.currency)] if run.requests else []
@@ -123,15 +131,20 @@ def format_run_row(run: Run, settings: Settings) -> list[Any]:
 
 
 def _format_end(run: Run, lease: timedelta) -> str:
-    """How a run that has no end of its own stands. It is heard of at each step, and every time has the lease anew."""
+    """How far a run without an end is. Each step of a run renews its lease."""
     until = run.leased_until or run.started_at
     last_step_at = max(run.started_at, until - lease)
     if run.status == "running":
-        return f"Last heard of at {format_time(last_step_at)} UTC; unless it is again by {format_time(until)}, the next run takes its place."
+        return (
+            f"Last heard of at {format_time(last_step_at)} UTC; unless it is again by {format_time(until)}, "
+            "the next run takes its place."
+        )
     ended = run.ended_at or until
-    when = f"Cut off at {format_time(ended)} UTC" if ended <= until else (
-        f"Last heard of at {format_time(last_step_at)}, given up at {format_time(ended)} UTC"
-    )  # fmt: skip
+    when = (
+        f"Cut off at {format_time(ended)} UTC"
+        if ended <= until
+        else f"Last heard of at {format_time(last_step_at)}, given up at {format_time(ended)} UTC"
+    )
     left = f"with {count_pairs(open_)} not decided" if (open_ := _count_open_pairs(run)) else "after its last pair"
     progress = left if run.seen else "before it had looked for pairs"
     return f"{when}, {progress}. What was decided stays; the next run looks at the rest."
@@ -147,11 +160,13 @@ def format_time(at: datetime) -> str:
 
 
 def format_finding_row(finding: Finding) -> list[Any]:
+    """A finding as a row: verdict, source, cosine, both texts."""
     pair = finding.pair
     return [_VERDICT_LABELS[finding.judgement], finding.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
 
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON."""
     both = {
         when: {"id": str(memory.id), "text": memory.text}
         for when, memory in (("earlier", finding.pair.older), ("later", finding.pair.newer))

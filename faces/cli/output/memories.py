@@ -25,27 +25,27 @@ _AGE_UNITS = (
 )
 
 
-_MIN_SHOWN = 0.0005  # what is not 0.000
+_MIN_SHOWN = 0.0005  # the least part of a score that does not print as 0.000
 
 
 def format_age(then: datetime, now: datetime) -> str:
-    """How long ago that was: "just now", "1 hour ago", "3 days ago", "2 months ago"."""
+    """The time since then: "just now", "1 hour ago", "3 days ago", "2 months ago"."""
     seconds = (now - then).total_seconds()
-    said = "just now"
+    age = "just now"
     for least, unit, name in _AGE_UNITS:
         if seconds >= least:
             count = int(seconds / unit)
-            said = f"{count} {name}{'s' if count > 1 else ''} ago"
-    return said
+            age = f"{count} {name}{'s' if count > 1 else ''} ago"
+    return age
 
 
 def get_label(slug: str, categories: Mapping[str, Category]) -> str:
-    """What a category is called; one that is configured no more goes by its slug."""
+    """The label of a category; the slug of one that is not configured any more."""
     return categories[slug].label if slug in categories else slug
 
 
 def format_details(memory: Memory, now: datetime) -> str:
-    """What a person wants to know besides the text: "3 days ago, on 2026-10-04, pinned"."""
+    """Age, date and pin of a memory: "3 days ago, on 2026-10-04, pinned"."""
     details = [format_age(memory.updated_at, now)]
     if memory.event_time is not None:
         details.append(f"on {memory.event_time.astimezone(UTC):%Y-%m-%d}")
@@ -55,7 +55,7 @@ def format_details(memory: Memory, now: datetime) -> str:
 
 
 def print_bullet(memory: Memory, categories: Mapping[str, Category], now: datetime) -> None:
-    """A memory as a bullet, wrapped at the terminal's width under its own first word."""
+    """Print a memory as a bullet, wrapped at the terminal's width under its first word."""
     text = Text.assemble(
         (f"{get_label(memory.category, categories)}: ", "bold"),
         screen.join_lines(memory.text),
@@ -74,13 +74,14 @@ def list_fields(memory: Memory) -> dict[str, Any]:
 
 
 def print_score(hit: Hit) -> None:
-    """The score of a hit with its parts, and where it was found."""
+    """Print the score of a hit with its parts, and the channels that returned it."""
     parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if abs(value) >= _MIN_SHOWN)
     places = ", ".join(f"{name} #{hit.ranks[name]}" if name in hit.ranks else name for name in hit.channels)
     screen.print_line(
-        f"    {screen.shorten_id(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
+        f"    {screen.shorten_id(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} "
+        f"({places or 'no channel'})"
     )
     if hit.words:
         screen.print_line(f"    words {', '.join(hit.words)}")
-    screen.print_line(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
-               + (f", related to {screen.shorten_id(hit.related_to)}" if hit.related_to else ""))  # fmt: skip
+    related = f", related to {screen.shorten_id(hit.related_to)}" if hit.related_to else ""
+    screen.print_line(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}{related}")

@@ -1,4 +1,4 @@
-"""What the command line shows: text and tables for people, JSON for programs, errors in one line."""
+"""Plain output of the command line: lines and fields for people, JSON for programs, errors in one line."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ EXIT_CODES: dict[type[BaseException], int] = {
     MunimentError: 1,
     KeyboardInterrupt: 130,
 }
-# Said after the message, unless it says so itself.
+# Added to the message of an error, unless it names a way out itself.
 ERROR_HINTS: dict[type[BaseException], str] = {
-    StoreDown: "see that the server that MUNIMENT_DATABASE_URL names runs; where it names none, `muniment status` shows the embedded one",
+    StoreDown: "see that the server that MUNIMENT_DATABASE_URL names runs; where it names none, `muniment status` "
+    "shows the embedded one",
     StoreFull: "make room on the disk of the database; nothing was half-written",
     NoCheckpoint: "`muniment stats checkpoints` shows the threads",
     NotFound: "`muniment list --state all` shows what there is",
@@ -54,8 +55,8 @@ _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def prepare_streams() -> None:
-    """Make standard output and error UTF-8, whatever the locale; half a surrogate pair is written as an escape. Where one of
-    the three streams is closed nobody reads or says anything.
+    """Make standard output and error UTF-8, whatever the locale; half a surrogate pair is written as an escape. Where
+    one of the three streams is closed nobody reads or says anything.
 
     The libraries' warnings are nobody's business here: what matters of them comes as an error."""
     logging.getLogger().addHandler(logging.NullHandler())
@@ -73,7 +74,7 @@ def _open_devnull(mode: str) -> TextIO:
 
 
 def discard_stdout() -> None:
-    """What is still to be written to standard output goes nowhere: it could not be."""
+    """Discard what is still to be written to standard output, which cannot take it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -108,19 +109,19 @@ def shorten_id(id_: object) -> str:
 
 
 def is_interactive() -> bool:
-    """Whether a person watches: neither output is a pipe or a file."""
+    """Whether both outputs are a terminal."""
     return sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def error_to_json(error: BaseException) -> dict[str, Any]:
-    """An error as JSON: `{"error": {"type", "message", …data}}`."""
+    """The error as JSON: `{"error": {"type", "message", …data}}`."""
     data = getattr(error, "data", {})
     return {"error": {**data, "type": type(error).__name__, "message": format_error(error)}}
 
 
 def report_error(error: BaseException, *, as_json: bool) -> int:
-    """Tell the error - as JSON on standard output, else in one line on standard error - and give its exit code, which is the
-    same when nobody hears it."""
+    """Tell the error - as JSON on standard output, else in one line on standard error - and give its exit code, which
+    is the same when nobody hears it."""
     if as_json:
         with contextlib.suppress(OSError):
             print_json(error_to_json(error))
@@ -131,8 +132,8 @@ def report_error(error: BaseException, *, as_json: bool) -> int:
 
 @contextmanager
 def interruptible_prompt() -> Iterator[None]:
-    """While somebody is asked inside an event loop: Ctrl-C ends the question at once. The loop would only note it and wait
-    for the answer."""
+    """While somebody is asked inside an event loop: Ctrl-C ends the question at once. The loop would only note it and
+    wait for the answer."""
     previous_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -141,29 +142,30 @@ def interruptible_prompt() -> Iterator[None]:
 
 
 def print_error(text: str) -> None:
+    """Print an error's line on standard error."""
     print_stderr(f"muniment: error: {text}")
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on one line of standard output."""
+    """Print a JSON value as one line of standard output."""
     print_line(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def print_line(text: str) -> None:
-    """A line on standard output, as it is."""
+    """Print a line on standard output, as it is."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def print_stderr(text: str) -> None:
-    """Something by the way for who reads a pipe's other end: on standard error, out of the data; or to nobody."""
+    """Print a note on standard error, apart from the data; nothing where it cannot be written."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{replace_controls(text)}\n")
         sys.stderr.flush()
 
 
 def print_fields(fields: Mapping[str, Any]) -> None:
-    """`name  value` lines, aligned."""
+    """Print `name  value` lines, aligned."""
     width = max((len(name) for name in fields), default=0)
     for name, value in fields.items():
         print_line(f"{name:<{width}}  {join_lines(str(value))}")

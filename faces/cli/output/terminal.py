@@ -22,14 +22,14 @@ _MIN_TEXT_WIDTH = 12  # characters of a line that a text can be read in
 
 
 def print_hint(text: str) -> None:
-    """Something by the way: dim, and only where a person watches."""
+    """Print a dim note; nothing where an output is no terminal."""
     if is_interactive():
         Console(highlight=False).print(Text(replace_controls(text), style="dim"))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, text_columns: int = 1) -> None:
-    """A table where a person watches, the last `texts` columns wrapped, each below the rest where that leaves no room for them;
-    piped, a line per row with tabs between the cells and no heading."""
+    """A table where a person watches, the last `texts` columns wrapped, each below the rest where that leaves no room
+    for them; piped, a line per row with tabs between the cells and no heading."""
     cells = [[join_lines("" if cell is None else str(cell)) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cells:
@@ -56,7 +56,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, text_c
 
 @contextmanager
 def show_spinner(description: str, *, quiet: bool) -> Iterator[None]:
-    """A spinner on standard error while something takes its time; nothing when quiet or piped."""
+    """Show a spinner on standard error while the context is open; nothing when quiet or piped."""
     if quiet or not is_interactive():
         yield
         return
@@ -66,7 +66,7 @@ def show_spinner(description: str, *, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def show_progress(description: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, moved by calling what is given with how many more are done; nothing when piped."""
+    """Show a bar on standard error; the value is called with the number of new items. Nothing when piped."""
     if quiet or not is_interactive():
         yield lambda _: None
         return

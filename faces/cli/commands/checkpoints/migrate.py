@@ -36,14 +36,15 @@ def migrate_checkpoints(
 ) -> None:
     """Copy the threads of another saver into the database: every checkpoint, in order, each read again and compared.
 
-    The source is the folder `.langgraph_api` that `langgraph dev` leaves where it has no checkpointer of its own, or a file:
-    the pickle of {"storage": dict(saver.storage), "writes": dict(saver.writes), "blobs": dict(saver.blobs)}. A pickle
-    can run programs; here it makes plain data only, and anything else is refused by its name. Values may have LangGraph's
-    and LangChain's classes, and those of --allow. Secrets are taken out on the way, as from every checkpoint.
-    It may be interrupted and done again: what is there already is compared and left alone.
+    The source is the folder `.langgraph_api` that `langgraph dev` leaves where it has no checkpointer of its own, or
+    a file: the pickle of {"storage": dict(saver.storage), "writes": dict(saver.writes), "blobs": dict(saver.blobs)}.
+    A pickle can run programs; here it makes plain data only, and anything else is refused by its name. Values may
+    have LangGraph's and LangChain's classes, and those of --allow. Secrets are taken out on the way, as from every
+    checkpoint. It may be interrupted and done again: what is there already is compared and left alone.
 
-    When you have given the checkpoints a database of their own (MUNIMENT_CHECKPOINTS_URL), --former brings the threads
-    there. End the processes that still have the former settings before --remove; `muniment scrub` then clears the files.
+    When you have given the checkpoints a database of their own (MUNIMENT_CHECKPOINTS_URL), --former brings the
+    threads there. End the processes that still have the former settings before --remove; `muniment scrub` then clears
+    the files.
 
     For example:
 
@@ -64,22 +65,25 @@ def migrate_checkpoints(
         if source is None:
             return await _migrate_former(settings, remove=remove, quiet=as_json)
         source_saver = saver_files.load_saver(source, allow or ())
-        total = sum(len(one) for spaces in source_saver.storage.values() for one in spaces.values())
+        namespaces = (namespace for thread in source_saver.storage.values() for namespace in thread.values())
+        total = sum(map(len, namespaces))
         async with open_saver(settings, quiet=as_json) as saver:
-            with terminal.show_progress("copying", total, quiet=as_json) as told:
-                return asdict(await migration.migrate_threads(source_saver, saver, told))
+            with terminal.show_progress("copying", total, quiet=as_json) as advance:
+                return asdict(await migration.migrate_threads(source_saver, saver, advance))
 
     result = session.run_async(work())
     if as_json:
         screen.print_json(result)
         return
     there = f" {result['there']:,} were there already." if result["there"] else ""
-    screen.print_line(f"Copied and compared {format_count(result['checkpoints'], 'checkpoint')} with {format_count(result['writes'], 'write')}; "
-               f"{format_count(result['threads'], 'thread')} in all.{there}"
-               f"{' They are gone where they were.' if remove else ''}")  # fmt: skip
+    checkpoints, writes = format_count(result["checkpoints"], "checkpoint"), format_count(result["writes"], "write")
+    removed = " They are gone where they were." if remove else ""
+    threads = format_count(result["threads"], "thread")
+    screen.print_line(f"Copied and compared {checkpoints} with {writes}; {threads} in all.{there}{removed}")
 
 
 async def _migrate_former(settings: Settings, *, remove: bool, quiet: bool) -> dict[str, int]:
+    """Copy the threads from the memory's database, with `remove` delete them there; the counts. Raises BadInput."""
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph import janitor, migration  # noqa: PLC0415
     from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
@@ -87,12 +91,14 @@ async def _migrate_former(settings: Settings, *, remove: bool, quiet: bool) -> d
 
     async with open_savers(settings, bootstrap.make_redactor(settings)) as savers:
         if len(savers) == 1:
-            raise BadInput("--former: the checkpoints have no database of their own (MUNIMENT_CHECKPOINTS_URL), or the memory's "
-                           "database never had any")  # fmt: skip
+            raise BadInput(
+                "--former: the checkpoints have no database of their own (MUNIMENT_CHECKPOINTS_URL), or the memory's "
+                "database never had any"
+            )
         target, source = savers
         threads = await janitor.list_threads(source)
-        with terminal.show_progress("copying", None, quiet=quiet) as told:
-            result = await migration.migrate_threads(source, target, told)
+        with terminal.show_progress("copying", None, quiet=quiet) as advance:
+            result = await migration.migrate_threads(source, target, advance)
         if remove:
             await janitor.delete_threads(source, threads)
         return asdict(result)

@@ -43,16 +43,17 @@ def prune_checkpoints(
 ) -> None:
     """Remove checkpoints that nobody goes back to: of each thread the newest stay, with all they need to be read.
 
-    A turn makes about six checkpoints, and each change of the messages stores them anew. `muniment work`, the chat and
-    LangGraph's server prune by themselves, by the settings. It may be interrupted, and be done beside running threads.
-    A thread is named as LangGraph names it (`muniment stats checkpoints`), or with --user as in `muniment chat --thread`.
+    A turn makes about six checkpoints, and each change of the messages stores them anew. `muniment work`, the chat
+    and LangGraph's server prune by themselves, by the settings. It may be interrupted, and be done beside running
+    threads. A thread is named as LangGraph names it (`muniment stats checkpoints`), or with --user as in `muniment
+    chat --thread`.
 
     For example:
 
       muniment checkpoints prune --dry-run
 
       muniment checkpoints prune --keep 50 --older-than 365
-    """  # fmt: skip
+    """
     settings = load_settings()
     rules = settings.checkpoints
     count, days = keep or rules.keep, rules.ttl_days if older_than is None else older_than
@@ -66,9 +67,9 @@ def prune_checkpoints(
         async with open_saver(settings, quiet=as_json) as saver:
             threads = await select_threads(saver, owner, thread_name)
             total = len(threads) if threads is not None else None
-            with terminal.show_progress("pruning", total, quiet=as_json) as told:
+            with terminal.show_progress("pruning", total, quiet=as_json) as advance:
                 return await janitor.prune_threads(
-                    saver, keep=count, days=days, threads=threads, dry=dry_run, on_progress=told
+                    saver, keep=count, days=days, threads=threads, dry=dry_run, on_progress=advance
                 )
 
     freed = session.run_async(work())
@@ -84,6 +85,6 @@ def _format_result(result: PruneResult, *, dry: bool) -> str:
     whole = f" ({result.whole:,} whole)" if result.whole else ""
     return (
         f"{'Would remove' if dry else 'Removed'} {format_count(result.checkpoints, 'checkpoint')} of "
-        f"{format_count(result.threads, 'thread')}{whole}, with {format_count(result.blobs, 'value')} and {format_count(result.writes, 'write')}: "
-        f"{format_size(result.bytes)}."
+        f"{format_count(result.threads, 'thread')}{whole}, with {format_count(result.blobs, 'value')} and "
+        f"{format_count(result.writes, 'write')}: {format_size(result.bytes)}."
     )

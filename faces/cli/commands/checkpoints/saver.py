@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def schedule_pruning(settings: Settings, *, once: bool) -> AsyncIterator[None]:
-    """The janitor beside what happens inside, or, `once`, before it; either only when it is due."""
+    """Prune as long as the context is open, or with `once` before it; either only when it is due."""
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph import janitor  # noqa: PLC0415
 
@@ -31,18 +31,19 @@ async def schedule_pruning(settings: Settings, *, once: bool) -> AsyncIterator[N
 
 @asynccontextmanager
 async def open_saver(settings: Settings, *, quiet: bool) -> AsyncIterator[PooledSaver]:
+    """The saver of these settings, open. Raises BadConfig, StoreDown, Denied."""
     # LangGraph and the database's driver: nothing for `--help` to wait for.
-    from muniment.graph.checkpointer import open_saver  # noqa: PLC0415
+    from muniment.graph import checkpointer  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
 
     with terminal.show_spinner("opening the database…", quiet=quiet):
         address = await bootstrap.ensure_checkpoint_database(settings)
-    async with open_saver(address, bootstrap.make_redactor(settings), settings.tenant) as saver:
+    async with checkpointer.open_saver(address, bootstrap.make_redactor(settings), settings.tenant) as saver:
         yield saver
 
 
 async def select_threads(saver: PooledSaver, owner: Scope | None, thread: str | None) -> list[str] | None:
-    """The threads that are meant; None for all."""
+    """The keys of the owner's threads, or of one thread; None for all threads."""
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph.janitor import list_space_threads  # noqa: PLC0415
     from muniment.graph.turn import make_thread_key  # noqa: PLC0415

@@ -47,22 +47,25 @@ def show_sizes(
         async with open_saver(settings, quiet=as_json) as saver:
             return await janitor.measure_threads(saver, limit, owner.space if owner else None)
 
-    found = session.run_async(work())
+    sizes = session.run_async(work())
     if as_json:
-        screen.print_json({"user": user, **asdict(found)})
+        screen.print_json({"user": user, **asdict(sizes)})
         return
-    terminal.print_table(
-        ("count", "size", "oldest", "newest", "thread"),
-        [(one.checkpoints, format_size(one.bytes), one.oldest[:_DATE_CHARS], one.newest[:_DATE_CHARS], one.thread) for one in found.largest],
-    )  # fmt: skip
-    terminal.print_hint(f"{format_count(found.threads, 'thread')}, {format_size(found.bytes)} in all")
+    rows = [
+        (row.checkpoints, format_size(row.bytes), row.oldest[:_DATE_CHARS], row.newest[:_DATE_CHARS], row.thread)
+        for row in sizes.largest
+    ]
+    terminal.print_table(("count", "size", "oldest", "newest", "thread"), rows)
+    terminal.print_hint(f"{format_count(sizes.threads, 'thread')}, {format_size(sizes.bytes)} in all")
 
 
 def format_count(count: int, noun: str) -> str:
+    """A number of things: "1 thread", "2,000 threads"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def format_size(count: int) -> str:
+    """A number of bytes with its unit, in steps of 1,000: "812 B", "1.2 MB"."""
     size, unit = float(count), "B"
     for unit in ("B", "kB", "MB", "GB"):
         if size < _UNIT_STEP or unit == "GB":

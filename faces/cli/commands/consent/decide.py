@@ -55,7 +55,7 @@ def _decide_requests(typed_ids: list[str], user: str, *, approved: bool, as_json
                 *await list_instructions(memory, scope, False),
             ]
             return await memory.decide_consents(
-                scope, [_find_id(undecided, one) for one in typed_ids], approve=approved
+                scope, [_find_id(undecided, prefix) for prefix in typed_ids], approve=approved
             )
 
     receipt = session.run_async(work())
@@ -69,12 +69,14 @@ def _decide_requests(typed_ids: list[str], user: str, *, approved: bool, as_json
 
 
 def _find_id(undecided: list[Consent | Record], prefix: str) -> UUID:
-    """The id of the one that begins so. Raises BadInput (too short, several) and NotFound."""
+    """The full id of what waits, by its beginning. Raises BadInput (too short, ambiguous) and NotFound."""
     normalized = prefix.strip().lower()
     if len(normalized) < session.MIN_ID_CHARS or set(normalized) - set("0123456789abcdef-"):
-        raise BadInput(f"{screen.join_lines(prefix)!r} is no id: give the {session.MIN_ID_CHARS} or more characters that "
-                       "`muniment consent list` shows")  # fmt: skip
-    ids = [one.id for one in undecided if str(one.id).startswith(normalized)]
+        raise BadInput(
+            f"{screen.join_lines(prefix)!r} is no id: give the {session.MIN_ID_CHARS} or more characters that "
+            "`muniment consent list` shows"
+        )
+    ids = [item.id for item in undecided if str(item.id).startswith(normalized)]
     if not ids:
         raise NotFound(
             f"nothing that waits has an id that begins with {normalized}; `muniment consent list` shows what does",

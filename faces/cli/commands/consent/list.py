@@ -28,7 +28,8 @@ def list_requests(
     everything: Annotated[bool, typer.Option("--all", help="Also what is decided, and how.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what waits, newest first. A request for the profile waits for consent.days (7), an instruction until you decide.
+    """List what waits, newest first. A request for the profile waits for consent.days (7), an instruction until you
+    decide.
 
     For example:
 
@@ -52,11 +53,14 @@ def list_requests(
     rows = [*map(_format_request, requests), *map(_format_instruction, memories)]
     for row in rows:
         screen.print_line(row)
-    waits = any(one.decision == "pending" for one in requests) or any(one.state == "pending" for one in memories)
-    terminal.print_hint(_HINT if waits else "Nothing waits for your consent.")
+    is_waiting = any(request.decision == "pending" for request in requests) or any(
+        memory.state == "pending" for memory in memories
+    )
+    terminal.print_hint(_HINT if is_waiting else "Nothing waits for your consent.")
 
 
 async def list_instructions(memory: Memory, scope: Scope, include_decided: bool) -> list[Record]:
+    """The memories that instruct and wait for consent, with `include_decided` also those that were rejected."""
     states = ("pending", "rejected") if include_decided else ("pending",)
     return list(await memory.list(scope, states=states, limit=_MAX_LISTED))
 

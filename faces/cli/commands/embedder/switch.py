@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN = 10
-_OVERLAP_FAILED_CODE = 1  # the exit code of a model that did not do
+_OVERLAP_FAILED_CODE = 1  # the exit code below --min-overlap
 
 
 def switch_embedder(
@@ -86,7 +86,7 @@ def switch_embedder(
 
 
 class _SwitchSteps:
-    """One switch as it is shown: what is done, the comparison, the question, and how to go on."""
+    """The steps of one switch with their output: new vectors, the comparison, the question, the cut-over."""
 
     def __init__(
         self, settings: Settings, questions: Sequence[tuple[Scope, str]] | None, *, max_shown: int, quiet: bool
@@ -98,7 +98,7 @@ class _SwitchSteps:
     async def run(
         self, *, compare: bool, min_overlap: float | None, compare_only: bool, needs_confirmation: bool
     ) -> dict[str, Any]:
-        """All of it; what became of it, as JSON."""
+        """Do all steps; a report as JSON. Raises BadConfig, StoreError, ModelError."""
         memory = session.create_memory(self.settings)
         try:
             with terminal.show_spinner("opening the database…", quiet=self.quiet):
@@ -121,12 +121,13 @@ class _SwitchSteps:
             await memory.close()
         report["switched"] = True
         self._print_line(
-            f"{report['texts']:,} texts got a vector of {self.settings.embedder}; MUNIMENT_EMBEDDER must name it from now on."
+            f"{report['texts']:,} texts got a vector of {self.settings.embedder}; "
+            "MUNIMENT_EMBEDDER must name it from now on."
         )
         return report
 
     def print_resume_hint(self) -> None:
-        """After an end in the middle: what is kept, and how to go on."""
+        """Say after an interruption what is stored, and how to go on."""
         screen.print_stderr(
             f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}` goes on from there"
         )
@@ -140,7 +141,7 @@ class _SwitchSteps:
         with terminal.show_progress("new vectors", left if switch.is_due else 0, quiet=self.quiet) as self._on_progress:
             report["texts"] = await switch.embed_missing()
 
-    async def _compare_embedders(self, switch: EmbedderSwitch, current: str, told: dict[str, Any]) -> None:
+    async def _compare_embedders(self, switch: EmbedderSwitch, current: str, report: dict[str, Any]) -> None:
         former, state = _make_embedder(self.settings, current), self.state
         self.state += f" (--no-compare does without asking {current})"
         try:
@@ -149,16 +150,19 @@ class _SwitchSteps:
         finally:
             await former.close()
         self.state = state
-        told |= {"former": current, **switch.summarize_contrasts(contrasts)}
-        differing = sorted((one for one in contrasts if one.overlap < 1), key=lambda one: (one.overlap, one.number))
-        told["differences"] = [_contrast_to_json(one) for one in differing[: self.max_shown]]
+        report |= {"former": current, **switch.summarize_contrasts(contrasts)}
+        differing = sorted(
+            (contrast for contrast in contrasts if contrast.overlap < 1),
+            key=lambda contrast: (contrast.overlap, contrast.number),
+        )
+        report["differences"] = [_contrast_to_json(contrast) for contrast in differing[: self.max_shown]]
         if not self.quiet:
-            self._print_comparison(current, switch.model_name, told, differing)
+            self._print_comparison(current, switch.model_name, report, differing)
 
     def _is_refused(
         self, report: dict[str, Any], *, min_overlap: float | None, compare_only: bool, needs_confirmation: bool
     ) -> bool:
-        """Whether the embedder that is in use has to stay."""
+        """Whether the embedder that is in use stays."""
         if min_overlap is not None and report.get("mean", 1.0) < min_overlap:
             self._print_line(f"The mean overlap is below {min_overlap:.2f}: {self.state}.")
             return True
@@ -185,13 +189,13 @@ class _SwitchSteps:
         )
         rows = [
             (
-                one.number,
-                f"{one.overlap:.0%}",
-                _hide_piped_text(one.question),
-                _format_texts(one.only_used),
-                _format_texts(one.only_next),
+                contrast.number,
+                f"{contrast.overlap:.0%}",
+                _hide_piped_text(contrast.question),
+                _format_texts(contrast.only_used),
+                _format_texts(contrast.only_next),
             )
-            for one in differing[: self.max_shown]
+            for contrast in differing[: self.max_shown]
         ]
         if rows:
             terminal.print_table(
@@ -229,20 +233,20 @@ def _make_embedder(settings: Settings, model: str) -> Embedder:
 
 
 def _contrast_to_json(contrast: SearchComparison) -> dict[str, Any]:
-    """A difference without a word of it: what goes into a file may be read by others."""
+    """A difference without its texts: others may read the file that it goes to."""
     return {
         "question": contrast.number,
         "user": contrast.scope.owner,
         "overlap": round(contrast.overlap, 4),
-        "only_former": [str(held.id) for held in contrast.only_used],
-        "only_next": [str(held.id) for held in contrast.only_next],
+        "only_former": [str(memory.id) for memory in contrast.only_used],
+        "only_next": [str(memory.id) for memory in contrast.only_next],
     }
 
 
 def _hide_piped_text(text: str) -> str:
-    """The text where its owner watches; in a pipe it is left out."""
+    """The text on a terminal; nothing in a pipe."""
     return text if screen.is_interactive() else ""
 
 
 def _format_texts(memories: Sequence[MemoryText]) -> str:
-    return "; ".join(_hide_piped_text(one.text) or screen.shorten_id(one.id) for one in memories)
+    return "; ".join(_hide_piped_text(memory.text) or screen.shorten_id(memory.id) for memory in memories)

@@ -45,9 +45,9 @@ def erase_user(
     """Erase a user for good: memories, history, what was said, jobs, and the checkpoints of every thread.
 
     Nobody else's rows are touched, and the user can begin anew. It cannot be undone: `muniment export` keeps a copy.
-    A receipt with the numbers stays, without a word or a name in it; so does what the tenant has spent. Interrupted, the
-    same command goes on. Backups, replicas and what a model's provider keeps are out of reach: see "Forgetting for good"
-    in the README.
+    A receipt with the numbers stays, without a word or a name in it; so does what the tenant has spent. Interrupted,
+    the same command goes on. Backups, replicas and what a model's provider keeps are out of reach: see "Forgetting
+    for good" in the README.
 
     For example:
 
@@ -76,7 +76,7 @@ def erase_user(
 
 
 def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: bool) -> None:
-    """`forget --hard`."""
+    """Erase one memory for good, as `forget --hard`. Raises BadInput, NotFound, StoreError."""
     settings = load_settings()
     scope = session.make_scope(settings, user)
     scrubbing.check_can_ask(yes=yes, as_json=as_json, reason="this cannot be undone")
@@ -99,7 +99,7 @@ def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: 
 async def _open_memory_and_savers(
     settings: Settings, *, quiet: bool
 ) -> AsyncIterator[tuple[Memory, list[PooledSaver]]]:
-    # The graph's libraries are slow to import, and no other command of this file's neighbours wants them.
+    # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
 
     async with session.open_memory(settings, quiet=quiet) as memory, open_savers(settings, memory.conversation.redact) as savers:
@@ -118,7 +118,7 @@ async def _run_erasure(
 def _report_erasure(
     settings: Settings, result: ErasureResult | None, *, scrub: bool, as_json: bool, empty_message: str
 ) -> None:
-    """Show the receipt and then scrub: it is there whatever comes of that."""
+    """Show the receipt, then scrub. An error of the scrub carries the receipt."""
     if result is None:
         return
     receipt = _receipt_to_json(result)
@@ -153,8 +153,8 @@ def _confirm_user(user: str, status: dict[str, Any], traces: Traces) -> bool:
 def _confirm_memory(traces: Traces) -> bool:
     for text in traces.texts:
         screen.print_line(f"gone for good: {screen.join_lines(text)}")
-    for one in traces.built_on[:_MAX_SHOWN]:
-        screen.print_line(f"with it: {one.kind} {screen.shorten_id(one.id)} {screen.join_lines(one.text)}")
+    for memory in traces.built_on[:_MAX_SHOWN]:
+        screen.print_line(f"with it: {memory.kind} {screen.shorten_id(memory.id)} {screen.join_lines(memory.text)}")
     if len(traces.built_on) > _MAX_SHOWN:
         screen.print_line(f"with it: {len(traces.built_on) - _MAX_SHOWN:,} more memories")
     screen.print_line(

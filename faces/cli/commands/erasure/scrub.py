@@ -20,11 +20,12 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Without asking; a progra
 def scrub_files(yes: Yes = False, as_json: AsJson = False) -> None:
     """Rewrite the database's files without what was erased, forgotten and purged, or pruned.
 
-    A deleted row stays in the files until its place is used again. This writes every table anew - of the checkpoints, too, and
-    where MUNIMENT_CHECKPOINTS_URL keeps these elsewhere, in both databases - and, for a superuser such as the embedded server's
-    role, what the planner remembers of them and the write-ahead log. Each table is locked while it is written, which takes
-    minutes where there is much. Wants the role that made the tables. It may be interrupted and repeated at any time; nothing
-    that is there is lost. Backups, replicas and archived log are out of reach: see "Forgetting for good" in the README.
+    A deleted row stays in the files until its place is used again. This writes every table anew - of the checkpoints,
+    too, and where MUNIMENT_CHECKPOINTS_URL keeps these elsewhere, in both databases - and, for a superuser such as
+    the embedded server's role, what the planner remembers of them and the write-ahead log. Each table is locked while
+    it is written, which takes minutes where there is much. Wants the role that made the tables. It may be interrupted
+    and repeated at any time; nothing that is there is lost. Backups, replicas and archived log are out of reach: see
+    "Forgetting for good" in the README.
 
     For example:
 
@@ -45,7 +46,7 @@ def scrub_files(yes: Yes = False, as_json: AsJson = False) -> None:
 
 
 def check_can_ask(*, yes: bool, as_json: bool, reason: str) -> None:
-    """Raises BadInput where nobody can be asked and no --yes was said."""
+    """Raises BadInput where no person can be asked and --yes is missing."""
     if not yes and (as_json or not (screen.is_interactive() and sys.stdin.isatty())):
         raise BadInput(f"{reason}, and nobody is there to ask: say --yes")
 
@@ -74,5 +75,7 @@ def print_scrub(report: dict[str, Any]) -> None:
             "What the planner remembers of the columns was not rewritten: that wants a superuser, and no cluster."
         )
     if report["held"]:
-        screen.print_line(f"{report['held']:,} dead rows were taken along, since somebody still sees them (an open transaction, a "
-                   "replica): `muniment scrub` again later.")  # fmt: skip
+        screen.print_line(
+            f"{report['held']:,} dead rows were taken along, since somebody still sees them (an open transaction, "
+            "a replica): `muniment scrub` again later."
+        )

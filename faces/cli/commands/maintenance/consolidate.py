@@ -52,14 +52,14 @@ def run_consolidation(
 ) -> None:
     """Find memories that say the same, or that a later one has outdated, and let one of each two stay.
 
-    The one that stays keeps its words and gets what supports the other one, which is no longer in any answer; nothing is
-    lost, and a run can be undone. Pairs are looked at closest first, by the rules where they are sure and else by the
-    model, if one is configured (MUNIMENT_MODEL). Words of two people, two numbers, a thing and its denial are
+    The one that stays keeps its words and gets what supports the other one, which is no longer in any answer; nothing
+    is lost, and a run can be undone. Pairs are looked at closest first, by the rules where they are sure and else by
+    the model, if one is configured (MUNIMENT_MODEL). Words of two people, two numbers, a thing and its denial are
     never made one. A pair that was looked at is left alone for consolidation.fingerprint_days.
 
-    --all and --tenant T look at one user after another, and pass over those in whose memory nothing has changed since it was
-    compared, and those where another run is at work. With --json each is a line, and the last line has the sums. With
-    consolidation.batch a run waits for the model's answers, and `muniment work` collects them.
+    --all and --tenant T look at one user after another, and pass over those in whose memory nothing has changed since
+    it was compared, and those where another run is at work. With --json each is a line, and the last line has the
+    sums. With consolidation.batch a run waits for the model's answers, and `muniment work` collects them.
 
     --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run,
     except for those that have changed since.
@@ -121,11 +121,11 @@ def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int
         async with session.open_memory(settings, quiet=as_json) as memory:
             with terminal.show_progress("pairs", None, quiet=as_json) as move:
 
-                def tell(some: Sequence[Finding]) -> None:
-                    findings.extend(some)
-                    move(len(some))
+                def add_findings(new: Sequence[Finding]) -> None:
+                    findings.extend(new)
+                    move(len(new))
 
-                run = await memory.admin.consolidate(scope, dry=dry, limit=limit, on_findings=tell)
+                run = await memory.admin.consolidate(scope, dry=dry, limit=limit, on_findings=add_findings)
             if run is not None and not run.from_rev and not (await memory.status(scope))["turns"]:
                 raise NotFound(f"there is nothing of {scope.owner!r} yet")
             return run or await _raise_busy(settings, memory, scope)
@@ -134,13 +134,13 @@ def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int
     if as_json:
         screen.print_json(
             consolidation.run_to_json(run)
-            | ({"pairs": [consolidation.finding_to_json(one) for one in findings]} if dry else {})
+            | ({"pairs": [consolidation.finding_to_json(finding) for finding in findings]} if dry else {})
         )
     else:
         if dry and findings:
             terminal.print_table(
                 ("verdict", "by", "near", "earlier", "later"),
-                [consolidation.format_finding_row(one) for one in findings],
+                [consolidation.format_finding_row(finding) for finding in findings],
                 text_columns=2,
             )
         consolidation.print_run(run, settings.spend.currency)
@@ -149,13 +149,14 @@ def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int
 
 
 async def _raise_busy(settings: Settings, memory: Memory, scope: Scope) -> NoReturn:
-    """Say which run the space has instead. Raises Busy."""
+    """Raises Busy with the run that the space has, and when it will be over."""
     run = next(iter(await memory.admin.consolidations(scope, 1)), None)
     if run is not None and run.status == "waiting":
         raise Busy(
             f"the consolidation {screen.shorten_id(run.id)} of {scope.owner!r} waits for the model's answers about "
-            f"{consolidation.count_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
-            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {screen.shorten_id(run.id)}",
+            f"{consolidation.count_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); "
+            f"nothing was done. To call it off: muniment consolidate --user {quote(scope.owner)} "
+            f"--cancel {screen.shorten_id(run.id)}",
             run=str(run.id),
             since=run.started_at.isoformat(),
         )
@@ -166,7 +167,8 @@ async def _raise_busy(settings: Settings, memory: Memory, scope: Scope) -> NoRet
     )
     raise Busy(
         f"another consolidation of {scope.owner!r}, {screen.shorten_id(run.id)}, has been under way since "
-        f"{consolidation.format_time(run.started_at)} UTC, {progress}: try again when it is over ({consolidation.format_runs_command(scope)}); one whose process has died is given up after "
+        f"{consolidation.format_time(run.started_at)} UTC, {progress}: try again when it is over "
+        f"({consolidation.format_runs_command(scope)}); one whose process has died is given up after "
         f"{settings.consolidation.lease_minutes:g} minutes without a word",
         run=str(run.id),
         since=run.started_at.isoformat(),

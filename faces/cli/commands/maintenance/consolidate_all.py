@@ -15,13 +15,18 @@ from muniment.memory.errors import NotFound
 
 MODEL_FAILED_CODE = 1  # the exit code of a model that failed
 _TOTAL_KEYS = (
-    "checked", "same", "superseded", "unanswered", "requests", "asked", "unchanged", "waiting", "busy", "over_budget", "failed",
+    "checked", "same", "superseded", "unanswered", "requests", "asked", "unchanged", "waiting", "busy", "over_budget",
+    "failed",
 )  # fmt: skip
 _SKIP_REASONS = {"waiting": "its last run waits for a batch endpoint.", "busy": "another run is at work there."}
 _TOTAL_LABELS = {
-    "unanswered": "without an answer", "unchanged": "unchanged since the last run", "waiting": "waiting for a batch endpoint",
-    "busy": "under way elsewhere", "over_budget": "for which the budget was used up", "failed": "for which the model failed",
-}  # fmt: skip
+    "unanswered": "without an answer",
+    "unchanged": "unchanged since the last run",
+    "waiting": "waiting for a batch endpoint",
+    "busy": "under way elsewhere",
+    "over_budget": "for which the budget was used up",
+    "failed": "for which the model failed",
+}
 
 
 def consolidate_spaces(
@@ -42,7 +47,7 @@ async def _consolidate_spaces(
             raise NotFound(
                 f"there is nothing of a tenant {tenant!r}; `muniment consolidate --all` is about every tenant"
             )
-        has_several_tenants = len({one.tenant for one in spaces}) > 1
+        has_several_tenants = len({space.tenant for space in spaces}) > 1
         with terminal.show_progress("spaces", len(spaces), quiet=as_json) as move:
             async for result in memory.admin.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):
                 move(1)
@@ -61,7 +66,7 @@ async def _consolidate_spaces(
 
 
 def _count_result(result: SpaceResult) -> Counter[str]:
-    """What a visit adds to the totals."""
+    """What the result of a space adds to the totals."""
     run = result.run
     if run is None:
         return Counter({result.skipped or "busy": 1})
@@ -73,7 +78,7 @@ def _count_result(result: SpaceResult) -> Counter[str]:
 
 
 def _print_json_line(result: SpaceResult) -> None:
-    """A visit as a line of JSON; of what has not changed there is nothing to say."""
+    """Print the result of a space as a line of JSON; nothing for a space that has not changed."""
     if result.run is not None:
         screen.print_json(consolidation.run_to_json(result.run))
     elif result.skipped != "unchanged":
@@ -81,7 +86,7 @@ def _print_json_line(result: SpaceResult) -> None:
 
 
 def _print_text_line(result: SpaceResult, *, has_several_tenants: bool) -> None:
-    """A visit that came to something as a line of text."""
+    """Print the result of a space as a line of text; nothing for a space without pairs."""
     owner = f"{result.scope.tenant}/{result.scope.owner}" if has_several_tenants else result.scope.owner
     run = result.run
     if run is None:
@@ -95,7 +100,11 @@ def _print_text_line(result: SpaceResult, *, has_several_tenants: bool) -> None:
 
 
 def _format_totals(spaces: int, total: Counter[str]) -> str:
-    said = "1 space" if spaces == 1 else f"{spaces:,} spaces"
-    checked = f"{said}, {consolidation.count_pairs(total['checked'])} checked, {total['same']:,} merged, {total['superseded']:,} superseded"
-    besides = [f"{total[key]:,} {words}" for key, words in _TOTAL_LABELS.items() if total[key]]
-    return "; ".join([checked, *besides]) + "."
+    counts = (
+        "1 space" if spaces == 1 else f"{spaces:,} spaces",
+        f"{consolidation.count_pairs(total['checked'])} checked",
+        f"{total['same']:,} merged",
+        f"{total['superseded']:,} superseded",
+    )
+    others = [f"{total[key]:,} {label}" for key, label in _TOTAL_LABELS.items() if total[key]]
+    return "; ".join([", ".join(counts), *others]) + "."

@@ -22,14 +22,17 @@ _MAX_SEARCHED_RUNS = 1_000  # runs among which one is looked for by the beginnin
 
 
 def undo_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) -> None:
+    """Take back what a run did and print the counts. Raises BadInput, NotFound, StoreError."""
+
     async def work() -> UndoResult:
         async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.admin.undo_consolidation(scope, await _find_run(memory, scope, prefix, "--undo"))
 
     result = session.run_async(work())
     if as_json:
-        told = {"user": scope.owner, "run": str(result.run.id)}
-        screen.print_json(told | {"restored": result.restored, "left": result.left})
+        screen.print_json(
+            {"user": scope.owner, "run": str(result.run.id), "restored": result.restored, "left": result.left}
+        )
         return
     left = f"; {result.left:,} changed since and left as found" if result.left else ""
     done = "1 memory is what it was" if result.restored == 1 else f"{result.restored:,} memories are what they were"
@@ -37,6 +40,8 @@ def undo_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) ->
 
 
 def cancel_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) -> None:
+    """Call off a run that waits for a batch endpoint, and print it. Raises BadInput, NotFound, StoreError."""
+
     async def work() -> Run:
         async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.admin.cancel_consolidation(scope, await _find_run(memory, scope, prefix, "--cancel"))
@@ -50,35 +55,32 @@ def cancel_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) 
 
 
 def list_runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
+    """Print the latest runs of a space."""
+
     async def work() -> Sequence[Run]:
         async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.admin.consolidations(scope, _MAX_RUNS)
 
-    found = session.run_async(work())
+    runs = session.run_async(work())
     if as_json:
-        screen.print_json({"user": scope.owner, "runs": [consolidation.run_to_json(one) for one in found]})
+        screen.print_json({"user": scope.owner, "runs": [consolidation.run_to_json(run) for run in runs]})
         return
-    if not found:
+    if not runs:
         screen.print_line(f"The memory of {scope.owner!r} was never consolidated.")
         return
-    rows = [consolidation.format_run_row(one, settings) for one in found]
+    rows = [consolidation.format_run_row(run, settings) for run in runs]
     terminal.print_table(("run", "started (UTC)", "status", "what it came to"), rows)
 
 
 async def _find_run(memory: Memory, scope: Scope, prefix: str, option: str) -> UUID:
-    """The run whose id begins so. Raises BadInput, NotFound."""
-    normalized = prefix.strip().lower()
+    """The id of the run whose id begins with `prefix`. Raises BadInput, NotFound."""
+    normalized, command = prefix.strip().lower(), consolidation.format_runs_command(scope)
     if len(normalized) < session.MIN_ID_CHARS or set(normalized) - set("0123456789abcdef-"):
-        raise BadInput(
-            f"{option}: {screen.join_lines(prefix)!r} is no run: `{consolidation.format_runs_command(scope)}` shows their ids"
-        )
-    ids = [
-        one.id for one in await memory.admin.consolidations(scope, _MAX_SEARCHED_RUNS) if str(one.id).startswith(normalized)
-    ]
+        raise BadInput(f"{option}: {screen.join_lines(prefix)!r} is no run: `{command}` shows their ids")
+    runs = await memory.admin.consolidations(scope, _MAX_SEARCHED_RUNS)
+    ids = [run.id for run in runs if str(run.id).startswith(normalized)]
     if not ids:
-        raise NotFound(
-            f"no run of {scope.owner!r} has an id that begins with {normalized}; `{consolidation.format_runs_command(scope)}` shows the runs"
-        )
+        raise NotFound(f"no run of {scope.owner!r} has an id that begins with {normalized}; `{command}` shows the runs")
     if len(ids) > 1:
         raise BadInput(f"{option}: {normalized} is ambiguous: {', '.join(map(str, ids))}")
     return ids[0]

@@ -42,12 +42,11 @@ def build_indexes(
         _build_indexes(settings, None if everybody else user or DEFAULT_USER, drop=drop, quiet=as_json)
     )
     if as_json:
-        screen.print_json({"spaces": [_indexing_to_json(scope, found) for scope, found in results.items()]})
+        screen.print_json({"spaces": [_indexing_to_json(scope, indexing) for scope, indexing in results.items()]})
         return
-    for scope, found in results.items():
-        screen.print_line(
-            f"{scope.owner}: {found.memories:,} memories, {_format_indexing(found, settings.recall.index_from)}"
-        )
+    for scope, indexing in results.items():
+        outcome = _format_indexing(indexing, settings.recall.index_from)
+        screen.print_line(f"{scope.owner}: {indexing.memories:,} memories, {outcome}")
     if not results:
         screen.print_line("Nobody has indexes." if drop else f"Nobody has {settings.recall.index_from:,} memories.")
 
@@ -65,8 +64,14 @@ async def _build_indexes(
 
 
 def _indexing_to_json(scope: Scope, indexing: IndexingResult) -> dict[str, Any]:
-    return {"user": scope.owner, "tenant": scope.tenant, "owner_type": scope.owner_type, "memories": indexing.memories,
-            "indexed": indexing.indexed, "made": list(indexing.made)}  # fmt: skip
+    return {
+        "user": scope.owner,
+        "tenant": scope.tenant,
+        "owner_type": scope.owner_type,
+        "memories": indexing.memories,
+        "indexed": indexing.indexed,
+        "made": list(indexing.made),
+    }
 
 
 def _format_indexing(indexing: IndexingResult, index_from: int) -> str:

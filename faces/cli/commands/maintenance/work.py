@@ -41,17 +41,16 @@ def run_worker(
     As many workers as you like may run, on any machine.
 
     A job that fails is tried again, ever more rarely; the turns of one user are looked at in order. Leave with
-    Ctrl-C: what is under way goes back to the queue. Cut off from the database, a worker goes on when it is back; one that
-    is stopped meanwhile ends with code 6, and its jobs are another's. Turns from before a model was configured are
-    looked at, too.
-    With --json every attempt is a line, and the last line has the counts.
+    Ctrl-C: what is under way goes back to the queue. Cut off from the database, a worker goes on when it is back; one
+    that is stopped meanwhile ends with code 6, and its jobs are another's. Turns from before a model was configured
+    are looked at, too. With --json every attempt is a line, and the last line has the counts.
 
     Every six hours (session_ledger.cleanup_interval_seconds) one of the workers makes a round: it looks which users'
-    memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs is
-    forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, what was said longer than
+    memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs
+    is forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, what was said longer than
     session_ledger.retention_days ago leaves the ledger, and what has changed is consolidated, once in
-    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned every six hours, too. With --once none
-    of this is done.
+    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned every six hours, too. With --once
+    none of this is done.
 
     For example:
 
@@ -101,8 +100,8 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
 
 
 async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
-    """Enqueue what no model has looked at."""
-    turn_count = await memory.jobs.enqueue_missed()
+    """Enqueue the turns that no model has read."""
+    turn_count = await memory.admin.enqueue_missed()
     if turn_count and not as_json:
         terminal.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
 
@@ -115,7 +114,7 @@ async def _enqueue_periodically(memory: Memory, *, as_json: bool) -> None:
 
 
 def _stop_on_signals(stop: Callable[[], None]) -> None:
-    """Ctrl-C and SIGTERM are how a worker ends: no error, and no traceback."""
+    """End the worker at Ctrl-C and SIGTERM, without an error or a traceback."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # a system without such signals; Ctrl-C cancels it then
@@ -149,10 +148,10 @@ def _format_outcome(outcome: JobOutcome) -> str:
 
 
 def _print_summary(counts: Counter[str], waiting: dict[str, dict[str, int]], *, as_json: bool) -> None:
-    left = sum(sum(one.values()) for one in waiting.values())
+    left = sum(sum(counts_by_state.values()) for counts_by_state in waiting.values())
     if as_json:
-        fates = {one: counts[one] for one in ("done", "failed", "not_ready", "dropped")}
-        screen.print_json({**fates, "waiting": waiting})
+        outcomes = {name: counts[name] for name in ("done", "failed", "not_ready", "dropped")}
+        screen.print_json({**outcomes, "waiting": waiting})
         return
     tried = f", {counts['failed']} failed and will be tried again" if counts["failed"] else ""
     early = f", {counts['not_ready']} not ready yet" if counts["not_ready"] else ""

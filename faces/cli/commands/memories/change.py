@@ -21,6 +21,7 @@ MemoryAction = Callable[["Memory", Scope, MemoryId], Awaitable[Receipt]]
 
 
 def change_memory(prefix: str, user: str, action: MemoryAction, *, as_json: bool, unchanged_message: str) -> None:
+    """Do the action on the memory whose id begins with `prefix`, and print the receipt. Raises BadInput, NotFound."""
     settings = load_settings()
     scope = session.make_scope(settings, user)
 
@@ -32,6 +33,7 @@ def change_memory(prefix: str, user: str, action: MemoryAction, *, as_json: bool
 
 
 def print_receipt(receipt: Receipt, *, as_json: bool, unchanged_message: str) -> None:
+    """Print the changes and refusals of a receipt; without any, the message."""
     if as_json:
         screen.print_json(codec.encode_receipt(receipt))
         return

@@ -22,9 +22,9 @@ def forget_memory(
 ) -> None:
     """Forget a memory: it is in no answer any more, and can be restored for write.soft_delete_days (30).
 
-    With --hard it is gone at once and for good, former texts included, and so is what says it elsewhere: what was said in
-    the turns that it comes from or that repeat it, memories that were made of it, and the checkpoints of the threads in
-    which it was said or recalled. What will go is shown first.
+    With --hard it is gone at once and for good, former texts included, and so is what says it elsewhere: what was
+    said in the turns that it comes from or that repeat it, memories that were made of it, and the checkpoints of the
+    threads in which it was said or recalled. What will go is shown first.
 
     For example:
 
@@ -39,5 +39,10 @@ def forget_memory(
         return
     if yes or scrub:
         raise BadInput("--yes and --scrub go with --hard only")
-    change_memory(memory_id, user, lambda memory, scope, found: memory.forget(scope, found), as_json=as_json,
-            unchanged_message="Forgotten already.")  # fmt: skip
+    change_memory(
+        memory_id,
+        user,
+        lambda memory, scope, id_: memory.forget(scope, id_),
+        as_json=as_json,
+        unchanged_message="Forgotten already.",
+    )

@@ -40,18 +40,28 @@ def show_history(
 
     entries = session.run_async(_read_history(settings, scope, memory_id, limit, quiet=as_json))
     if as_json:
-        screen.print_json({"user": scope.owner, "history": [codec.encode_journal_entry(one) for one in entries]})
+        screen.print_json({"user": scope.owner, "history": [codec.encode_journal_entry(entry) for entry in entries]})
         return
     if not entries:
         terminal.print_hint("Nothing has happened yet.")
         return
-    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.shorten_id(one.memory_id), one.category, _format_entry(one)]
-            for one in entries]  # fmt: skip
+    rows = [
+        (
+            entry.rev,
+            f"{entry.ts:%Y-%m-%d %H:%M}",
+            entry.action,
+            entry.node,
+            screen.shorten_id(entry.memory_id),
+            entry.category,
+            _format_entry(entry),
+        )
+        for entry in entries
+    ]
     terminal.print_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
 
 
 def _format_entry(entry: JournalEntry) -> str:
-    """The text of a line, with the decision that it stands for."""
+    """The text of an entry, with the memory or the decision that it is about."""
     if heir := entry.meta.get("into"):
         return f"{entry.text}  (superseded by {screen.shorten_id(heir)})"
     if gone := entry.meta.get("from"):

@@ -16,10 +16,10 @@ from muniment.faces.cli.options import (
     AsOf,
     Categories,
     User,
-    parse_as_of as parsed,
+    parse_as_of,
     split_list,
 )
-from muniment.faces.cli.output import memories as prose, screen, terminal
+from muniment.faces.cli.output import memories as view, screen, terminal
 from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS
@@ -97,7 +97,7 @@ def list_memories(
         limit=limit,
         offset=offset,
     )
-    moment = parsed(as_of)
+    moment = parse_as_of(as_of)
 
     async def work() -> tuple[MemoryPage, datetime]:
         async with session.open_memory(settings, quiet=as_json) as memory:
@@ -111,16 +111,16 @@ def list_memories(
 
 
 def _parse_states(values: Sequence[str] | None) -> tuple[str, ...]:
-    if values and not any(one.strip(", ") for one in values):
+    if values and not any(value.strip(", ") for value in values):
         raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
     states = STATES if values == ["all"] else split_list(values, "--state") or ("active",)
-    if unknown := next((one for one in states if one not in STATES), None):
+    if unknown := next((state for state in states if state not in STATES), None):
         raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(STATES)}, all")
     return states
 
 
 def _print_page_json(scope: Scope, page: MemoryPage, offset: int) -> None:
-    memories = [prose.list_fields(one) for one in page.memories]
+    memories = [view.list_fields(memory) for memory in page.memories]
     after = offset + len(memories)
     more = {"next": after} if memories and after < page.total else {}
     screen.print_json(
@@ -131,9 +131,10 @@ def _print_page_json(scope: Scope, page: MemoryPage, offset: int) -> None:
 def _print_page(page: MemoryPage, listing: ListRequest, now: datetime) -> None:
     is_terminal = sys.stdout.isatty()
     rows: list[list[Any]] = []
-    for one in page.memories:
-        first = [screen.shorten_id(one.id), f"{one.category}{' *' if one.pinned else ''}", one.importance]
-        rows.append([*first, prose.format_age(one.updated_at, now), one.text] if is_terminal else [*first, one.text])
+    for memory in page.memories:
+        category = f"{memory.category}{' *' if memory.pinned else ''}"
+        age = [view.format_age(memory.updated_at, now)] if is_terminal else []
+        rows.append([screen.shorten_id(memory.id), category, memory.importance, *age, memory.text])
     if rows:
         terminal.print_table(["id", "category", "imp", *(["changed"] if is_terminal else []), "text"], rows)
     if line := _format_paging(page, listing.offset):
@@ -147,7 +148,7 @@ def _print_page(page: MemoryPage, listing: ListRequest, now: datetime) -> None:
 
 
 def _format_paging(page: MemoryPage, offset: int) -> str:
-    """Where a page stands among all; empty when it is all there is."""
+    """The place of a page among all memories; empty when the page has all."""
     count = len(page.memories)
     if count == page.total:
         return ""

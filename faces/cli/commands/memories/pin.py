@@ -16,7 +16,7 @@ def pin_memory(memory_id: Id, user: User = DEFAULT_USER, as_json: AsJson = False
     change_memory(
         memory_id,
         user,
-        lambda memory, scope, found: memory.pin(scope, found),
+        lambda memory, scope, id_: memory.pin(scope, id_),
         as_json=as_json,
         unchanged_message="Pinned already.",
     )
@@ -29,5 +29,10 @@ def unpin_memory(memory_id: Id, user: User = DEFAULT_USER, as_json: AsJson = Fal
 
       muniment unpin 4f2a
     """
-    change_memory(memory_id, user, lambda memory, scope, found: memory.pin(scope, found, pinned=False), as_json=as_json,
-            unchanged_message="Was not pinned.")  # fmt: skip
+    change_memory(
+        memory_id,
+        user,
+        lambda memory, scope, id_: memory.pin(scope, id_, pinned=False),
+        as_json=as_json,
+        unchanged_message="Was not pinned.",
+    )

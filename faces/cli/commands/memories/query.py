@@ -65,13 +65,20 @@ def query_memory(
     settings = load_settings()
     scope = session.make_scope(settings, user)
     check_agent(settings, agent)
-    arguments = {"categories": list(split_list(categories, "--category")), "top_k": top_k, "return": returns, "budget_tokens": budget,
-            "threshold": threshold, "explain": explain, "as_of": as_of}  # fmt: skip
-    asked = build_query(settings, text, "TEXT", arguments, filters)
+    arguments = {
+        "categories": list(split_list(categories, "--category")),
+        "top_k": top_k,
+        "return": returns,
+        "budget_tokens": budget,
+        "threshold": threshold,
+        "explain": explain,
+        "as_of": as_of,
+    }
+    request = build_query(settings, text, "TEXT", arguments, filters)
 
     async def work() -> tuple[Answer, datetime]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.query(scope, agent, asked), memory.now()
+            return await memory.query(scope, agent, request), memory.now()
 
     answer, now = session.run_async(work())
     if as_json:
@@ -81,7 +88,7 @@ def query_memory(
 
 
 def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain: bool) -> None:
-    over_budget = sum(one.reason == "over budget" for one in answer.omissions)
+    over_budget = sum(omission.reason == "over budget" for omission in answer.omissions)
     if not answer.hits:
         terminal.print_hint(
             "What is relevant is longer than the budget." if over_budget else "Nothing relevant is remembered."
@@ -91,12 +98,15 @@ def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain:
         if explain:
             memories.print_score(hit)
     if explain:
-        for left in answer.omissions:
-            screen.print_line(f"  left out {screen.shorten_id(left.id)}: {left.reason} (score {left.score:.3f})")
+        for omission in answer.omissions:
+            screen.print_line(
+                f"  left out {screen.shorten_id(omission.id)}: {omission.reason} (score {omission.score:.3f})"
+            )
         screen.print_line(f"  {answer.tokens} tokens, at revision {answer.rev}")
     elif over_budget and answer.hits:
         terminal.print_hint(
-            f"{over_budget} more {'is' if over_budget == 1 else 'are'} relevant and beyond the budget; --budget gives more."
+            f"{over_budget} more {'is' if over_budget == 1 else 'are'} relevant and beyond the budget; "
+            "--budget gives more."
         )
 
 

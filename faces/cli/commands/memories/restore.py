@@ -13,5 +13,10 @@ def restore_memory(memory_id: Id, user: User = DEFAULT_USER, as_json: AsJson = F
 
       muniment restore 4f2a
     """
-    change_memory(memory_id, user, lambda memory, scope, found: memory.restore(scope, found), as_json=as_json,
-            unchanged_message="Was not forgotten.")  # fmt: skip
+    change_memory(
+        memory_id,
+        user,
+        lambda memory, scope, id_: memory.restore(scope, id_),
+        as_json=as_json,
+        unchanged_message="Was not forgotten.",
+    )

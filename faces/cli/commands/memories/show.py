@@ -9,9 +9,9 @@ from muniment.faces.cli.options import (
     AsOf,
     Id,
     User,
-    parse_as_of as parsed,
+    parse_as_of,
 )
-from muniment.faces.cli.output import memories as prose, screen
+from muniment.faces.cli.output import memories as view, screen
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import Memory, Neighbour
 
@@ -27,22 +27,24 @@ def show_memory(memory_id: Id, user: User = DEFAULT_USER, as_of: AsOf = None, as
     """
     settings = load_settings()
     scope = session.make_scope(settings, user)
-    moment = parsed(as_of)
+    moment = parse_as_of(as_of)
 
     async def work() -> tuple[Memory, list[Neighbour]]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            found = await memory.get(scope, await session.find_memory_id(memory, scope, memory_id), as_of=moment)
-            # Edges have no former versions: of a memory as it was, none can be told.
-            return found, [] if moment is not None else list(await memory.related(scope, found.id))
+            record = await memory.get(scope, await session.find_memory_id(memory, scope, memory_id), as_of=moment)
+            # Edges have no former versions: for a memory as it was, none is shown.
+            return record, [] if moment is not None else list(await memory.related(scope, record.id))
 
-    found, related = session.run_async(work())
-    fields = prose.list_fields(found)
+    record, neighbours = session.run_async(work())
+    fields = view.list_fields(record)
     if as_json:
-        beside = [{"id": str(one.memory.id), "text": one.memory.text, "strength": round(one.sim, 4)} for one in related]
-        screen.print_json(fields | ({"related": beside} if beside else {}))
+        related = [
+            {"id": str(neighbour.memory.id), "text": neighbour.memory.text, "strength": round(neighbour.sim, 4)}
+            for neighbour in neighbours
+        ]
+        screen.print_json(fields | ({"related": related} if related else {}))
         return
     screen.print_fields(fields)
-    for one in related:
-        screen.print_line(
-            f"related {one.sim:.2f}  {screen.shorten_id(one.memory.id)}  {screen.join_lines(one.memory.text)}"
-        )
+    for neighbour in neighbours:
+        id_, text = screen.shorten_id(neighbour.memory.id), screen.join_lines(neighbour.memory.text)
+        screen.print_line(f"related {neighbour.sim:.2f}  {id_}  {text}")

@@ -58,14 +58,19 @@ def explain_absence(
     settings = load_settings()
     scope = session.make_scope(settings, user)
     check_agent(settings, agent)
-    arguments = {"categories": list(split_list(categories, "--category")), "top_k": top_k, "budget_tokens": budget, "threshold": threshold,
-            "as_of": as_of}  # fmt: skip
-    asked = build_query(settings, text, "--query", arguments, filters)
+    arguments = {
+        "categories": list(split_list(categories, "--category")),
+        "top_k": top_k,
+        "budget_tokens": budget,
+        "threshold": threshold,
+        "as_of": as_of,
+    }
+    request = build_query(settings, text, "--query", arguments, filters)
 
     async def work() -> Explanation:
         async with session.open_memory(settings, quiet=as_json) as memory:
             full_id = await session.find_memory_id(memory, scope, memory_id)
-            return await memory.why_not(scope, agent, full_id, asked)
+            return await memory.why_not(scope, agent, full_id, request)
 
     verdict = session.run_async(work())
     if verdict.reason == "other space or unknown":

@@ -22,8 +22,9 @@ _MAX_REASONS = 5
 def show_activity(context: typer.Context, days: Days = 7, user: User = DEFAULT_USER, as_json: AsJson = False) -> None:
     """Count what the memory of a user did by day, node and operation, and show what changed and when.
 
-    Operations are searches, skips and failures of the graph's nodes, and every change of a memory. Extraction is what was
-    found in the turns, by the rules and by the model, how much of it kept the format at once, and why the rest did not.
+    Operations are searches, skips and failures of the graph's nodes, and every change of a memory. Extraction is what
+    was found in the turns, by the rules and by the model, how much of it kept the format at once, and why the rest
+    did not.
 
     For example:
 
@@ -40,32 +41,35 @@ def show_activity(context: typer.Context, days: Days = 7, user: User = DEFAULT_U
         async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.admin.activity(scope, days, _MAX_CHANGES)
 
-    counted = session.run_async(work())
+    activity = session.run_async(work())
     if as_json:
-        screen.print_json({"user": scope.owner, **_activity_to_json(counted)})
+        screen.print_json({"user": scope.owner, **_activity_to_json(activity)})
     else:
-        _print_activity(counted, scope.owner)
+        _print_activity(activity, scope.owner)
 
 
-def _print_activity(counted: SpaceActivity, owner: str) -> None:
-    if not counted.counts:
-        screen.print_line(f"Nothing has been done in the memory of {owner!r} since {counted.since}.")
-    if counted.counts:
-        rows = [[one.day, one.node, one.op, one.status, one.count] for one in counted.counts]
+def _print_activity(activity: SpaceActivity, owner: str) -> None:
+    if not activity.counts:
+        screen.print_line(f"Nothing has been done in the memory of {owner!r} since {activity.since}.")
+    if activity.counts:
+        rows = [[count.day, count.node, count.op, count.status, count.count] for count in activity.counts]
         terminal.print_table(["day (UTC)", "node", "op", "status", "count"], rows)
-    if counted.extracted:
+    if activity.extracted:
         screen.print_line("")
         columns = ["extraction", "turns", "found", "written", "repaired", "refused", "right at once"]
-        terminal.print_table(columns, [_format_extraction(one) for one in counted.extracted])
-    if reasons := [row for one in counted.extracted for row in _format_reasons(one)]:
+        terminal.print_table(columns, [_format_extraction(extraction) for extraction in activity.extracted])
+    if reasons := [row for extraction in activity.extracted for row in _format_reasons(extraction)]:
         screen.print_line("")
         terminal.print_table(["extraction", "why", "times", "reason"], reasons)
-    if counted.changes:
+    if activity.changes:
         screen.print_line("")
         terminal.print_table(
             ["when (UTC)", "change", "by", "id", "category", "text"],
-            [[f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.shorten_id(one.memory_id), one.category, one.text]
-             for one in counted.changes],
+            [
+                (f"{entry.ts:%Y-%m-%d %H:%M}", entry.action, entry.node, screen.shorten_id(entry.memory_id),
+                 entry.category, entry.text)
+                for entry in activity.changes
+            ],
         )  # fmt: skip
 
 
@@ -88,17 +92,21 @@ def _select_top_reasons(reasons: Mapping[str, int]) -> Sequence[tuple[str, int]]
     return sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_REASONS]
 
 
-def _activity_to_json(counted: SpaceActivity) -> dict[str, Any]:
+def _activity_to_json(activity: SpaceActivity) -> dict[str, Any]:
     counts = [
-        {"day": one.day.isoformat(), "node": one.node, "op": one.op, "status": one.status, "count": one.count}
-        for one in counted.counts
+        {"day": row.day.isoformat(), "node": row.node, "op": row.op, "status": row.status, "count": row.count}
+        for row in activity.counts
     ]
     extracted = {
-        one.source: {
-            "turns": one.looks, "found": one.found, "written": one.written, "first_pass": one.first_pass_share,
-            "repaired": dict(one.repaired), "refused": dict(one.refused),
+        row.source: {
+            "turns": row.looks,
+            "found": row.found,
+            "written": row.written,
+            "first_pass": row.first_pass_share,
+            "repaired": dict(row.repaired),
+            "refused": dict(row.refused),
         }
-        for one in counted.extracted
-    }  # fmt: skip
-    changes = [codec.encode_journal_entry(one) for one in counted.changes]
-    return {"since": counted.since.isoformat(), "operations": counts, "extraction": extracted, "changes": changes}
+        for row in activity.extracted
+    }
+    changes = [codec.encode_journal_entry(entry) for entry in activity.changes]
+    return {"since": activity.since.isoformat(), "operations": counts, "extraction": extracted, "changes": changes}

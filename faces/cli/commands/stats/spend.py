@@ -21,7 +21,7 @@ _MICROS_PER_UNIT = 1_000_000
 def show_spend(days: Days = 7, as_json: AsJson = False) -> None:
     """Show what models cost, by day, purpose and model, what is left of the budget, and what a remembered fact cost.
 
-    The books are the tenant's: all its users together. The budget is `spend` in the configuration.
+    The usage are the tenant's: all its users together. The budget is `spend` in the configuration.
 
     For example:
 
@@ -34,20 +34,20 @@ def show_spend(days: Days = 7, as_json: AsJson = False) -> None:
         async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.admin.usage(scope, days), memory.now().date().isoformat()
 
-    books, today = session.run_async(work())
-    report = {"tenant": settings.tenant, **_spend_to_json(books, settings.spend, today)}
+    usage, today = session.run_async(work())
+    report = {"tenant": settings.tenant, **_spend_to_json(usage, settings.spend, today)}
     if as_json:
         screen.print_json(report)
     else:
-        _print_spend(books, settings.spend, report)
+        _print_spend(usage, settings.spend, report)
 
 
-def _print_spend(books: UsageReport, spending: Spending, report: Mapping[str, Any]) -> None:
-    if not books.days:
-        screen.print_line(f"No model has been asked since {books.since}.")
+def _print_spend(usage: UsageReport, spending: Spending, report: Mapping[str, Any]) -> None:
+    if not usage.days:
+        screen.print_line(f"No model has been asked since {usage.since}.")
     else:
         columns = ["day (UTC)", "purpose", "model", "requests", "input", "output", spending.currency]
-        terminal.print_table(columns, [_format_spend_row(one) for one in books.lines])
+        terminal.print_table(columns, [_format_spend_row(line) for line in usage.lines])
         screen.print_line("")
     fields = {"budget of a day": _format_amounts(report["budget"], spending, "no limit")}
     fields["charged today"] = _format_amounts(report["today"], spending)
@@ -76,34 +76,42 @@ def _format_amounts(amounts: Mapping[str, Any], spending: Spending, empty_text: 
     return ", ".join(parts) or empty_text
 
 
-def _spend_to_json(books: UsageReport, spending: Spending, today: str) -> dict[str, Any]:
-    """The books as JSON: money in the currency, not in millionths."""
-    charged = {day.isoformat(): amounts for day, amounts in books.days.items()}
+def _spend_to_json(usage: UsageReport, spending: Spending, today: str) -> dict[str, Any]:
+    """The usage as JSON, with money in the currency, not in millionths."""
+    charged = {day.isoformat(): amounts for day, amounts in usage.days.items()}
     tokens, micros = charged.get(today, (0, 0))
-    learned = [one for one in books.lines if one.purpose == "extract"]
-    used = sum(one.input_tokens + one.output_tokens for one in books.lines), sum(one.micros for one in books.lines)
-    total = sum(one for one, _ in charged.values()), sum(one for _, one in charged.values())
+    money = micros / _MICROS_PER_UNIT
+    learned = [line for line in usage.lines if line.purpose == "extract"]
+    used = sum(line.input_tokens + line.output_tokens for line in usage.lines), sum(line.micros for line in usage.lines)
+    total = sum(tokens for tokens, _ in charged.values()), sum(micros for _, micros in charged.values())
     return {
-        "since": books.since.isoformat(),
+        "since": usage.since.isoformat(),
         "currency": spending.currency,
         "lines": [
-            {"day": one.day.isoformat(), "purpose": one.purpose, "model": one.model, "requests": one.requests,
-             "input_tokens": one.input_tokens, "output_tokens": one.output_tokens, "money": one.micros / _MICROS_PER_UNIT}
-            for one in books.lines
+            {
+                "day": line.day.isoformat(),
+                "purpose": line.purpose,
+                "model": line.model,
+                "requests": line.requests,
+                "input_tokens": line.input_tokens,
+                "output_tokens": line.output_tokens,
+                "money": line.micros / _MICROS_PER_UNIT,
+            }
+            for line in usage.lines
         ],
         "budget": {"tokens": spending.daily_tokens, "money": spending.daily_money},
-        "today": {"tokens": tokens, "money": micros / _MICROS_PER_UNIT},
+        "today": {"tokens": tokens, "money": money},
         "left": {
             "tokens": None if spending.daily_tokens is None else max(0, spending.daily_tokens - tokens),
-            "money": None if spending.daily_money is None else max(0.0, spending.daily_money - micros / _MICROS_PER_UNIT),
+            "money": None if spending.daily_money is None else max(0.0, spending.daily_money - money),
         },
         "unsettled": {"tokens": total[0] - used[0], "money": (total[1] - used[1]) / _MICROS_PER_UNIT},
         "per_fact": {
-            "facts": books.facts,
-            "tokens": _divide_by_facts(sum(one.input_tokens + one.output_tokens for one in learned), books.facts),
-            "money": _divide_by_facts(sum(one.micros for one in learned) / _MICROS_PER_UNIT, books.facts),
+            "facts": usage.facts,
+            "tokens": _divide_by_facts(sum(line.input_tokens + line.output_tokens for line in learned), usage.facts),
+            "money": _divide_by_facts(sum(line.micros for line in learned) / _MICROS_PER_UNIT, usage.facts),
         },
-    }  # fmt: skip
+    }
 
 
 def _divide_by_facts(total: float, facts: int) -> float | None:

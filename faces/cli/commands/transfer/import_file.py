@@ -17,6 +17,8 @@ from muniment.memory.errors import BadInput, MunimentError
 
 
 class ImportFormat(StrEnum):
+    """The layouts that `import` reads."""
+
     jsonl = "jsonl"
     locomo = "locomo"
 
@@ -34,13 +36,14 @@ def import_file(
 ) -> None:
     """Read memories from a file. What is there already is not added again.
 
-    All of the file is looked at before the first memory is written: where a line is not right nothing is imported. What was
-    interrupted goes on by the same command.
+    All of the file is looked at before the first memory is written: where a line is not right nothing is imported.
+    What was interrupted goes on by the same command.
 
     jsonl: what `export` wrote, into a user who has no memories yet; or one object a line with at least a "text",
-    perhaps "category", "kind", "importance", "event_time", "tags", "pinned", "actor_id", "fact". Without category, kind and
-    fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected by "I live in Berlin now".
-    Of two lines that contradict each other the later "event_time" holds, and one without it is so now.
+    perhaps "category", "kind", "importance", "event_time", "tags", "pinned", "actor_id", "fact". Without category,
+    kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected by "I live
+    in Berlin now". Of two lines that contradict each other the later "event_time" holds, and one without it is so
+    now.
 
     locomo: conversations in the layout of the LoCoMo data set; every turn becomes an episodic memory with its
     speaker and its own date.
@@ -54,8 +57,10 @@ def import_file(
     settings = load_settings()
     source = ImportSource(file)
     try:
-        imported = _import_lines(settings, source, user or DEFAULT_USER, as_json) if layout is ImportFormat.jsonl else _import_conversations(
-            settings, source, user, as_json)  # fmt: skip
+        if layout is ImportFormat.jsonl:
+            imported = _import_lines(settings, source, user or DEFAULT_USER, as_json)
+        else:
+            imported = _import_conversations(settings, source, user, as_json)
     except KeyboardInterrupt:
         _print_progress(source, quiet=as_json)
         raise
@@ -94,18 +99,17 @@ def _import_conversations(
         parsed = parse_conversations(content)
     except BadInput as error:
         raise import_source.add_file_name(error) from None
-    scoped = [(session.make_scope(settings, user or one.sample_id), one) for one in parsed]
+    scoped = [(session.make_scope(settings, user or conversation.sample_id), conversation) for conversation in parsed]
 
     async def work() -> dict[str, int]:
         imported: dict[str, int] = {}
-        total = sum(len(one.candidates) for _, one in scoped)
+        total = sum(len(conversation.candidates) for _, conversation in scoped)
         async with session.open_memory(settings, quiet=quiet) as memory:
             with terminal.show_progress(f"import {import_source.file}", total, quiet=quiet) as bar:
                 move = import_source.count_written(bar)
-                for scope, one in scoped:
-                    imported[scope.owner] = imported.get(scope.owner, 0) + await memory.ingest(
-                        scope, one.candidates, move
-                    )
+                for scope, conversation in scoped:
+                    count = await memory.ingest(scope, conversation.candidates, move)
+                    imported[scope.owner] = imported.get(scope.owner, 0) + count
         return imported
 
     return session.run_async(work())
