@@ -21,8 +21,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "why-not": (
         "memories.why_not:explain_absence",
-        "Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is "
-        "in it.",
+        (
+            "Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is "
+            "in it."
+        ),
     ),
     "remember": ("memories.remember:remember_statement", "Remember a statement."),
     "list": ("memories.list:list_memories", "List the memories of a user, newest change first."),
@@ -54,8 +56,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "work": (
         "maintenance.work:run_worker",
-        "Do background jobs: let a model look at what was said, and tend the memories of every user while "
-        "nobody looks.",
+        (
+            "Do background jobs: let a model look at what was said, and tend the memories of every user while "
+            "nobody looks."
+        ),
     ),
     "index": (
         "maintenance.index:build_indexes",
