@@ -21,7 +21,7 @@ _MICROS_PER_UNIT = 1_000_000
 def show_spend(days: Days = 7, as_json: AsJson = False) -> None:
     """Show what models cost, by day, purpose and model, what is left of the budget, and what a remembered fact cost.
 
-    The usage are the tenant's: all its users together. The budget is `spend` in the configuration.
+    The books are the tenant's: all its users together. The budget is `spend` in the configuration.
 
     For example:
 
