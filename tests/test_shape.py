@@ -1,168 +1,82 @@
-"""The ceilings of the architecture. Each complaint says what to do; what must pass a ceiling is named here with a reason."""
+"""The shape of the code: ceilings, names, docstrings and tables. The rules and their exceptions are in tests/shape."""
 
 from __future__ import annotations
 
-import ast
 import re
-import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-FOLDERS = ("faces", "graph", "nodes", "memory", "config", "migrations")
-FILE_LINES = 400
-FUNCTION_LINES = 60
-ENGINE_STATEMENTS = 3
-ENGINE = "memory/client.py"
+from tests.shape.sizes import (
+    BOUNDARIES,
+    LONG,
+    broad_excepts,
+    busy_doors,
+    crowded_packages,
+    hidden_imports,
+    long_files,
+    long_functions,
+    many_large_files,
+    private_paths,
+    skipped_formats,
+    wide_ports,
+)
+from tests.shape.sources import FOLDERS, ROOT, Rule, WholeRule, code, definitions, product, tracked
+from tests.shape.words import (
+    SHORT,
+    VERBS,
+    participles,
+    pointing_docstrings,
+    short_names,
+    undocumented,
+    undocumented_packages,
+)
 
-# path or path::function -> why it may be longer than the ceiling
-LONG: dict[str, str] = {}
+DOORS = ("memory/client.py", "memory/conversation.py", "memory/admin.py", "memory/jobs.py")
 
-# path::function -> why it must go on after whatever happens
-BOUNDARIES: dict[str, str] = {
-    "memory/flows/background/worker.py::Worker._work": "a defect in one job must end neither the worker nor the job",
-}
-
-TEXTS = {".py", ".md", ".toml", ".yaml", ".yml", ".json", ".sql", ".lock", ".txt", ".sh", ""}
-_HOMES = r"root|work|tmp|Users|home/[a-z]\w*|var/folders"
-PRIVATE = re.compile(rf"(?<![\w.}}$)~])/(?:{_HOMES})/\w|file:" + "/{3}")
-
-Complaints = Iterator[str]
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def code(*folders: str) -> dict[str, str]:
-    """Path -> text of the Python files in these top-level folders."""
-    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
-
-
-def product() -> dict[str, str]:
-    init = "src/muniment/__init__.py"
-    return code(*FOLDERS) | {init: (ROOT / init).read_text(encoding="utf-8")}
+Files = Callable[[], dict[str, str]]
 
 
-def functions(text: str) -> Iterator[tuple[str, Function]]:
-    """Every function with its dotted name."""
-    waiting: list[tuple[str, ast.AST]] = [("", ast.parse(text))]
-    while waiting:
-        prefix, parent = waiting.pop()
-        for node in ast.iter_child_nodes(parent):
-            name = prefix
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                name = f"{prefix}.{node.name}".lstrip(".")
-            waiting.append((name, node))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield name, node
+def _python() -> dict[str, str]:
+    return product() | code("tests", "benchmarks")
 
 
-def long_files(path: str, text: str) -> Complaints:
-    count = len(text.splitlines())
-    if count > FILE_LINES and path not in LONG:
-        yield (
-            f"{path} has {count} lines, the ceiling is {FILE_LINES}: say in one line what it holds, and split it where"
-            " that line has an 'and'"
-        )
-
-
-def long_functions(path: str, text: str) -> Complaints:
-    for name, node in functions(text):
-        count = (node.end_lineno or node.lineno) - node.lineno + 1
-        if count > FUNCTION_LINES and f"{path}::{name}" not in LONG:
-            yield (
-                f"{path}:{node.lineno} {name} has {count} lines, the ceiling is {FUNCTION_LINES}: give its steps"
-                " functions of their own"
-            )
-
-
-def busy_engine(path: str, text: str) -> Complaints:
-    for name, node in functions(text):
-        body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-        count = sum(isinstance(one, ast.stmt) for statement in body for one in ast.walk(statement))
-        if count > ENGINE_STATEMENTS:
-            yield (
-                f"{path}:{node.lineno} {name} has {count} statements, the ceiling is {ENGINE_STATEMENTS}: move the work"
-                " into a flow and call that"
-            )
-
-
-def broad_excepts(path: str, text: str) -> Complaints:
-    """A handler of everything is fine where it only cleans up: where it ends by raising the same error again."""
-    found = list(functions(text))
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, ast.ExceptHandler):
-            continue
-        classes = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-        names = {ast.unparse(one) if one else "" for one in classes}
-        last = node.body[-1]
-        if not names & {"", "Exception", "BaseException"} or (isinstance(last, ast.Raise) and last.exc is None):
-            continue
-        inside = [name for name, one in found if one.lineno <= node.lineno <= (one.end_lineno or 0)]
-        if not any(f"{path}::{name}" in BOUNDARIES for name in inside):
-            yield (
-                f"{path}:{node.lineno} catches everything: name the classes that it can handle, or name the boundary in"
-                " BOUNDARIES of tests/test_shape.py with its reason"
-            )
-
-
-def hidden_imports(path: str, text: str) -> Complaints:
-    """The reason is a comment on the import's line, or above the import and its neighbours."""
-    lines = text.splitlines()
-    for name, function in functions(text):
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Import | ast.ImportFrom):
-                continue
-            above = node.lineno - 2
-            while re.match(r"\s*(import|from) ", lines[above]):
-                above -= 1
-            beside = re.sub(r"noqa(: ?[A-Z0-9, ]+)?", "", lines[node.lineno - 1].partition("#")[2])
-            if not re.search(r"\w", beside) and not lines[above].strip().startswith("#"):
-                yield (
-                    f"{path}:{node.lineno} {name} imports inside a function: move the import to the top, or say in a"
-                    " comment beside it why it cannot stand there"
-                )
-
-
-def private_paths(path: str, text: str) -> Complaints:
-    for number, line in enumerate(text.splitlines(), 1):
-        if PRIVATE.search(line):
-            yield f"{path}:{number} names a path of one machine: use tmp_path, platformdirs or a setting"
-
-
-def tracked() -> dict[str, str]:
-    """Path -> text of what git tracks, or of every file where this is no checkout."""
-    git = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
-    if git.returncode == 0:
-        names = [name for name in git.stdout.decode().split("\0") if name]
-    else:
-        hidden = {".venv", "src", "build", "dist"}
-        names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if not hidden & {*path.parts}]
-    paths = [ROOT / name for name in names if Path(name).suffix in TEXTS]
-    return {
-        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8", errors="replace")
-        for path in paths
-        if path.is_file() and not path.is_symlink()
-    }
-
-
-RULES: list[tuple[Callable[[str, str], Complaints], Callable[[], dict[str, str]]]] = [
-    (long_files, lambda: product() | code("tests", "benchmarks")),
-    (long_functions, lambda: product() | code("tests", "benchmarks")),
-    (busy_engine, lambda: {ENGINE: product()[ENGINE]}),
+RULES: list[tuple[Rule, Files]] = [
+    (long_files, _python),
+    (long_functions, _python),
+    (busy_doors, lambda: {path: (ROOT / path).read_text(encoding="utf-8") for path in DOORS}),
     (broad_excepts, product),
     (hidden_imports, product),
     (private_paths, tracked),
+    (short_names, product),
+    (participles, product),
+    (pointing_docstrings, product),
+    (skipped_formats, _python),
+]
+WHOLE: list[tuple[WholeRule, Files]] = [
+    (many_large_files, product),
+    (crowded_packages, product),
+    (wide_ports, lambda: code("memory/ports")),
+    (undocumented, product),
+    (undocumented_packages, product),
 ]
 
 
 @pytest.mark.parametrize(("rule", "files"), RULES, ids=[rule.__name__ for rule, _ in RULES])
-def test_shape(rule: Callable[[str, str], Complaints], files: Callable[[], dict[str, str]]) -> None:
-    """Every file keeps to the ceiling."""
-    found = files()
-    assert found
-    complaints = [complaint for path, text in found.items() for complaint in rule(path, text)]
+def test_shape(rule: Rule, files: Files) -> None:
+    """Every file keeps to the rule."""
+    texts = files()
+    assert texts
+    complaints = [complaint for path, text in texts.items() for complaint in rule(path, text)]
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize(("rule", "files"), WHOLE, ids=[rule.__name__ for rule, _ in WHOLE])
+def test_the_whole(rule: WholeRule, files: Files) -> None:
+    """All files together keep to the rule."""
+    texts = files()
+    assert texts
+    complaints = list(rule(texts))
     assert not complaints, "\n".join(complaints)
 
 
@@ -171,8 +85,8 @@ WRONG = [
     (long_files, "x = 1\n" * 400, False),
     (long_functions, "class A:\n  async def f():\n" + "    x = 1\n" * 60, True),
     (long_functions, "def f():\n" + "    x = 1\n" * 59, False),
-    (busy_engine, "def f():\n  'd'\n  if a:\n    b()\n  c()\n  d()\n", True),
-    (busy_engine, "def f():\n  'd'\n  b()\n  c()\n  return d()\n", False),
+    (busy_doors, "def f():\n  'd'\n  if a:\n    b()\n  c()\n  d()\n", True),
+    (busy_doors, "def f():\n  'd'\n  b()\n  c()\n  return d()\n", False),
     (broad_excepts, "try:\n  a()\nexcept Exception:\n  pass\n", True),
     (broad_excepts, "try:\n  a()\nexcept (ValueError, BaseException) as e:\n  raise B() from e\n", True),
     (broad_excepts, "try:\n  a()\nexcept:\n  pass\n", True),
@@ -184,13 +98,101 @@ WRONG = [
     (hidden_imports, "def f():\n  # an extra\n  import a\n  import b\n", False),
     (private_paths, "x = '/" + "root/x'\n", True),
     (private_paths, "x = 'https://a.example/" + "root/x', '/usr/bin'\n", False),
+    (short_names, "def f():\n  pass\n", True),
+    (short_names, "class A:\n  async def status(self):\n    pass\n", True),
+    (short_names, "if b:\n  def f():\n    pass\n", True),
+    (
+        short_names,
+        "def read_all():\n  def f():\n    pass\ndef _f():\n  pass\nclass _A:\n  def status(self):\n    pass\n",
+        False,
+    ),
+    (short_names, "class A:\n  def __len__(self):\n    pass\n  def close(self):\n    pass\n", False),
+    (short_names, "class A:\n  @property\n  def status(self):\n    pass\n", False),
+    (short_names, "class A:\n  @asynccontextmanager\n  async def reading(self):\n    pass\n", False),
+    (short_names, "class A:\n  def mentions(self) -> bool:\n    pass\n", False),
+    (short_names, "class A:\n  def mentions(self) -> str:\n    pass\n", True),
+    (short_names, "@app.command()\ndef status():\n  pass\n", False),
+    (participles, "def told():\n  pass\n", True),
+    (participles, "class A:\n  def _kept(self):\n    pass\n", True),
+    (participles, "def finished():\n  pass\n", True),
+    (participles, "class A:\n  @property\n  def met(self):\n    pass\n", True),
+    (participles, "class A:\n  def embed(self):\n    pass\n  @property\n  def removed(self):\n    pass\n", False),
+    (participles, "def tell_all():\n  pass\ndef _moved():\n  pass\n", False),
+    (pointing_docstrings, "def f():\n  'See `Store.look`.'\n", True),
+    (pointing_docstrings, "class A:\n  'As Store.look'\n", True),
+    (pointing_docstrings, "def f():\n  'See `Store.look`. Raises Conflict.'\n", False),
+    (pointing_docstrings, "def f():\n  'Seed the store.'\n", False),
+    (skipped_formats, "x = f(\n  a, b)  # fmt: skip\n", True),
+    (skipped_formats, "# fmt: off\nx = (\n  1, 2,\n  3, 4,\n)\n", True),
+    (skipped_formats, "x = [\n  b for b in (1, 2, 3, 4)\n]  # fmt: skip\n", True),
+    (skipped_formats, "x = {\n  1, 2,\n  3, 4,\n}  # fmt: skip\n", False),
+    (skipped_formats, "x = f([\n  1, 2,\n  3, 4,\n  ]\n)  # fmt: skip\n", False),
 ]
 
 
 @pytest.mark.parametrize(("rule", "text", "wrong"), WRONG)
-def test_the_rules_bite(rule: Callable[[str, str], Complaints], text: str, wrong: bool) -> None:
+def test_the_rules_bite(rule: Rule, text: str, wrong: bool) -> None:
     """Each rule complains about what passes its ceiling, and about nothing just below it."""
     assert bool(list(rule("some.py", text))) is wrong
+
+
+_PORT = "class A(Protocol):\n" + "".join(f"  def f{number}(self): ...\n" for number in range(7))
+_OTHER_PORT = "class B(A, Protocol):\n" + "".join(f"  def g{number}(self): ...\n" for number in range(6))
+WRONG_WHOLE = [
+    (many_large_files, {f"{number}.py": "x\n" * 351 if number else "x\n" for number in range(2)}, True),
+    (many_large_files, {f"{number}.py": "x\n" * 350 for number in range(2)}, False),
+    (many_large_files, {f"{number}.py": "x\n" if number else "x\n" * 351 for number in range(20)}, False),
+    (crowded_packages, {f"a/{number}.py": "" for number in range(16)}, True),
+    (crowded_packages, {f"a/{number}.py": "" for number in range(15)} | {"a/__init__.py": "", "a/b/c.py": ""}, False),
+    (wide_ports, {"a.py": _PORT, "b.py": _OTHER_PORT}, True),
+    (wide_ports, {"a.py": _PORT, "b.py": _OTHER_PORT.replace("A, ", "")}, False),
+    (undocumented, {"a.py": "x = 1\n"}, True),
+    (undocumented, {"a.py": "'d'\ndef f():\n  pass\n"}, True),
+    (undocumented, {"a.py": "'d'\nclass A:\n  pass\n"}, True),
+    (undocumented, {"a.py": "'d'\nclass A:\n  'd'\n  def f(self):\n    pass\n"}, True),
+    (undocumented, {"a.py": "'d'\nclass A:\n  'd'\n  def __init__(self):\n    pass\n", "b.py": ""}, False),
+    (undocumented, {"a.py": "'d'\ndef _f():\n  pass\n@overload\ndef f(): ...\n"}, False),
+    (undocumented, {"memory/stores/a.py": "'d'\nclass A:\n  'd'\n  def f(self):\n    pass\n"}, True),
+    (
+        undocumented,
+        {
+            "memory/stores/a.py": "'d'\nclass A:\n  'd'\n  def f(self):\n    pass\n",
+            "memory/ports/a.py": "'d'\nclass B(Protocol):\n  'd'\n  def f(self):\n    'd'\n",
+        },
+        False,
+    ),
+    (undocumented_packages, {"a/__init__.py": "", "a/b.py": ""}, True),
+    (undocumented_packages, {"a/__init__.py": "'d'\n", "a/b.py": ""}, False),
+]
+
+
+@pytest.mark.parametrize(("rule", "files", "wrong"), WRONG_WHOLE)
+def test_the_rules_of_the_whole_bite(rule: WholeRule, files: dict[str, str], wrong: bool) -> None:
+    """Each rule complains about what passes it, and about nothing just below it."""
+    assert bool(list(rule(files))) is wrong
+
+
+def test_the_exceptions_are_needed() -> None:
+    """What an exception names is in the product, and a method is called by each verb."""
+    there = {f"{path}::{name}": node for path, text in product().items() for name, node, _ in definitions(text)}
+    assert {*SHORT, *BOUNDARIES} - {*there} == set()
+    assert {path for path in LONG if path.partition("::")[0] not in product()} == set()
+    assert VERBS - {node.name for node in there.values()} == set()
+
+
+def test_the_map_is_true() -> None:
+    """The files and the `Class.method` names of docs/architecture.md are there."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    paths = [f"/{path}" for path in tracked()]
+    files = set(re.findall(r"`([\w/]+(?:\.(?:py|sql|yaml|md)|/))`", text))
+    assert files
+    assert {name for name in files if not any(f"/{name}" in f"{path}" for path in paths)} == set()
+    methods = {
+        f"{name.rpartition('.')[0]}.{node.name}" for text in product().values() for name, node, _ in definitions(text)
+    }
+    names = set(re.findall(r"`([A-Z]\w+\.[a-z]\w+)`", text))
+    assert names
+    assert names - methods == set()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
