@@ -1,0 +1,1 @@
+"""The settings' file with every default."""

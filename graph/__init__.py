@@ -1,0 +1,1 @@
+"""The graphs, wired from nodes, and the storage of their threads."""

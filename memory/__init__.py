@@ -1,0 +1,1 @@
+"""The engine: domain values, rules, flows, ports and their adapters, and the doors that callers use."""

@@ -1,0 +1,1 @@
+"""The database schema: numbered SQL files, applied in order."""

@@ -1,0 +1,1 @@
+"""The nodes of the graphs. They use the doors of memory."""

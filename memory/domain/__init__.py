@@ -1,0 +1,1 @@
+"""Values: what memories, turns, plans, queries, jobs and runs are."""

@@ -1,0 +1,1 @@
+"""What the engine does: flows ask rules for decisions and do I/O through ports."""

@@ -1,0 +1,1 @@
+"""The adapters of embedders, chat models and clocks."""

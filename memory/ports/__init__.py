@@ -1,0 +1,1 @@
+"""The Protocols that adapters implement."""

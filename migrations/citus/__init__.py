@@ -1,0 +1,1 @@
+"""What a schema distributed by Citus needs besides."""

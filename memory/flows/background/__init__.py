@@ -1,0 +1,1 @@
+"""What runs beside conversations: jobs, maintenance, erasure, indexes, embedder switches."""

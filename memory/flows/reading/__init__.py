@@ -1,0 +1,1 @@
+"""Queries, briefs, single memories, history and counts."""

@@ -1,0 +1,1 @@
+"""From a turn or an import to a committed plan."""

@@ -1,0 +1,1 @@
+"""Chat, embeddings and batches by the OpenAI protocol."""

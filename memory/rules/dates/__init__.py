@@ -1,0 +1,1 @@
+"""Finds dates and periods in a text and resolves them."""

@@ -1,0 +1,1 @@
+"""Words, numbers, calendars and word lists of English and Chinese."""

@@ -1,0 +1,1 @@
+"""Decides what a candidate changes among its neighbours, and what consolidation merges."""

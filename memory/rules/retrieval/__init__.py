@@ -1,0 +1,1 @@
+"""Reads a question, ranks hits, and packs and renders them."""

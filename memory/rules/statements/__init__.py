@@ -1,0 +1,1 @@
+"""Parses statements: who, what, whose, how many."""

@@ -1,0 +1,1 @@
+"""The store in Postgres: a class for each port over one pool."""

@@ -1,0 +1,1 @@
+"""Commands for the database: migrate and stop."""

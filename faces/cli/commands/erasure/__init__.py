@@ -1,0 +1,1 @@
+"""Commands that remove data for good."""

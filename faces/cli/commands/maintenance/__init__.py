@@ -1,0 +1,1 @@
+"""Commands for workers, consolidation and indexes."""

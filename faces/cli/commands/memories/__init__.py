@@ -1,0 +1,1 @@
+"""Commands that query, show and change memories."""

@@ -1,0 +1,1 @@
+"""Rows in bulk: binary import and export of whole spaces."""

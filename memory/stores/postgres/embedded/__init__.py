@@ -1,0 +1,1 @@
+"""The Postgres server that Muniment starts itself."""
