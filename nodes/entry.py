@@ -54,6 +54,8 @@ async def report_failure(memory: Memory, scope: Scope, node: Node, op: Op, error
         return str(error)
     _log.warning("memory failed in %s: %s: %s", node, type(error).__name__, error)
     with suppress(MunimentError):  # the failure may be one of the store that keeps the events
-        await memory.conversation.track(scope, OpsEvent(node=node, op=op, status="error", ts=memory.now(), thread_id=scope.thread))
+        await memory.conversation.track(
+            scope, OpsEvent(node=node, op=op, status="error", ts=memory.now(), thread_id=scope.thread)
+        )
     consequence = "was made without it" if node == "context" else "may not be remembered"
     return f"Memory is unavailable at the moment ({type(error).__name__}), so this reply {consequence}."

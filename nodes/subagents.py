@@ -39,7 +39,9 @@ async def run_subagent(
     )
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
-        outcome = await run_dialogue(memory.conversation.meter_model(scope, model), messages, toolbox, settings.model.tool_rounds)
+        outcome = await run_dialogue(
+            memory.conversation.meter_model(scope, model), messages, toolbox, settings.model.tool_rounds
+        )
     except ModelError as error:
         reason = explain_failure(error)
         text = f"The {agent} could not work on it: {reason[0].lower()}{reason[1:]}."

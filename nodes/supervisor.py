@@ -56,7 +56,9 @@ async def write_reply(
     )
     try:
         prompt = build_prompt(state, instructions, settings.limits.turn_chars)
-        outcome = await run_dialogue(memory.conversation.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds)
+        outcome = await run_dialogue(
+            memory.conversation.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds
+        )
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."
         update = await _reply_from_memory(state, scope, memory, text, toolbox.recalled, note)

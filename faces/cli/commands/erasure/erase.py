@@ -102,7 +102,10 @@ async def _open_memory_and_savers(
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
 
-    async with session.open_memory(settings, quiet=quiet) as memory, open_savers(settings, memory.conversation.redact) as savers:
+    async with (
+        session.open_memory(settings, quiet=quiet) as memory,
+        open_savers(settings, memory.conversation.redact) as savers,
+    ):
         yield memory, savers
 
 

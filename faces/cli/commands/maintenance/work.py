@@ -101,7 +101,7 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
 
 async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
     """Enqueue the turns that no model has read."""
-    turn_count = await memory.admin.enqueue_missed()
+    turn_count = await memory.jobs.enqueue_missed()
     if turn_count and not as_json:
         terminal.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
 
