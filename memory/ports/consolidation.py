@@ -56,7 +56,8 @@ class ConsolidationRuns(Protocol):
         ...
 
     async def read_compared_revision(self, scope: Scope) -> tuple[Revision, bool]:
-        """Return the revision up to which the runs have compared the space, and whether anything else changed it since."""
+        """Return the revision up to which the runs have compared the space, and whether anything else changed it
+        since."""
         ...
 
     async def count_checked_pairs(self, scope: Scope, since: datetime) -> int:
@@ -87,14 +88,16 @@ class BatchRuns(Protocol):
         tokens: int | None,
         micros: int | None,
     ) -> Run | None:
-        """Reserve the cost of the drafts one by one within the day's budget, and write the run of the last one that fits.
+        """Reserve the cost of the drafts one by one within the day's budget, and write the run of the last one that
+        fits.
 
         The job that collects the batch, due after `poll_after`, is written in the same transaction. Returns None, and
         writes nothing, when the budget was used up before. Raises Conflict when the run is over or waits already."""
         ...
 
     async def list_uncollected_runs(self, scope: Scope) -> list[RunId]:
-        """Return the runs of the space that have a `collect` job in the queue, also those that do not exist any more."""
+        """Return the runs of the space that have a `collect` job in the queue, also those that do not exist any
+        more."""
         ...
 
     async def release_run(self, run: Run, settlements: Sequence[Settlement]) -> bool:

@@ -40,14 +40,15 @@ class ErasureStore(Protocol):
         ...
 
     async def erase_memory(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> ErasureReceipt:
-        """Remove a memory in any state as `purge_memories` does, and its traces: memories built on it, the turns that say
-        it and the rows that refer to them.
+        """Remove a memory in any state as `purge_memories` does, and its traces: memories built on it, the turns that
+        say it and the rows that refer to them.
 
         Raises Conflict when the space is no longer at `traces.rev`, NotFound when the memory does not exist."""
         ...
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
-        """Remove a space: its rows in every table, its jobs and its indexes. The tenant's spending stays, without a name.
+        """Remove a space: its rows in every table, its jobs and its indexes. The tenant's spending stays, without a
+        name.
 
         Raises Conflict while another process builds an index, StoreError for a role that may not drop the space's."""
         ...

@@ -43,8 +43,8 @@ class JobQueue(Protocol):
         ...
 
     async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
-        """Put the job back, due after `wait` by the queue's own clock; with `step_aside` later jobs of its space may pass
-        it."""
+        """Put the job back, due after `wait` by the queue's own clock; with `step_aside` later jobs of its space may
+        pass it."""
         ...
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:

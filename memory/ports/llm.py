@@ -12,7 +12,7 @@ from muniment.memory.errors import ModelError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
-    """One prompt of a batch; `id` is its name among the answers."""
+    """One prompt of a batch; `id` names its answer."""
 
     id: str
     messages: tuple[ChatMessage, ...]
@@ -21,9 +21,9 @@ class BatchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResults:
-    """What came of a batch, by the ids of its requests; `tokens` (asked, said) of an answer that cannot be used, too.
+    """The results of a batch by the ids of its requests: answers, failures, and the tokens (in, out) of both.
 
-    A request that is nowhere got no answer and cost nothing."""
+    A request without a result got no answer and cost nothing."""
 
     answers: dict[str, ChatAnswer] = field(default_factory=dict)
     failures: dict[str, ModelError] = field(default_factory=dict)
@@ -34,40 +34,43 @@ class BatchModel(Protocol):
     """A language model behind a batch endpoint. Failures are `ModelError`s."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model's name."""
+        ...
 
     async def submit_batch(self, key: str, requests: Sequence[BatchRequest]) -> str:
-        """Hand the prompts over; the endpoint's name of the batch. Twice is two batches: `find` knows one by its key.
+        """Submit the prompts; return the endpoint's name of the batch. Two calls make two batches with one key.
 
-        An error with `sent=False`, or a status, has made none, and has left no file as far as that can be known."""
+        An error with `sent=False`, or with a status, means that no batch was made and, as far as is known, no file
+        was left."""
         ...
 
     async def find_batch(self, key: str, since: datetime | None = None) -> str | None:
-        """The endpoint's name of the batch that was submitted with this key, not before `since`; None when there is none."""
+        """Return the endpoint's name of the batch that was submitted with this key since a time; None without one."""
         ...
 
     async def fetch_results(self, batch: str) -> BatchResults | None:
-        """What came of the batch; None while it is under way. One that has expired or was cancelled has what came in time.
+        """Return the results of the batch, None while it is under way. An expired or cancelled one may have some.
 
-        Raises BatchFailed when the endpoint could not take it, or does not know it."""
+        Raises BatchFailed when the endpoint rejected it or does not have it."""
         ...
 
     async def cancel_batch(self, batch: str) -> None:
-        """Let the endpoint stop. A batch that is over, or unknown, is cancelled already."""
+        """Cancel the batch. One that is over, or unknown, is cancelled already."""
         ...
 
     async def delete_files(self, batch: str) -> None:
-        """Remove the batch's files at the endpoint, as far as it lets them be removed."""
+        """Remove the batch's files at the endpoint, as far as the endpoint allows."""
         ...
 
     async def delete_orphaned_uploads(self, key: str) -> None:
-        """Remove what was uploaded for a batch of this key that was never made."""
+        """Remove uploads with this key for which no batch was made."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's wish to call a tool; `arguments` are parsed JSON."""
+    """A tool call that a model requests; `arguments` are parsed JSON."""
 
     id: str
     name: str
@@ -105,7 +108,7 @@ class ChatAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form that an answer must have: a JSON schema and its name (letters, digits, `_`, `-`); at most so many tokens."""
+    """The form that an answer must have: a JSON schema, its name (letters, digits, `_`, `-`) and a limit of tokens."""
 
     name: str
     schema: dict[str, Any]
@@ -116,14 +119,18 @@ class ChatModel(Protocol):
     """A language model. Failures are `ModelError`s, never empty answers."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model's name."""
+        ...
 
     async def chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
-        """The answer; with a `form` its content is a text that holds a JSON object, alone or among other words.
+        """Return the model's answer; with a `form` its content has a JSON object, alone or among other words.
 
-        An answer in a form is asked for at temperature 0, and one that was cut off is an error."""
+        A request with a form has temperature 0, and an answer that was cut off is a ModelError."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close the connections to the model."""
+        ...

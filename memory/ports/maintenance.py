@@ -15,7 +15,8 @@ class MaintenanceStore(Protocol):
     """What is due in one space and in all, and the upkeep of their indexes."""
 
     async def find_due(self, scope: Scope, now: datetime, terms: RetentionTerms, limit: int) -> DueMemories | None:
-        """Return what is due now, at most `limit` memories to forget and to purge; None when the space does not exist."""
+        """Return what is due now, at most `limit` memories to forget and to purge; None when the space does not
+        exist."""
         ...
 
     async def record_maintenance(
@@ -26,8 +27,8 @@ class MaintenanceStore(Protocol):
         next_due_at: datetime | None,
         terms: RetentionTerms,
     ) -> None:
-        """Note that the space was maintained at `at`, and when it is due next: `next_due_at`, or when a row of its ledger
-        expires before that.
+        """Note that the space was maintained at `at`, and when it is due next: `next_due_at`, or when a row of its
+        ledger expires before that.
 
         `checked_rev` is the revision that was checked, None when the check did not reach the end. Changes by a
         consolidation count as checked; the first other change after it makes the space due again."""
@@ -36,7 +37,8 @@ class MaintenanceStore(Protocol):
     async def enqueue_due_spaces(
         self, now: datetime, every: timedelta, spread: timedelta, terms: RetentionTerms
     ) -> int | None:
-        """Enqueue a `tend` job for every space that is due, each tenant at its own time within `spread`; return how many.
+        """Enqueue a `tend` job for every space that is due, each tenant at its own time within `spread`; return how
+        many.
 
         A changed space is due once in `every`, one that was maintained under other terms at once. Returns None while
         another process does the same."""
@@ -49,8 +51,8 @@ class MaintenanceStore(Protocol):
     async def delete_expired(
         self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
-        """Remove turns, events, extraction records, pair fingerprints and records of runs without a change that are older
-        than these times, but no turn that a job needs. Returns how many turns were removed."""
+        """Remove turns, events, extraction records, pair fingerprints and records of runs without a change that are
+        older than these times, but no turn that a job needs. Returns how many turns were removed."""
         ...
 
     async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:

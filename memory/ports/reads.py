@@ -29,7 +29,8 @@ class MemoryReads(Protocol):
         horizon: datetime | None = None,
         as_of: Revision | None = None,
     ) -> SearchSnapshot:
-        """Run a search, list the stable memories of the categories `stable`, and list the changes after the cursor of `thread`.
+        """Run a search, list the stable memories of the categories `stable`, and list the changes after the cursor of
+        `thread`.
 
         All parts are of one revision: the last one, or `as_of` with the profile values approved by then. A thread
         without a cursor gets the changes since `horizon`. Of very many changed memories the most important, then the
@@ -61,7 +62,8 @@ class MemoryReads(Protocol):
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """Return the space's revision and, for each probe, its active neighbours of the same kind, closest first.
 
-        Neighbours share the stable key or the attribute, or are among the `limit` closest by cosine; none comes twice."""
+        Neighbours share the stable key or the attribute, or are among the `limit` closest by cosine; none comes
+        twice."""
         ...
 
     async def find_neighbours_by_words(

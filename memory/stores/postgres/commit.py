@@ -1,4 +1,4 @@
-"""A plan on its way into a transaction: the statements of a commit."""
+"""The statements that commit a plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WRITE, _CONSENT = load_blocks("write"), load_blocks("consent")
 
 
 def is_single_statement(plan: WritePlan) -> bool:
-    """Whether the plan is one statement, and so a transaction by itself."""
+    """Whether the plan is one statement, which is a transaction by itself."""
     return len(split_changes(plan.changes)) == 1 and not (
         _find_required(plan)
         or plan.jobs
@@ -30,38 +30,39 @@ def is_single_statement(plan: WritePlan) -> bool:
 
 
 async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
-    """Send what the plan carries, and no statement for what it does not, into a space that was entered unless the plan is
-    `alone`. A statement that finds the plan outdated or replayed fails by itself (`muniment.refuse`): nothing after it is
-    done, so nobody waits for its answer."""
+    """Send the statements of a plan, in a space that was entered unless the plan is a single statement.
+
+    A statement that finds the plan outdated or replayed fails (`muniment.refuse`) and ends the transaction, so
+    nothing waits for its answer."""
     rev = Revision(plan.expected_rev + len(plan.changes))
     changes = tuple(
         replace(change, after=replace(change.after, rev=Revision(plan.expected_rev + n)))
         for n, change in enumerate(plan.changes, 1)
     )
-    if known := _find_required(plan):
+    if required := _find_required(plan):
         await conn.execute(_WRITE["lock_space"], {"space": plan.scope.space})
-        await conn.execute(_WRITE["check_memories"], {"space": plan.scope.space, "ids": known})
+        await conn.execute(_WRITE["check_memories"], {"space": plan.scope.space, "ids": required})
     first, *more = split_changes(changes)
-    tied = rows.encode_edges(plan) if more else None
-    head = replace(plan, relations=()) if tied else plan
+    edges = rows.encode_edges(plan) if more else None
+    head = replace(plan, relations=()) if edges else plan
     await conn.execute(_WRITE["commit"], rows.build_commit_params(head, first, model), prepare=True)
-    for some in more:
-        await conn.execute(_WRITE["apply"], rows.build_apply_params(plan, some, model))
-    if tied:
-        await conn.execute(_WRITE["insert_edges"], {"space": plan.scope.space, "relations": tied})
+    for part in more:
+        await conn.execute(_WRITE["apply"], rows.build_apply_params(plan, part, model))
+    if edges:
+        await conn.execute(_WRITE["insert_edges"], {"space": plan.scope.space, "relations": edges})
     if plan.source_turns:
-        # Who erases holds the space's row before anything else: what is there by now stays until this is committed.
+        # An erasure locks the space's row first: turns that exist now stay until this is committed.
         await conn.execute(_WRITE["check_turns"], {"space": plan.scope.space, "turns": list(plan.source_turns)})
     if plan.conflicts_on_access:
         await _send_access_check(conn, plan)
     if plan.jobs:
         await send_jobs(conn, plan.jobs)
-    asked = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
-    return Receipt(rev=rev, changes=changes, consent_requests=asked)
+    requests = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
+    return Receipt(rev=rev, changes=changes, consent_requests=requests)
 
 
 def split_changes(changes: Sequence[Change]) -> list[list[Change]]:
-    """The changes in order, in parts that have each memory once: one statement sees only what was before it."""
+    """Split the changes, in order, into parts with each memory once: a statement does not see its own writes."""
     parts: list[list[Change]] = [[]]
     touched: set[MemoryId] = set()
     for change in changes:
@@ -74,9 +75,11 @@ def split_changes(changes: Sequence[Change]) -> list[list[Change]]:
 
 
 def _find_required(plan: WritePlan) -> list[MemoryId]:
-    """The memories that the plan takes to be there: what it changes and does not add itself, and what it was made of."""
+    """Return the memories that must exist: those that the plan changes without adding them, and those that it is made
+    of."""
     added = {change.after.id for change in plan.changes if change.before is None}
-    changed = (one.before.id for one in plan.changes if one.before is not None and one.before.id not in added)
+    before = (change.before.id for change in plan.changes if change.before is not None)
+    changed = (id_ for id_ in before if id_ not in added)
     return [*dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))]
 
 

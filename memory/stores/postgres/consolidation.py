@@ -149,7 +149,8 @@ class PostgresConsolidationRuns(ConsolidationRuns):
 
 
 async def send_run(conn: Connection, run: Run, lease: timedelta, *, is_waiting: bool) -> None:
-    """Update the record of a run that is under way and waits for a batch or not, as `is_waiting` says. Raises Conflict."""
+    """Update the record of a run that is under way and waits for a batch or not, as `is_waiting` says. Raises
+    Conflict."""
     params = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": is_waiting}
     params |= {name: getattr(run, name) for name in _SAVED}
     params["asked"] = json.dumps([asdict(pair) for pair in run.asked], default=str) if run.asked else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -19,7 +20,7 @@ from muniment.memory.stores.postgres.rows import parse_scope
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SWITCH, _READ, _ROLES = load_blocks("embedder_switch"), load_blocks("read"), load_blocks("roles")
-_AT_ONCE = 256  # rows that are tidied in one transaction
+_AT_ONCE = 256  # rows that are cleaned in one transaction
 _FIRST = UUID(int=0)
 _ELSEWHERE = (
     "another process is switching the embedder of this database",
@@ -28,15 +29,17 @@ _ELSEWHERE = (
 
 
 class PostgresEmbedderSwitch(EmbedderSwitchStore):
-    """The `EmbedderSwitchStore` port over Postgres."""
+    """The `EmbedderSwitchStore` port over Postgres.
+
+    No writer of a space is at work while its rows get vectors, so no version is archived with half of them."""
 
     def __init__(self, connections: PostgresConnections) -> None:
         self._connections = connections
 
     @asynccontextmanager
     async def acquire_switch(self) -> AsyncIterator[UUID | None]:
-        async with self._connections.locking(_SWITCH["try_lock"]) as (mine, conn):
-            if not mine:
+        async with self._connections.locking(_SWITCH["try_lock"]) as (acquired, conn):
+            if not acquired:
                 raise await build_busy_error(conn, "muniment embedder switch", *_ELSEWHERE)
             yield await self._begin_switch()
 
@@ -45,8 +48,8 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             models = require_row(await (await conn.execute(_SWITCH["models"])).fetchone())
             await conn.execute(_ROLES["keeper"])
             await conn.execute(_SWITCH["scan_all"])
-            asked = {"model": models["next"] or models["used"], "next": models["next"]}
-            counts = require_row(await (await conn.execute(_SWITCH["counts"], asked)).fetchone())
+            params = {"model": models["next"] or models["used"], "next": models["next"]}
+            counts = require_row(await (await conn.execute(_SWITCH["counts"], params)).fetchone())
         return SwitchProgress(**models, **counts)
 
     async def list_pending_spaces(self, run: UUID) -> list[Scope]:
@@ -54,111 +57,110 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             return await _list_pending_spaces(conn, run)
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
-        named = {"space": scope.space, "run": run}
+        params = {"space": scope.space, "run": run}
         async with self._connections.sending(scope) as conn:
-            await conn.execute(_SWITCH["lock_space"], named)
-            begun = await (await conn.execute(_SWITCH["begin_space"], named)).fetchone()
-        return Revision(begun["rev"]) if begun else None
+            await conn.execute(_SWITCH["lock_space"], params)
+            row = await (await conn.execute(_SWITCH["begin_space"], params)).fetchone()
+        return Revision(row["rev"]) if row else None
 
     async def list_unembedded(
         self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
     ) -> tuple[Revision, list[UnembeddedRow]]:
-        """A space that was never swept is looked at as a whole."""
-        named = {"space": scope.space, "model": self._connections.model, "since": since, "until": until}
-        asked = named | {"after": after, "limit": limit}
+        params = {"space": scope.space, "model": self._connections.model, "since": since, "until": until}
+        params |= {"after": after, "limit": limit}
         text = _SWITCH["unembedded"].replace("{changed}", _SWITCH["changed"] if since else "")
         async with self._connections.reading(scope) as conn:
-            rev = await conn.execute(_READ["rev"], asked)
-            found = await conn.execute(text, asked)
+            rev = await conn.execute(_READ["rev"], params)
+            page = await conn.execute(text, params)
         return Revision(require_row(await rev.fetchone())["rev"]), [
             UnembeddedRow(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
-            for row in await found.fetchall()
+            for row in await page.fetchall()
         ]
 
     async def write_vectors(
         self, scope: Scope, run: UUID, rows: Sequence[UnembeddedRow], vectors: Sequence[Vector]
     ) -> None:
-        named = {"space": scope.space, "model": self._connections.model, "run": run}
+        params = {"space": scope.space, "model": self._connections.model, "run": run}
         pairs = list(zip(rows, vectors, strict=True))
         async with self._connections.writing(scope) as conn:
             await conn.execute(_SWITCH["set_lock_timeout"])
-            if await (await conn.execute(_SWITCH["check_run"], named)).fetchone() is None:
+            if await (await conn.execute(_SWITCH["check_run"], params)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
-            await conn.execute(_SWITCH["lock_space"], named)
-            if now := [pair for pair in pairs if not pair[0].since]:
-                await conn.execute(_SWITCH["write_vectors"], named | _build_columns(now))
-            if then := [pair for pair in pairs if pair[0].since]:
-                await conn.execute(_SWITCH["write_version_vectors"], named | _build_columns(then))
+            await conn.execute(_SWITCH["lock_space"], params)
+            if memories := [pair for pair in pairs if not pair[0].since]:
+                await conn.execute(_SWITCH["write_vectors"], params | _build_columns(memories))
+            if versions := [pair for pair in pairs if pair[0].since]:
+                await conn.execute(_SWITCH["write_version_vectors"], params | _build_columns(versions))
 
     async def mark_embedded(self, scope: Scope, run: UUID, rev: Revision) -> None:
         async with self._connections.sending(scope) as conn:
             await conn.execute(_SWITCH["mark_embedded"], {"space": scope.space, "run": run, "rev": rev})
 
     async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
-        named = {"model": self._connections.model, "run": run}
+        params = {"model": self._connections.model, "run": run}
         async with self._connections.transaction() as conn:
             await conn.execute(_SWITCH["set_lock_timeout"])
             await conn.execute(_SWITCH["pause_writers"])
             await embed_rest()
             if await _list_pending_spaces(conn, run):
                 raise Conflict("something was written in between")
-            if await (await conn.execute(_SWITCH["check_run"], named)).fetchone() is None:
+            if await (await conn.execute(_SWITCH["check_run"], params)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
-            await conn.execute(_SWITCH["deactivate"], named)
-            await conn.execute(_SWITCH["activate"], named)
+            await conn.execute(_SWITCH["deactivate"], params)
+            await conn.execute(_SWITCH["activate"], params)
 
     async def clean_vectors(self, scope: Scope) -> int:
-        """Versions come last: an untidy one is made of an untidy memory."""
-        done = 0
-        for block in ("clean", "clean_versions"):
-            asked = {"space": scope.space, "after": _FIRST, "rev": 0, "limit": _AT_ONCE}
+        count = 0
+        for block in ("clean", "clean_versions"):  # in this order: a memory that is not clean is archived as it is
+            params = {"space": scope.space, "after": _FIRST, "rev": 0, "limit": _AT_ONCE}
             while True:
                 async with self._connections.writing(scope) as conn:
                     await conn.execute(_SWITCH["keep_models"])
-                    await conn.execute(_SWITCH["lock_space"], asked)
-                    rows = await (await conn.execute(_SWITCH[block], asked)).fetchall()
-                done += len(rows)
-                if len(rows) < _AT_ONCE:
+                    await conn.execute(_SWITCH["lock_space"], params)
+                    page = await (await conn.execute(_SWITCH[block], params)).fetchall()
+                count += len(page)
+                if len(page) < _AT_ONCE:
                     break
-                asked["after"], asked["rev"] = max((row["memory_id"], row["rev"]) for row in rows)
-        return done
+                params["after"], params["rev"] = max((row["memory_id"], row["rev"]) for row in page)
+        return count
 
     async def sample_memories(self, scope: Scope, limit: int) -> list[MemoryText]:
-        async with self._connections.reading(scope) as conn:
-            found = await conn.execute(_SWITCH["sample"], {"space": scope.space, "limit": limit})
-            return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
+        return await self._list_texts(scope, "sample", {"limit": limit})
 
     async def find_closest(
         self, scope: Scope, model: str, vector: Vector, limit: int, excluded: MemoryId | None = None
     ) -> list[MemoryText]:
-        asked = {"space": scope.space, "model": model, "vector": HalfVector(vector), "limit": limit, "but": excluded}
+        params = {"model": model, "vector": HalfVector(vector), "limit": limit, "but": excluded}
+        return await self._list_texts(scope, "closest", params)
+
+    async def _list_texts(self, scope: Scope, block: str, params: dict[str, Any]) -> list[MemoryText]:
         async with self._connections.reading(scope) as conn:
-            found = await conn.execute(_SWITCH["closest"], asked)
-            return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
+            cursor = await conn.execute(_SWITCH[block], params | {"space": scope.space})
+            return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await cursor.fetchall()]
 
     async def _begin_switch(self) -> UUID | None:
-        named = {"model": self._connections.model}
+        params = {"model": self._connections.model}
         async with self._connections.transaction() as conn:
             await conn.execute(_SWITCH["lock_models"])
-            await conn.execute(_SWITCH["abandon"], named)
-            used = await (await conn.execute(_SWITCH["active"])).fetchone()
-            if used is not None and used["model"] == self._connections.model:
+            await conn.execute(_SWITCH["abandon"], params)
+            active = await (await conn.execute(_SWITCH["active"])).fetchone()
+            if active is not None and active["model"] == self._connections.model:
                 return None
-            run: UUID = require_row(await (await conn.execute(_SWITCH["begin"], named)).fetchone())["run"]
+            run: UUID = require_row(await (await conn.execute(_SWITCH["begin"], params)).fetchone())["run"]
             return run
 
 
 async def _list_pending_spaces(conn: Connection, run: UUID) -> list[Scope]:
     await conn.execute(_ROLES["keeper"])
-    found = await (await conn.execute(_SWITCH["pending_spaces"], {"run": run})).fetchall()
+    spaces = await (await conn.execute(_SWITCH["pending_spaces"], {"run": run})).fetchall()
     await conn.execute(_ROLES["app"])
-    return [parse_scope(row) for row in found]
+    return [parse_scope(row) for row in spaces]
 
 
 def _build_columns(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, object]:
     return {
-        "ids": [stranger.id for stranger, _ in pairs],
-        "revs": [stranger.since for stranger, _ in pairs],
-        "texts": [stranger.text for stranger, _ in pairs],
+        "ids": [row.id for row, _ in pairs],
+        "revs": [row.since for row, _ in pairs],
+        "texts": [row.text for row, _ in pairs],
         "embeddings": [HalfVector(vector) for _, vector in pairs],
     }

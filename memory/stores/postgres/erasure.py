@@ -25,7 +25,8 @@ from muniment.memory.stores.postgres.sql import load_blocks
 _ERASURE, _ROLES = load_blocks("erasure"), load_blocks("roles")
 # In this order: the lists of a large space find a memory by its words, and what refers to a memory goes before it.
 _OF_MEMORIES = (
-    "postings", "relations", "pair_fingerprints", "consent_requests", "events", "memory_versions", "memories", "journal",
+    "postings", "relations", "pair_fingerprints", "consent_requests", "events", "memory_versions", "memories",
+    "journal",
 )  # fmt: skip
 # A table, for the receipt's count, and the block that removes the traces of a memory from it.
 _OF_TRACES = (

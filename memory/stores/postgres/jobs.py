@@ -1,6 +1,6 @@
 """The queue of background jobs: the tables of the schema `jobs`.
 
-Jobs are enqueued in the transaction of what they are about, so they are lost or kept with it."""
+A job is enqueued in the transaction of the rows that it is about, so both are written or neither is."""
 
 from __future__ import annotations
 
@@ -34,14 +34,12 @@ _CHANNEL = "muniment_jobs#"  # the trigger `queue_notify` notifies this channel,
 _DEDUP_INDEX = "queue_dedup_key"
 _QUIET_SECONDS = 60.0
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
-# A worker takes the job with the highest priority first. What steps aside lets the later jobs of its lock pass.
+# A worker takes the job with the highest priority first: a job that steps aside lets later jobs of its lock pass.
 _PRIORITY, _ASIDE = 0, -1
 
 
 async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
-    """Enqueue in the caller's transaction; in a pipeline it waits for nothing.
-
-    A job that waits already, with the same name and key in the same space, is the same job: it keeps its time."""
+    """Enqueue in the caller's transaction, without waiting in a pipeline. A job that waits already keeps its time."""
     for job in jobs:
         await conn.execute(_JOBS["enqueue"], encode_job(job))
 
@@ -71,16 +69,17 @@ class PostgresJobQueue(JobQueue):
         )
 
     async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
-        middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and all else
-        asked: dict[str, Any] = {"worker": worker, "names": list(names)}
-        ways = [
-            ("take_in_order", asked | {"start": start, "end": end}) for start, end in ((middle, None), ("", middle))
+        middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and other jobs
+        params: dict[str, Any] = {"worker": worker, "names": list(names)}
+        bounds = [(middle, None), ("", middle)]
+        ways: list[tuple[str, dict[str, Any]]] = [
+            ("take_in_order", {"start": start, "end": end}) for start, end in bounds
         ]
-        ways.insert(choice((0, 2)), ("take_by_time", asked))  # noqa: S311 - not a secret
+        ways.insert(choice((0, 2)), ("take_by_time", {}))  # noqa: S311 - not a secret
         async with self._connections.transaction() as conn:
             await conn.execute(_JOBS["by_index"])
-            for name, named in ways:
-                if row := await (await conn.execute(_JOBS[name], named)).fetchone():
+            for block, range_ in ways:
+                if row := await (await conn.execute(_JOBS[block], params | range_)).fetchone():
                     return _parse_ticket(row, worker)
         return None
 
@@ -88,68 +87,64 @@ class PostgresJobQueue(JobQueue):
         await self._execute_together("finish", id=ticket.id, worker=ticket.worker)
 
     async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
-        wanted = {
-            "id": ticket.id,
-            "worker": ticket.worker,
-            "wait": wait,
-            "priority": _ASIDE if step_aside else _PRIORITY,
-        }
+        priority = _ASIDE if step_aside else _PRIORITY
+        params = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": priority}
         try:
-            await self._execute_together("reschedule", **wanted)
+            await self._execute_together("reschedule", **params)
         except StoreError as error:
             if error.data.get("constraint") != _DEDUP_INDEX:
                 raise
-            await self._execute_together("reschedule", **wanted)  # its twin came at this very moment; now it is seen
+            await self._execute_together("reschedule", **params)  # its twin was enqueued at this moment
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
         async with self._connections.statement() as conn:
-            found = await (await conn.execute(_JOBS["counts"])).fetchall()
-        return {row.pop("name"): row for row in found}
+            counts = await (await conn.execute(_JOBS["counts"])).fetchall()
+        return {row.pop("name"): row for row in counts}
 
     async def listen_for_jobs(self, names: Sequence[JobName]) -> AsyncIterator[None]:
-        """Behind a pooler nobody is called: what listens would be any connection of the pool."""
+        address = await self._connections.find_address()
         with translate_errors("listening for jobs"):
-            async with await psycopg.AsyncConnection.connect(
-                await self._connections.find_address(), autocommit=True
-            ) as conn:
-                own = await enable_keepalive(conn)
-                for name in names if own else ():
+            async with await psycopg.AsyncConnection.connect(address, autocommit=True) as conn:
+                # Behind a pooler nothing can listen: the server would notify any connection of the pool.
+                is_direct = await enable_keepalive(conn)
+                for name in names if is_direct else ():
                     await conn.execute(sql.SQL("listen {}").format(sql.Identifier(_CHANNEL + name)))
-                while own:
-                    yield  # also at the start: what came before it listened
-                    async with aclosing(conn.notifies(timeout=_QUIET_SECONDS, stop_after=1)) as heard:
-                        async for _ in heard:
+                while is_direct:
+                    yield  # also at the start: jobs may have come before it listened
+                    async with aclosing(conn.notifies(timeout=_QUIET_SECONDS, stop_after=1)) as notifications:
+                        async for _ in notifications:
                             pass
-                    await conn.execute("select")  # a connection that is lost without a word is noticed here
+                    await conn.execute("select")  # raises when the connection was lost silently
         yield
         await asyncio.sleep(_QUIET_SECONDS)
 
     async def list_unextracted_turns(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
         start = {"at": after.at, "turn_id": after.id} if after else {"at": _FIRST, "turn_id": UUID(int=0)}
-        asked = {"space": scope.space, "limit": limit} | start
+        params = {"space": scope.space, "limit": limit} | start
         async with self._connections.reading(scope) as conn:
-            return [rows.parse_turn(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
+            cursor = await conn.execute(_JOBS["unextracted"], params)
+            return [rows.parse_turn(row) for row in await cursor.fetchall()]
 
     async def _fetch_row(self, name: str, **values: Any) -> DictRow | None:
         async with self._connections.statement() as conn:
             return await (await conn.execute(_JOBS[name], values)).fetchone()
 
     async def _execute_together(self, *names: str, **values: Any) -> int:
-        """Several statements in one transaction; the rows that the last one touched."""
+        """Execute blocks in one transaction; return how many rows the last one changed."""
         async with self._connections.transaction() as conn:
             for name in names:
-                touched = (await conn.execute(_JOBS[name], values)).rowcount
-        return touched
+                changed = (await conn.execute(_JOBS[name], values)).rowcount
+        return changed
 
 
 def encode_job(job: Job) -> dict[str, Any]:
-    """A job as the queue has it."""
+    """Return the row of a job."""
     scope = job.scope
     dedup_key = f"{scope.space}:{job.name}:{job.key}"
     return {
         "name": job.name,
         "priority": _PRIORITY,
-        # What is learned of a space is learned in order. What waits for its hour must not hold that up.
+        # Turns of a space are extracted in order; a job that waits for its time must not block them.
         "lock": str(scope.space) if job.name == "extract" else dedup_key,
         "dedup_key": dedup_key,
         "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),

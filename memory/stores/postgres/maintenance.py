@@ -1,4 +1,4 @@
-"""What is due in Postgres: in one space, and in all; the slots of the rounds; what was retrieved."""
+"""What is due in Postgres, in one space and in all, and the slots of periodic jobs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _MAINTENANCE, _READ, _ROLES = load_blocks("maintenance"), load_blocks("read"), load_blocks("roles")
-_LOCK = 0x6D756E69726F756E  # a round: one at a time in a database
+_LOCK = 0x6D756E69726F756E  # one process at a time looks for due spaces
 _PAGE = 5_000
 _TURNS = 1_000
-_SLOTS = 1_000  # of a periodic job that are remembered
-_LATER = timedelta(hours=24)  # what could not be done now, because a job holds it, is looked at again then
+_SLOTS = 1_000  # slots of a periodic job that are remembered
+_LATER = timedelta(hours=24)  # a row that a job needs is checked again then
 _FAR = timedelta(days=3_650)
-_MAX_AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
+_MAX_AHEAD = timedelta(days=1)  # a clock that is further ahead is wrong
 _NO_SCOPE = Scope(tenant="", owner="")  # a job of no space
 
 
@@ -38,22 +38,22 @@ class PostgresMaintenance(MaintenanceStore):
         self._indexes = indexes
 
     async def find_due(self, scope: Scope, now: datetime, terms: RetentionTerms, limit: int) -> DueMemories | None:
-        asked = {"space": scope.space, "now": now, "limit": limit} | _build_term_params(scope, terms)
+        params = {"space": scope.space, "now": now, "limit": limit} | _build_term_params(scope, terms)
         async with self._connections.reading(scope) as conn:
-            standing = await conn.execute(_READ["maintenance"], asked)
-            forget = await conn.execute(_MAINTENANCE["forgettable"], asked)
-            purge = await conn.execute(_MAINTENANCE["purgeable"], asked)
-            following = await conn.execute(_MAINTENANCE["next"], asked)
-            space = await standing.fetchone()
+            space_cursor = await conn.execute(_READ["maintenance"], params)
+            forget = await conn.execute(_MAINTENANCE["forgettable"], params)
+            purge = await conn.execute(_MAINTENANCE["purgeable"], params)
+            next_cursor = await conn.execute(_MAINTENANCE["next"], params)
+            space = await space_cursor.fetchone()
             if space is None:
                 return None
-            ahead = require_row(await following.fetchone())
+            ahead = require_row(await next_cursor.fetchone())
             waits = [] if ahead["wait"] is None else [now + min(_FAR, timedelta(seconds=ahead["wait"]))]
             return DueMemories(
                 rev=Revision(space["rev"]),
                 maintained_rev=Revision(space["tended_rev"]),
                 forget=tuple(map(rows.parse_memory, await forget.fetchall())),
-                purge=tuple(MemoryId(found["memory_id"]) for found in await purge.fetchall()),
+                purge=tuple(MemoryId(row["memory_id"]) for row in await purge.fetchall()),
                 next_due_at=min([*waits, *filter(None, [ahead["purge_at"]])], default=None),
             )
 
@@ -65,67 +65,63 @@ class PostgresMaintenance(MaintenanceStore):
         next_due_at: datetime | None,
         terms: RetentionTerms,
     ) -> None:
-        told = {"space": scope.space, "seen": checked_rev, "at": at, "again": next_due_at, "later": _LATER}
+        params: dict[str, Any] = {"space": scope.space, "seen": checked_rev, "at": at, "again": next_due_at}
+        params |= {"later": _LATER, "turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)}
         async with self._connections.sending(scope) as conn:
-            await conn.execute(_MAINTENANCE["lock_space"], told)
-            await conn.execute(
-                _MAINTENANCE["record"],
-                told | {"turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)},
-            )
+            await conn.execute(_MAINTENANCE["lock_space"], params)
+            await conn.execute(_MAINTENANCE["record"], params)
 
     async def delete_expired(
         self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
-        """In parts, each a transaction of its own."""
-        gone = 0
-        while True:
+        params: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
+        deleted = 0
+        while True:  # each page of turns is a transaction of its own
             async with self._connections.writing(scope) as conn:
-                named: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
-                stale = await (await conn.execute(_MAINTENANCE["stale_turns"], named)).fetchall()
+                turns = await (await conn.execute(_MAINTENANCE["stale_turns"], params)).fetchall()
                 await conn.execute(_ROLES["eraser"])
-                found = named | {"ids": [one["turn_id"] for one in stale]}
-                gone += (await conn.execute(_MAINTENANCE["drop_turns"], found)).rowcount
-                if len(stale) < _TURNS:
-                    for name in ("drop_events", "drop_extractions"):
-                        await conn.execute(_MAINTENANCE[name], named | {"before": events_before})
-                    for name in ("drop_pairs", "drop_runs"):
-                        await conn.execute(_MAINTENANCE[name], named | {"before": checked_before})
-                    return gone
+                ids = {"ids": [row["turn_id"] for row in turns]}
+                deleted += (await conn.execute(_MAINTENANCE["drop_turns"], params | ids)).rowcount
+                if len(turns) < _TURNS:
+                    for block in ("drop_events", "drop_extractions"):
+                        await conn.execute(_MAINTENANCE[block], params | {"before": events_before})
+                    for block in ("drop_pairs", "drop_runs"):
+                        await conn.execute(_MAINTENANCE[block], params | {"before": checked_before})
+                    return deleted
 
     async def enqueue_due_spaces(
         self, now: datetime, every: timedelta, spread: timedelta, terms: RetentionTerms
     ) -> int | None:
         start = find_slot_start(now, spread)
-        # Counted in slots: what was tended late in its slot does not slip to the slot after its next one.
-        asked: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
-        asked |= {"ahead": now + min(every, _MAX_AHEAD), "terms": hash_terms(terms)}
+        # Counted in slots: a space that was maintained late in its slot does not slip behind its next slot.
+        params: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
+        params |= {"ahead": now + min(every, _MAX_AHEAD), "terms": hash_terms(terms)}
         count = 0
         async with self._connections.transaction() as conn:
-            if not require_row(await (await conn.execute(_MAINTENANCE["try_lock"], {"lock": _LOCK})).fetchone())[
-                "mine"
-            ]:
+            lock = await (await conn.execute(_MAINTENANCE["try_lock"], {"lock": _LOCK})).fetchone()
+            if not require_row(lock)["mine"]:
                 return None
             while True:
                 await conn.execute(_ROLES["keeper"])
-                found = await (await conn.execute(_MAINTENANCE["due_spaces"], asked)).fetchall()
+                spaces = await (await conn.execute(_MAINTENANCE["due_spaces"], params)).fetchall()
                 await conn.execute(_ROLES["app"])
-                scopes = [rows.parse_scope(space) for space in found]
+                scopes = [rows.parse_scope(row) for row in spaces]
                 jobs = [encode_job(Job(name="tend", scope=scope)) for scope in scopes]
-                named = {
+                job_params = {
                     "dedup_keys": [job["dedup_key"] for job in jobs],
                     "args": [job["args"] for job in jobs],
                     "waits": [max(timedelta(), start + compute_stagger(scope, spread) - now) for scope in scopes],
                 }
-                count += (await conn.execute(_MAINTENANCE["enqueue_due"], named)).rowcount
-                if len(found) < _PAGE:
+                count += (await conn.execute(_MAINTENANCE["enqueue_due"], job_params)).rowcount
+                if len(spaces) < _PAGE:
                     return count
-                asked["after"] = found[-1]["space_id"]
+                params["after"] = spaces[-1]["space_id"]
 
     async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
         job = encode_job(Job(name=name, scope=_NO_SCOPE))
-        named = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
+        params = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
         async with self._connections.statement() as conn:
-            return bool(require_row(await (await conn.execute(_MAINTENANCE["periodic"], named)).fetchone())["new"])
+            return bool(require_row(await (await conn.execute(_MAINTENANCE["periodic"], params)).fetchone())["new"])
 
     async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
         return await self._indexes.build(scope, min_memories, force=force)
@@ -138,7 +134,7 @@ class PostgresMaintenance(MaintenanceStore):
 
 
 async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
-    """Send that something of the space, of this time, is due so much later. The caller has written it before."""
+    """Send that a row of the space, of this time, is due after `retention`. The caller has written it before."""
     await conn.execute(_MAINTENANCE["advance_due_time"], {"space": scope.space, "at": at, "keep": retention})
 
 

@@ -1,4 +1,4 @@
-"""Rows of Postgres to records and back."""
+"""Rows of Postgres as the records of the domain, and back."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _get_columns = itemgetter(*(column.name for column in COLUMNS))
 _FIELDS = tuple(column.field for column in COLUMNS)
 # A plan numbers its changes itself; what is counted by retrievals it leaves alone.
 _WRITTEN = tuple((column.name, column.field) for column in COLUMNS if column in CONTENT or column.name == "rev")
-_LEAST = 2.0**-126  # of a float of Postgres that is not 0
-# The parameters of the `of_user` block but for the owner.
+_LEAST = 2.0**-126  # the smallest float of Postgres that is not 0
+# The parameters of the `of_user` block, without the owner.
 OF_USER: Mapping[str, Any] = {
     "of_user": list(intents.USER_PREFIXES),
     "in_own_words": list(intents.FIRST_PERSON_PREFIXES),
-    "beginnings": sorted({ord(told[0]) for told in (*intents.USER_PREFIXES, *intents.FIRST_PERSON_PREFIXES)}),
+    "beginnings": sorted({ord(prefix[0]) for prefix in (*intents.USER_PREFIXES, *intents.FIRST_PERSON_PREFIXES)}),
 }
 _FACT = tuple(Fact.__dataclass_fields__)
-_SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
-_LOOKED = ("source", "found", "repaired", "refused", "prompt", "model", "since")
-_TRACKED = tuple(OpsEvent.__dataclass_fields__)
+_TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
+_EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model", "since")
+_EVENT_FIELDS = tuple(OpsEvent.__dataclass_fields__)
 
 
 def parse_memory(row: Mapping[str, Any]) -> Memory:
@@ -64,7 +64,7 @@ def _parse_fact(fact: dict[str, Any] | None) -> Fact | None:
 
 @lru_cache(maxsize=1_024)
 def _shorten_real(real: float) -> float:
-    """0.9, also where a real came in binary."""
+    """Return 0.9 for a real that came in binary as 0.899999976."""
     return float(str(np.float32(real)))
 
 
@@ -75,12 +75,12 @@ _DECODERS = tuple((column.field, _BY_TYPE[column.type]) for column in COLUMNS if
 
 
 def parse_scope(row: Mapping[str, Any]) -> Scope:
-    """A row of the table of spaces as a Scope."""
+    """Parse a row of the table of spaces."""
     return Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
 
 def parse_turn(row: Mapping[str, Any]) -> Turn:
-    """A row of the `turn` block as a Turn."""
+    """Parse a row of the `turn` block of ledger.sql."""
     return Turn(
         id=TurnId(row["turn_id"]),
         role=row["role"],
@@ -97,7 +97,7 @@ def parse_turn(row: Mapping[str, Any]) -> Turn:
 
 
 def parse_hit(values: Sequence[Any], terms: Sequence[str]) -> SearchHit:
-    """The values of a row of the `search` block behind its head, in their order, as a Found; `terms` were looked for."""
+    """Parse the values of a search row after its head; `terms` are those of the search."""
     *columns, share, edges, cosine, ranks, traits = values
     return SearchHit(
         memory=parse_memory_values(columns),
@@ -110,18 +110,18 @@ def parse_hit(values: Sequence[Any], terms: Sequence[str]) -> SearchHit:
 
 
 def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
-    """The places in the channels, and the terms that were met."""
-    met = tuple(terms[place - 1] for place in ranks["words"] or ())
-    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": met}
+    """Parse the ranks in the channels, and the terms that the memory has."""
+    words = tuple(terms[place - 1] for place in ranks["words"] or ())
+    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": words}
 
 
 def parse_entry(row: Mapping[str, Any]) -> JournalEntry:
-    """A row of the `entry` block as a JournalEntry."""
+    """Parse a row of the `entry` block of search.sql, or of `entry_columns` of read.sql."""
     return JournalEntry(**{name: row[name] for name in JournalEntry.__dataclass_fields__})
 
 
 def parse_consent(row: Mapping[str, Any]) -> Consent:
-    """A row of the `columns` block as a Consent."""
+    """Parse a row of the `columns` block of consent.sql."""
     return Consent(
         id=RequestId(row["request_id"]),
         field=row["field"],
@@ -138,31 +138,33 @@ def parse_consent(row: Mapping[str, Any]) -> Consent:
 
 
 def encode_sparse_vector(weights: Mapping[int, float]) -> SparseVector:
-    """Weights by dimension, counted from 1, as pgvector's sparsevec, without those that its floats hold only as 0."""
-    held = {place - 1: weight for place, weight in weights.items() if abs(weight) >= _LEAST}
-    return SparseVector(held, tokens.DIMENSIONS)
+    """Encode weights by dimension, counted from 1, as pgvector's sparsevec, without those that its floats round to
+    0."""
+    nonzero = {dimension - 1: weight for dimension, weight in weights.items() if abs(weight) >= _LEAST}
+    return SparseVector(nonzero, tokens.DIMENSIONS)
 
 
 def encode_unit_vector(dimensions: Sequence[int]) -> str:
-    """A sparsevec with 1 in each of these dimensions, counted from 1, as text: quicker made than by `sparse`."""
-    return f"{{{','.join(f'{one}:1' for one in dimensions)}}}/{tokens.DIMENSIONS}"
+    """Encode a sparsevec with 1 in each of these dimensions, counted from 1, as text: faster than
+    `encode_sparse_vector`."""
+    return f"{{{','.join(f'{dimension}:1' for dimension in dimensions)}}}/{tokens.DIMENSIONS}"
 
 
 def build_apply_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
-    """The parameters of the `apply` block for changes of different memories, each with its revision."""
-    vectors = [HalfVector(one.vector) if one.vector is not None else None for one in changes]
+    """Return the parameters of the `apply` block for changes of different memories, each with its revision."""
+    vectors = [HalfVector(change.vector) if change.vector is not None else None for change in changes]
     return {
         "space": plan.scope.space,
         "memories": encode_rows([_encode_memory(change, model) for change in changes]),
         "embeddings": vectors if any(vectors) else None,
-        "words": [encode_sparse_vector(index_text(one.after.text, one.after.context)) for one in changes],
+        "words": [encode_sparse_vector(index_text(change.after.text, change.after.context)) for change in changes],
         "lines": encode_rows([_encode_journal_line(plan, change) for change in changes]),
         "fresh": all(change.before is None for change in changes),
     }
 
 
 def build_commit_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
-    """The parameters of the `commit` block: the plan, and the first of its changes."""
+    """Return the parameters of the `commit` block: the plan, and the first of its changes."""
     scope = plan.scope
     owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": plan.at}
     return build_apply_params(plan, changes, model) | {
@@ -176,36 +178,36 @@ def build_commit_params(plan: WritePlan, changes: Sequence[Change], model: str) 
 
 
 def encode_edges(plan: WritePlan) -> str | None:
-    """The plan's edges, each pair once."""
-    pairs = {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}
+    """Encode the plan's edges, each pair once; None without one."""
+    edges = {(min(edge.a, edge.b), max(edge.a, edge.b)): edge for edge in plan.relations}
     rows = [
-        {"from_id": low, "to_id": high, "relation_type": one.relation_type, "strength": one.strength,
+        {"from_id": low, "to_id": high, "relation_type": edge.relation_type, "strength": edge.strength,
          "created_at": plan.at}
-        for (low, high), one in pairs.items()
+        for (low, high), edge in edges.items()
     ]  # fmt: skip
     return encode_rows(rows) if rows else None
 
 
 def encode_turns(turns: Sequence[Turn]) -> str:
-    """Turns as rows of the ledger; one that is named twice comes once."""
+    """Encode turns as rows of the ledger; a turn that comes twice is one row."""
     return encode_rows(
         [
             {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
-            | {name: getattr(turn, name) for name in _SAID}
+            | {name: getattr(turn, name) for name in _TURN_FIELDS}
             for turn in {turn.id: turn for turn in reversed(turns)}.values()
         ]
     )
 
 
 def encode_events(events: Sequence[OpsEvent]) -> str:
-    """Events as rows."""
-    return encode_rows([{name: getattr(event, name) for name in _TRACKED} for event in events])
+    """Encode events as rows."""
+    return encode_rows([{name: getattr(event, name) for name in _EVENT_FIELDS} for event in events])
 
 
 def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
-    """A row or rows as the JSON that `jsonb_populate_recordset` reads.
+    """Encode a row or rows as the JSON that `jsonb_populate_recordset` reads.
 
-    Raises BadInput for a number that is none, TypeError for what has no place in JSON."""
+    Raises BadInput for a number that is not finite, TypeError for a value that JSON does not have."""
     try:
         return _ENCODER.encode(rows)
     except ValueError:
@@ -238,7 +240,7 @@ def _encode_journal_line(plan: WritePlan, change: Change) -> dict[str, Any]:
 
 
 def _encode_extraction(extracted: ExtractionRecord, at: datetime) -> dict[str, Any]:
-    return {"turn_id": extracted.turn} | {name: getattr(extracted, name) for name in _LOOKED} | {"at": at}
+    return {"turn_id": extracted.turn} | {name: getattr(extracted, name) for name in _EXTRACTION_FIELDS} | {"at": at}
 
 
 def _encode_value(value: object) -> str:

@@ -1,8 +1,7 @@
 """The statement of a search, and its rows.
 
 The statement is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
-that is not asked for is not in the text: a plan is made once for each text and connection, and a scan tests nothing in
-vain."""
+that is not set is not in the text: a plan is made once for each text and connection, and a scan tests nothing else."""
 
 from __future__ import annotations
 
@@ -27,11 +26,11 @@ from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SEARCH, _LARGE = load_blocks("search"), load_blocks("large_spaces")
-# Where a large space is searched otherwise.
+# Blocks of `large_spaces.sql` that replace those of `search.sql` in a large space.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
-# Where it looks for what is told of the user.
+# Its blocks for a query about the user.
 _OWN: tuple[LiteralString, ...] = ("own_late", "own_posted", "own_lists", "own_met")
-# Where it looks for what happened in a period of the query.
+# Its blocks for a query with a period.
 _DATED: tuple[LiteralString, ...] = (
     "dated_late_met", "dated_late", "dated_posted", "dated_lists", "dated_near", "dated_met",
 )  # fmt: skip
@@ -41,17 +40,17 @@ _FILTERS: tuple[LiteralString, ...] = (
 )  # fmt: skip
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
-# Of a search: its head, the columns of a memory (all null where none was found), and what it was found by.
+# A row of a search: its head, the columns of a memory (all null without a hit), and its signals.
 SearchRow = tuple[Any, ...]
 
 
 class _SearchHead(NamedTuple):
-    """What a search says of the whole."""
+    """What every row of a search begins with."""
 
     rev: int
     speakers: Sequence[str] | None
     corpus_size: int | None
-    missing_places: Sequence[int]  # places of the terms, from 1, that no memory has
+    missing_places: Sequence[int]  # places, from 1, of the terms that no memory has
     is_complete: bool
     is_indexed: bool
 
@@ -60,14 +59,16 @@ _HEAD = len(_SearchHead._fields)
 
 
 class SearchStatements:
-    """Sends the statement of a search, by the indexes of the space where it has them, and by a scan where they fall short."""
+    """Sends the statement of a search, by the indexes of the space where it has them, and by a scan where they fall
+    short."""
 
     def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
         self._connections = connections
         self._indexed_spaces = indexes.indexed_spaces
 
     async def search(self, space: Mapping[str, Any], search: Search) -> list[SearchRow]:
-        """Return the rows of a search that is one transaction and one round trip: the statement enters the space itself."""
+        """Return the rows of a search that is one transaction and one round trip: the statement enters the space
+        itself."""
         for scan in (not self._uses_index(space), True):
             async with self._connections.statement() as conn:
                 cursor = await self._send(conn, space, search, scan=scan)
@@ -175,11 +176,11 @@ def parse_hits(search: Search, hits: Sequence[SearchRow]) -> dict[str, Any]:
 
 
 def _narrow_category(search: Search) -> Search:
-    """A filter of one category as a list of one, of which the lists of a large space know how common a word is."""
-    only = search.filters.category
-    if only not in search.categories:
+    """Turn a filter of one category into a list of one: the lists of a large space count words by category."""
+    category = search.filters.category
+    if category not in search.categories:
         return search
-    return replace(search, categories=(only,), filters=replace(search.filters, category=None))
+    return replace(search, categories=(category,), filters=replace(search.filters, category=None))
 
 
 def _list_filters(filters: Filters) -> tuple[LiteralString, ...]:
@@ -199,7 +200,7 @@ def _build_statement(
     chosen: bool,
     scan: bool,
 ) -> tuple[LiteralString, tuple[str, ...]]:
-    """The text, its parameters numbered, and their names in order: nobody has to read it again for each search."""
+    """Return the text with numbered parameters, and their names in order."""
     text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
     text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
     text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")
@@ -223,6 +224,6 @@ def _build_statement(
     text = text.replace("{source}", _SEARCH["then" if then else "current"])
     names: dict[str, int] = {}
     numbered = _PARAMETER.sub(
-        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", text.replace("{cosine}", _SEARCH["cosine"])
+        lambda match: f"${names.setdefault(match[1], len(names) + 1)}", text.replace("{cosine}", _SEARCH["cosine"])
     )
     return numbered, tuple(names)

@@ -1,4 +1,4 @@
-"""What models cost, and what was done, in Postgres: a tenant's books and a space's counts."""
+"""What models cost and what was done in Postgres: a tenant's spending and a space's counts."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class PostgresUsage(UsageStore):
             await send_settlements(conn, scope, settlements)
 
     async def read_usage(self, scope: Scope, since: date) -> UsageReport:
-        named = {"space": scope.tenant_space, "tenant": scope.tenant, "since": since}
+        params = {"space": scope.tenant_space, "tenant": scope.tenant, "since": since}
         async with self._tenant_transaction(scope) as conn:
-            lines = await (await conn.execute(_USAGE["spending"], named)).fetchall()
-            days = await (await conn.execute(_USAGE["days"], named)).fetchall()
+            lines = await (await conn.execute(_USAGE["spending"], params)).fetchall()
+            days = await (await conn.execute(_USAGE["days"], params)).fetchall()
             await conn.execute(_ROLES["keeper"])
-            counted = await conn.execute(_USAGE["facts"], named | {"since": _start_of_day(since)})
+            counted = await conn.execute(_USAGE["facts"], params | {"since": _start_of_day(since)})
             facts = require_row(await counted.fetchone())["facts"]
         return UsageReport(
             since=since,
@@ -62,17 +62,17 @@ class PostgresUsage(UsageStore):
         )
 
     async def read_activity(self, reader: Reader, since: date, changes: int) -> SpaceActivity:
-        named = {"space": reader.scope.space, "since": _start_of_day(since)}
+        params = {"space": reader.scope.space, "since": _start_of_day(since)}
         async with self._connections.reading(reader.scope) as conn:
-            counts = await conn.execute(_USAGE["counts"], named)
-            looks = await conn.execute(_USAGE["extraction_stats"], named)
-            reasons = await conn.execute(_USAGE["reasons"], named)
-            latest = await conn.execute(_USAGE["changes"], named | {"limit": changes})
-            told = await reasons.fetchall()
+            counts = await conn.execute(_USAGE["counts"], params)
+            stats = await conn.execute(_USAGE["extraction_stats"], params)
+            reasons = await conn.execute(_USAGE["reasons"], params)
+            latest = await conn.execute(_USAGE["changes"], params | {"limit": changes})
+            reason_rows = await reasons.fetchall()
             return SpaceActivity(
                 since=since,
                 counts=tuple(EventCount(**row) for row in await counts.fetchall()),
-                extracted=tuple(_parse_yield(row, told) for row in await looks.fetchall()),
+                extracted=tuple(_parse_stats(row, reason_rows) for row in await stats.fetchall()),
                 changes=tuple(map(rows.parse_entry, await latest.fetchall())),
             )
 
@@ -91,7 +91,7 @@ class PostgresUsage(UsageStore):
 
     @asynccontextmanager
     async def _tenant_transaction(self, scope: Scope) -> AsyncIterator[Connection]:
-        """One transaction in the books of the scope's tenant."""
+        """One transaction in the space of the scope's tenant."""
         async with self._connections.statement(once=False) as conn:
             await conn.execute(_WRITE["enter"], {"space": scope.tenant_space})
             yield conn
@@ -100,23 +100,24 @@ class PostgresUsage(UsageStore):
 async def send_reservation(
     conn: Connection, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None
 ) -> AsyncCursor[DictRow]:
-    """Send what `Store.reserve` does, in the caller's transaction, which is in the books of the scope's tenant afterwards;
-    a row was touched unless the budget is used up."""
-    named = {"space": scope.tenant_space, "day": day, "most_tokens": tokens, "most_micros": micros}
-    wanted = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
+    """Charge a day in the caller's transaction, which is in the space of the scope's tenant afterwards.
+
+    The cursor's `rowcount` is 0 when the budget is used up."""
+    params = {"space": scope.tenant_space, "day": day, "most_tokens": tokens, "most_micros": micros}
+    amounts = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
     await conn.execute(_WRITE["enter"], {"space": scope.tenant_space})
-    return await conn.execute(_USAGE["reserve"], named | wanted)
+    return await conn.execute(_USAGE["reserve"], params | amounts)
 
 
 async def send_settlements(conn: Connection, scope: Scope, settlements: Sequence[Settlement]) -> None:
-    """Send what `Store.settle` does, in the caller's transaction, which is in the books of the scope's tenant afterwards."""
+    """Settle in the caller's transaction, which is in the space of the scope's tenant afterwards."""
     await conn.execute(_WRITE["enter"], {"space": scope.tenant_space})
     # In one order, or two writers would wait for each other.
-    for each in sorted(settlements, key=_sort_key):
-        named = {"space": scope.tenant_space, "day": each.day}
-        await conn.execute(_USAGE["adjust"], named | _compute_difference(each))
-        if each.used is not None:
-            await conn.execute(_USAGE["add_spending"], named | asdict(each.used))
+    for settlement in sorted(settlements, key=_sort_key):
+        params = {"space": scope.tenant_space, "day": settlement.day}
+        await conn.execute(_USAGE["adjust"], params | _compute_difference(settlement))
+        if settlement.used is not None:
+            await conn.execute(_USAGE["add_spending"], params | asdict(settlement.used))
 
 
 def _sort_key(settlement: Settlement) -> tuple[date, str, str]:
@@ -140,10 +141,10 @@ def _start_of_day(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _parse_yield(row: DictRow, reason_rows: Sequence[DictRow]) -> ExtractionStats:
+def _parse_stats(row: DictRow, reason_rows: Sequence[DictRow]) -> ExtractionStats:
     def reasons(what: str) -> dict[str, int]:
-        mine = [one for one in reason_rows if (one["source"], one["what"]) == (row["source"], what)]
-        return {one["reason"]: one["count"] for one in mine}
+        key = (row["source"], what)
+        return {other["reason"]: other["count"] for other in reason_rows if (other["source"], other["what"]) == key}
 
-    counted: dict[str, Any] = dict(row)
-    return ExtractionStats(**counted, repaired=reasons("repaired"), refused=reasons("refused"))
+    counts: dict[str, Any] = dict(row)
+    return ExtractionStats(**counts, repaired=reasons("repaired"), refused=reasons("refused"))

@@ -1,4 +1,4 @@
-"""Cells, rows and arrays of rows as Postgres sends them itself."""
+"""Cells, rows and arrays of rows in the binary format of Postgres."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LONG = Struct(">q").pack
 
 @dataclass(frozen=True, slots=True)
 class RowType:
-    """A table's row type: where its columns are, and what stands before each of them."""
+    """A table's row type: the places and types of its columns, and the bytes before each of them."""
 
-    array: bytes  # what stands before the rows of an array, its length left out
+    array: bytes  # the bytes before the rows of an array, without its length
     places: dict[str, int]
     types: dict[str, int]
     heads: tuple[bytes, ...]
@@ -34,7 +34,7 @@ class RowType:
 
     @classmethod
     def from_catalogue(cls, columns: Sequence[Mapping[str, Any]]) -> RowType:
-        """From the catalogue: each column's `name` and `type`, and the `row` type that they make."""
+        """Return the row type of columns of the catalogue: `name` and `type` of each, and the `row` type of all."""
         heads = tuple(pack(">I", column["type"]) for column in columns)
         return cls(
             array=pack(">iiI", 1, 0, columns[0]["row"]),
@@ -45,7 +45,7 @@ class RowType:
         )
 
     def build_frame(self, values: Mapping[str, bytes], own: Sequence[str]) -> tuple[bytes, ...]:
-        """A row without the cells of its `own` columns, which are named in their order: what stands before each, and the rest."""
+        """Return a row without the cells of its `own` columns, named in order: the bytes before each, and the rest."""
         cells, places = self._build_cells(values), [self.places[name] for name in own]
         starts = [0, *(place + 1 for place in places)]
         before = [
@@ -60,20 +60,20 @@ class RowType:
             cells[place] = self.heads[place] + encode_cell(value)
         return cells
 
-    def pack_rows(self, found: Sequence[bytes]) -> PackedRows:
-        """Rows as one parameter."""
-        return PackedRows(self.array + pack(">ii", len(found), 1) + b"".join(found))
+    def pack_rows(self, rows: Sequence[bytes]) -> PackedRows:
+        """Return rows as one parameter."""
+        return PackedRows(self.array + pack(">ii", len(rows), 1) + b"".join(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """An array of rows, packed."""
+    """An encoded array of rows."""
 
     packed: bytes
 
 
 class _PackedRowsDumper(Dumper):
-    """Gives the driver what is packed already."""
+    """Passes encoded rows on to the driver."""
 
     format = Format.BINARY
 
@@ -82,32 +82,32 @@ class _PackedRowsDumper(Dumper):
 
 
 def open_cursor(conn: Connection) -> Any:
-    """A cursor that takes `Rows`."""
+    """Return a cursor that takes PackedRows as parameters."""
     cursor = conn.cursor()
     cursor.adapters.register_dumper(PackedRows, _PackedRowsDumper)
     return cursor
 
 
 def fill_frame(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
-    """A row of its frame and the cells of its own, with its length."""
-    found = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
-    return SIZE(len(found)) + found
+    """Return a row of a frame and its own cells, with its length."""
+    row = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
+    return SIZE(len(row)) + row
 
 
 def encode_cell(value: bytes) -> bytes:
-    """A cell with its size."""
+    """Return a cell with its size."""
     return SIZE(len(value)) + value
 
 
 @lru_cache(maxsize=1_024)
 def encode_time(value: datetime) -> bytes:
-    """A time, which is UTC's where it names no zone."""
+    """Return the cell of a time; one without a zone is UTC."""
     since = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
     return _LONG((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 
 def encode_array(type_: int, cells: Sequence[bytes]) -> bytes:
-    """A list of cells of a type."""
+    """Return the cell of an array of cells with their sizes."""
     if not cells:
         return pack(">iiI", 0, 0, type_)
     return pack(">iiIii", 1, 0, type_, len(cells), 1) + b"".join(cells)

@@ -1,6 +1,6 @@
-"""New memories in bulk: rows packed as Postgres sends them itself, an array of them as one parameter.
+"""New memories in bulk: rows in the binary format of Postgres, an array of them as one parameter.
 
-`copy` is refused under row-level security. An array of a table's own row type is read by the same functions and as fast."""
+Row-level security refuses `copy`. The same functions read an array of a table's own row type, as fast."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ _SHARED_OF_TURN = (
     ("session_id", "text", "session"), ("thread_id", "text", "thread"), ("tags", "text[]", "tags"),
 )  # fmt: skip
 _OWN_OF_TURN = (
-    ("turn_id", "uuid", "id"), ("text", "text", "text"), ("at", "timestamptz", "at"), ("recalled", "bigint[]", "recalled"),
+    ("turn_id", "uuid", "id"), ("text", "text", "text"), ("at", "timestamptz", "at"),
+    ("recalled", "bigint[]", "recalled"),
 )  # fmt: skip
 _FRAMES = 256
 _TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
@@ -189,7 +190,7 @@ async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: boo
 
 
 def encode_search_cells(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
-    """The cells that a search reads, in the order of `SEARCHED`."""
+    """Return the cells of the columns that a search reads, in the order of `SEARCH_COLUMNS`."""
     places, values = traits.list_dimensions(text, context)
     size, length = len(places), len(embedding)
     return (

@@ -1,6 +1,6 @@
-"""Rows of an export packed column by column: much of a column is the same in every row, and nothing is looked up twice.
+"""Rows of an export packed column by column: much of a column is the same in every row.
 
-Only what is as `export` writes it is packed. Of anything else the server is the judge, which reads those rows as JSON."""
+Only values as `export` writes them are packed. Rows with other values go to the server as JSON, which judges them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from muniment.memory.stores.postgres.bulk.binary_rows import (
 
 Cells = list[bytes]
 _UNPACKABLE = (AttributeError, LookupError, TypeError, ValueError, OverflowError, error)
-_WRITTEN, _HYPHENS = 36, (8, 13, 18, 23)  # of an id
+_ID_LENGTH, _HYPHENS = 36, (8, 13, 18, 23)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d:\d\d", re.ASCII)
-_LEAST_REAL = 1e-37  # a smaller one may be none, which the server says
+_LEAST_REAL = 1e-37  # the server decides whether a smaller one is a number
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -46,10 +46,10 @@ def pack_columns(
     extra_cells: Mapping[str, Cells],
     ignored: Collection[str],
 ) -> PackedRows | None:
-    """The rows as one parameter, or None where one has other fields than the rest or a value that is written otherwise.
+    """Return the rows as one parameter; None when one has other fields than the rest or a value in another form.
 
-    `given`: what every row has; `own`: cells of columns that no row says; `unsaid`: what a column has that is missing;
-    `left_out`: what the rows say in vain."""
+    `constants`: values that every row has; `defaults`: values of columns that the rows do not have; `extra_cells`:
+    cells of columns that the rows do not have; `ignored`: fields of the rows that are left out."""
     names = tuple(rows[0])
     if [*map(tuple, rows)].count(names) < len(rows):
         return None
@@ -59,11 +59,11 @@ def pack_columns(
         for name, values in zip(names, zip(*(row.values() for row in rows), strict=True), strict=True):
             if name in ignored or name not in shape.types:
                 continue
-            found = _pack_column(_PACKERS[shape.types[name]], values)
-            if isinstance(found, bytes):
-                same[name] = found
-            elif found is not None:
-                cells[name] = found
+            column = _pack_column(_PACKERS[shape.types[name]], values)
+            if isinstance(column, bytes):
+                same[name] = column
+            elif column is not None:
+                cells[name] = column
     except _UNPACKABLE:
         return None
     return shape.pack_rows(_join_cells(shape, same, cells, len(rows)))
@@ -77,9 +77,9 @@ def _join_cells(shape: RowType, same: Mapping[str, bytes], cells: Mapping[str, C
 
 
 def _pack_column(pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells | bytes | None:
-    """The cells of a column; if it has the same in every row, that without its size, and None for null."""
+    """Return the cells of a column; for one value in every row that value without its size, None for null."""
     first = values[0]
-    # Not what holds others: [1] and [True] are equal, and so are 1 and True, of which each is of its own type.
+    # Not lists and objects: [1] and [True] are equal, as 1 and True are, but these differ in type.
     plain = not first or not isinstance(first, list | dict)
     if plain and first == values[-1] and values.count(first) == len(values) and len(set(map(type, values))) == 1:
         return None if first is None else pack(values[:1])[0][4:]
@@ -100,13 +100,13 @@ def _pack_texts(values: Sequence[Any]) -> Cells:
 
 
 def _pack_uuids(values: Sequence[Any]) -> Cells:
-    said, count = "".join(values), len(values)
-    if set(map(len, values)) != {_WRITTEN} or any(said[place::_WRITTEN] != "-" * count for place in _HYPHENS):
+    text, count = "".join(values), len(values)
+    if set(map(len, values)) != {_ID_LENGTH} or any(text[place::_ID_LENGTH] != "-" * count for place in _HYPHENS):
         raise ValueError
-    found = bytes.fromhex(said.replace("-", ""))
-    if len(found) != 16 * count:  # where there is a space, or one hyphen more
+    packed = bytes.fromhex(text.replace("-", ""))
+    if len(packed) != 16 * count:  # there was a space, or one hyphen more
         raise ValueError
-    return [UUID_SIZE + found[start : start + 16] for start in range(0, len(found), 16)]
+    return [UUID_SIZE + packed[start : start + 16] for start in range(0, len(packed), 16)]
 
 
 def _pack_times(values: Sequence[Any]) -> Cells:
@@ -139,7 +139,7 @@ def _pack_booleans(values: Sequence[Any]) -> Cells:
 
 
 def _pack_objects(values: Sequence[Any]) -> Cells:
-    if None in values:  # no object whose text is null
+    if None in values:  # null of SQL, not of JSON
         raise TypeError
     return [encode_cell(b"\x01" + _JSON.encode(value).encode()) for value in values]
 

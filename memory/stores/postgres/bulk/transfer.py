@@ -1,4 +1,4 @@
-"""Whole spaces in and out of Postgres."""
+"""The restoring of whole spaces."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _TRANSFER, _BULK, _SWITCH = load_blocks("transfer"), load_blocks("bulk"), load_b
 UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 128  # rows of a statement
 _IGNORED = frozenset({"type", *STORE_COLUMNS})  # what the restoring store fills itself, whatever a row says
-_UNREFERENCED = ("journal", "turn")  # of a space, and of nothing else in it
-# In older exports.
-_UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}
-_MISSING = {"turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())}}
+_UNREFERENCED = ("journal", "turn")  # they refer to the space, and to no other row of it
+# Older exports lack these.
+_MISSING_JSON: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}
+_MISSING_CELLS = {
+    "turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())}
+}
 _TABLES = {
     "memory": "memories",
     "version": "memory_versions",
@@ -76,48 +78,55 @@ def build_unfit_error(flaw: object) -> BadInput:
 def _build_load(
     scope: Scope, model: str, kind: str, batch: Sequence[dict[str, Any]], vectors: Iterator[Vector], tables: BulkTables
 ) -> tuple[LiteralString, dict[str, Any]]:
-    """The statement that restores these rows, and its parameters: packed if all is as it was exported, else as JSON."""
-    given: dict[str, bytes] = {"space_id": scope.space.bytes}
-    own: dict[str, Cells] = {}
+    """Return the statement that restores rows and its parameters: packed rows as exported, else JSON."""
+    constants: dict[str, bytes] = {"space_id": scope.space.bytes}
+    search_cells: dict[str, Cells] = {}
     if kind in ("memory", "version"):
-        given |= {"embedding_model": model.encode()}
+        constants |= {"embedding_model": model.encode()}
         cells = [encode_search_cells(row["text"], row.get("context"), next(vectors)) for row in batch]
-        own = {name: list(column) for name, column in zip(SEARCH_COLUMNS, zip(*cells, strict=True), strict=True)}
+        search_cells = {
+            name: list(column) for name, column in zip(SEARCH_COLUMNS, zip(*cells, strict=True), strict=True)
+        }
     table = tables.tables.get(_TABLES.get(kind, ""))
     if table is not None:
         rows = pack_columns(
-            table, batch, constants=given, defaults=_MISSING.get(kind, {}), extra_cells=own, ignored=_IGNORED
+            table,
+            batch,
+            constants=constants,
+            defaults=_MISSING_CELLS.get(kind, {}),
+            extra_cells=search_cells,
+            ignored=_IGNORED,
         )
         if rows is not None:
             return _TRANSFER[f"insert_{kind}"], {"rows": rows}
-    if table is None or not own:
-        base = _UNSAID.get(kind, {}) | {"space_id": str(scope.space)}
+    if table is None or not search_cells:
+        base = _MISSING_JSON.get(kind, {}) | {"space_id": str(scope.space)}
         return _TRANSFER[f"load_{kind}"], {
             "rows": _encode_json([_strip_row(row) for row in batch]),
             "base": _encode_json(base),
         }
-    # What no export says stands in rows that those of the export complete. Null is as unsaid: most columns are.
-    frame = table.build_frame(given, SEARCH_COLUMNS)
-    bare = table.pack_rows([fill_frame(frame, one) for one in zip(*own.values(), strict=True)])
-    said = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in batch]
-    return _TRANSFER[f"load_{kind}"], {"rows": _encode_json(said), "bare": bare}
+    # Packed rows have the columns that no export has, and the JSON completes them. Null is left out: most columns are.
+    frame = table.build_frame(constants, SEARCH_COLUMNS)
+    bare = table.pack_rows([fill_frame(frame, cells) for cells in zip(*search_cells.values(), strict=True)])
+    fields = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in batch]
+    return _TRANSFER[f"load_{kind}"], {"rows": _encode_json(fields), "bare": bare}
 
 
 def _split_rows(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The rows of each statement, in order, and of what kind they are. What no other row refers to goes between those
-    that take long to pack: the server has work meanwhile."""
+    """Yield the kind and rows of each statement, in order. Rows that no other refers to go between those that take long
+    to pack, so that the server has work meanwhile."""
     loose = _cut_batches(sorted((row for row in rows if row["type"] in _UNREFERENCED), key=_get_type))
-    for kind, some in _cut_batches(row for row in rows if row["type"] not in _UNREFERENCED):
+    for kind, batch in _cut_batches(row for row in rows if row["type"] not in _UNREFERENCED):
         if kind != "space":
-            yield kind, some
+            yield kind, batch
             yield from islice(loose, len(_UNREFERENCED))
     yield from loose
 
 
 def _cut_batches(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for kind, same in groupby(rows, key=_get_type):
-        while some := list(islice(same, _AT_ONCE)):
-            yield kind, some
+        while batch := list(islice(same, _AT_ONCE)):
+            yield kind, batch
 
 
 def _strip_row(row: dict[str, Any]) -> dict[str, Any]:

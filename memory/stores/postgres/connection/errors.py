@@ -1,4 +1,4 @@
-"""Driver errors become errors of the house here, once, and lose what could carry memory text."""
+"""Driver errors become the errors of `memory.errors`, without what could carry the text of a memory."""
 
 from __future__ import annotations
 
@@ -22,30 +22,27 @@ from muniment.memory.errors import (
 )
 
 FULL = (errors.DiskFull,)
-SILENT = (errors.IdleInTransactionSessionTimeout,)  # this process was cut off, or stood still, in a transaction
+SILENT = (errors.IdleInTransactionSessionTimeout,)  # this process was cut off, or suspended, in a transaction
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
-# Operational errors of a database that is well: the statement was too long, or what it writes.
+# Operational errors of a healthy database: the statement took too long, or what it writes is too large.
 DURING_STATEMENT = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
 _OF_ERASED = ("_space_fk", "relations_from_fk", "relations_to_fk")  # what refers to a space, or to a memory
 _OF_SWITCH = "embedders_one_active"
 _OF_SHARD = re.compile(r'"(\w+)_\d+"')
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
-POOLER_STATES = (
-    "MU003",
-    "26000",
-    "42P05",
-)  # a search in another role, a statement that another connection has prepared, or not
+# A search in another role; a statement that this connection has not prepared, or has prepared before.
+POOLER_STATES = ("MU003", "26000", "42P05")
 
 
 @contextmanager
 def translate_errors(doing: str = "") -> Iterator[None]:
-    """Run a block that speaks to Postgres; `doing` leads the message ("migration 0001_spaces.sql").
+    """Run a block that calls Postgres; `doing` leads the message ("migration 0001_spaces.sql").
 
-    Raises `StoreDown` (no connection, no free connection), `StoreFull` (disk), `Conflict` (another
-    transaction was first), `Denied` (row-level security or a missing grant), `WrongEmbedder`, `BadConfig` (behind a pooler), `StoreError` (the rest), each
-    with `sqlstate` and `constraint` in its data; `BadInput` for a text that Postgres cannot hold. The cause is cut off: its DETAIL would show the row in a traceback.
-    """
+    Raises StoreDown (no connection, or none free), StoreFull (disk), Conflict (another transaction was first), Denied
+    (row-level security or a missing grant), WrongEmbedder, BadConfig (behind a pooler) and StoreError (the rest), each
+    with `sqlstate` and `constraint` in its data, and BadInput for a text that Postgres cannot hold. The cause is cut
+    off: its DETAIL would show the row in a traceback."""
     try:
         yield
     except psycopg.Error as error:
@@ -57,8 +54,9 @@ def translate_errors(doing: str = "") -> Iterator[None]:
             raise build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "") from None
         if error.sqlstate in POOLER_STATES:
             raise BadConfig(
-                "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands it on "
-                "with each transaction; let its pool be one of sessions, or name Postgres itself (MUNIMENT_DATABASE_URL)"
+                "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands "
+                "it on with each transaction; let its pool be one of sessions, or name Postgres itself "
+                "(MUNIMENT_DATABASE_URL)"
             ) from None
         raise _build_error(error, doing) from None
     except UnicodeEncodeError:
@@ -66,54 +64,55 @@ def translate_errors(doing: str = "") -> Iterator[None]:
 
 
 def build_wrong_embedder(used: str, configured: str) -> WrongEmbedder:
-    """The error of a process whose embedder is not the database's, with both ways out."""
+    """Return the error of a process whose embedder is not the database's, with both ways out."""
+    setting = format_embedder_setting(configured)
     return WrongEmbedder(
         f"the vectors of this database come from {used!r}, the configured embedder is {configured!r}: "
-        f"set MUNIMENT_EMBEDDER={format_embedder_setting(used)}, or run `muniment embedder switch {format_embedder_setting(configured)}`",
+        f"set MUNIMENT_EMBEDDER={format_embedder_setting(used)}, or run `muniment embedder switch {setting}`",
         database=used,
         configured=configured,
     )
 
 
 def _build_error(error: psycopg.Error, doing: str) -> StoreError | Denied:
-    told = ": ".join(part for part in (doing, _build_message(error)) if part)
+    message = ": ".join(part for part in (doing, _build_message(error)) if part)
     kind: type[StoreError | Denied] = StoreError
     if isinstance(error, FULL):
         kind = StoreFull
     elif isinstance(error, STALE):
         kind = Conflict
     elif isinstance(error, errors.ForeignKeyViolation) and (_find_constraint(error) or "").endswith(_OF_ERASED):
-        kind, told = Conflict, f"it was erased while somebody wrote into it ({error.sqlstate})"
+        kind, message = Conflict, f"it was erased while somebody wrote into it ({error.sqlstate})"
     elif _find_constraint(error) == _OF_SWITCH:
-        kind, told = Conflict, f"another embedder came into use at this moment ({error.sqlstate})"
+        kind, message = Conflict, f"another embedder came into use at this moment ({error.sqlstate})"
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
     elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)) and not isinstance(
         error, DURING_STATEMENT
     ):
         kind = StoreDown
-    return kind(told, sqlstate=error.sqlstate, constraint=_find_constraint(error))
+    return kind(message, sqlstate=error.sqlstate, constraint=_find_constraint(error))
 
 
 def _find_constraint(error: psycopg.Error) -> str | None:
-    """What is violated. Citus tells it in the words of the node alone, by the name of the shard's."""
+    """Return the violated constraint. Citus names the shard's, in the node's message alone."""
     if error.diag.constraint_name or not isinstance(error, psycopg.IntegrityError):
         return error.diag.constraint_name
-    named = _OF_SHARD.findall(error.diag.message_primary or "")
-    return named[-1] if named else None
+    constraints = _OF_SHARD.findall(error.diag.message_primary or "")
+    return constraints[-1] if constraints else None
 
 
 def _build_message(error: psycopg.Error) -> str:
     state = error.sqlstate
     if state is None:
         return _build_connection_message(error)
-    # A data exception quotes the value that did not fit: its code has to do.
+    # A data exception quotes the value that did not fit: its code has to be enough.
     primary = None if state.startswith(DATA_CLASS) else error.diag.message_primary
     return f"{primary or type(error).__name__} ({state})"
 
 
 def _build_connection_message(error: psycopg.Error) -> str:
-    """What libpq or the pool said. With an @ it may quote half of a mistyped address, password included."""
+    """Return the message of libpq or the pool, unless it has an @: then it may quote the password of an address."""
     lines = str(error).strip().splitlines()
     if not isinstance(error, psycopg.OperationalError) or not lines or "@" in lines[0]:
         return type(error).__name__

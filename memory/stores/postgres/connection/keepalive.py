@@ -1,4 +1,4 @@
-"""How soon a way to Postgres that is cut off is noticed, at both of its ends: where packets vanish, nobody is told."""
+"""How soon both ends notice that a connection to Postgres is cut off: where packets vanish, no error arrives."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FIRST = "_pg3_0"  # the driver's name for what a connection prepares first
 
 
 def add_keepalive(dsn: str, seconds: int) -> str:
-    """The address, whose connections are lost when nothing was acknowledged for so long; what it says of that itself stays.
+    """Return the address with limits that end a connection without an acknowledgement for `seconds`.
 
-    Raises StoreError for one that cannot be read."""
+    Limits that the address sets itself stay. Raises StoreError for an address that cannot be parsed."""
     bounds = {
         "connect_timeout": max(2, seconds // 2),
         "tcp_user_timeout": seconds * 1000,
@@ -34,10 +34,10 @@ def add_keepalive(dsn: str, seconds: int) -> str:
 
 
 async def enable_keepalive(conn: AsyncConnection[Any]) -> bool:
-    """The server, too, lets go of what this connection holds when its client has vanished, as soon as the client would.
+    """Let the server end this connection when its client has vanished, as soon as the client would.
 
-    False behind a pooler, which hands each transaction to any of its connections: what is set for a session would be
-    somebody else's, so nothing is. What is prepared is only where the pooler sees to it."""
+    Returns False behind a pooler, which hands each transaction to any of its connections: a setting of a session
+    would be another client's, so nothing is set, and statements are prepared only where the pooler tracks them."""
     if not await _is_direct(conn):
         if not await _tracks_statements(conn):
             conn.prepare_threshold = None
@@ -48,21 +48,21 @@ async def enable_keepalive(conn: AsyncConnection[Any]) -> bool:
 
 
 def read_silence_limit(conn: AsyncConnection[Any]) -> str | None:
-    """After how many milliseconds without a word the other end counts as lost, if there is a bound."""
+    """Return after how many milliseconds without a sign the other end counts as lost; None without a limit."""
     return conn.info.get_parameters().get("tcp_user_timeout")
 
 
-async def require_direct(conn: AsyncConnection[Any], what: str) -> None:
-    """Raises BadConfig behind a pooler, whether its pool is one of sessions or of transactions: that cannot be seen."""
+async def require_direct(conn: AsyncConnection[Any], purpose: str) -> None:
+    """Raise BadConfig behind a pooler, also one with a pool of sessions: these cannot be told apart."""
     if not await enable_keepalive(conn):
         raise BadConfig(
-            f"{what} wants a session of its own, and here a pooler is between: name Postgres itself for this command "
-            "(MUNIMENT_DATABASE_URL, MUNIMENT_CHECKPOINTS_URL)"
+            f"{purpose} wants a session of its own, and here a pooler is between: name Postgres itself for this "
+            "command (MUNIMENT_DATABASE_URL, MUNIMENT_CHECKPOINTS_URL)"
         )
 
 
 async def _is_direct(conn: AsyncConnection[Any]) -> bool:
-    """Whether the process that answers is the one that greeted. A pooler greets by itself, in any of its modes."""
+    """Whether the process that answers is the one that greeted: a pooler greets itself, in any of its modes."""
     cursor = conn.cursor(row_factory=scalar_row)
     return bool(
         await (await cursor.execute("select pg_backend_pid()", prepare=False)).fetchone() == conn.info.backend_pid
@@ -70,8 +70,8 @@ async def _is_direct(conn: AsyncConnection[Any]) -> bool:
 
 
 async def _tracks_statements(conn: AsyncConnection[Any]) -> bool:
-    """Whether the pooler prepares a statement again where it is not known: then it has given it a name of its own."""
-    if not capabilities.has_send_close_prepared():  # it would not hear that one is not wanted any more
+    """Whether the pooler prepares a statement again on another connection: then it has given it a name of its own."""
+    if not capabilities.has_send_close_prepared():  # the pooler would keep all of them
         return False
     cursor = conn.cursor(row_factory=scalar_row)
     try:

@@ -1,4 +1,4 @@
-"""Who holds a lock of the whole database, for those who may not have it."""
+"""The process that holds a lock of the whole database."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _LOCKS, _ROLES = load_blocks("locks"), load_blocks("roles")
 
 
 async def build_busy_error(conn: AsyncConnection[Any], name: LiteralString | int, doing: str, advice: str) -> Busy:
-    """The error of whoever finds the lock held: what the other process is `doing`, since when, and the way on. The connection is
-    in the role that logs in from then on, until its transaction ends: another role's doings are not shown."""
+    """Return the error for a lock that another process holds: what it is `doing`, since when, and what to do.
+
+    Until its transaction ends the connection is in the role that has logged in: others do not see the holder."""
     cursor = conn.cursor(row_factory=dict_row)
     key = name if isinstance(name, int) else None
     await cursor.execute(_ROLES["own"])
-    found = await (await cursor.execute(_LOCKS["holder"], {"key": key, "name": name})).fetchone()
-    return Busy.from_process(doing, advice, **(found or {}))
+    holder = await (await cursor.execute(_LOCKS["holder"], {"key": key, "name": name})).fetchone()
+    return Busy.from_process(doing, advice, **(holder or {}))

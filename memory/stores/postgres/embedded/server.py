@@ -1,7 +1,6 @@
-"""The embedded Postgres: one server per home, shared by every process that asks for it.
+"""The embedded Postgres: one server for each home, shared by all its processes.
 
-It listens on a Unix socket only, is detached from the process that started it, and outlives it until `stop`.
-"""
+It listens on a Unix socket only, and outlives the process that started it until `stop_server`."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ DATABASE = "muniment"
 PATIENCE_SECONDS = 120.0
 STOP_SECONDS = 30.0
 POLL_SECONDS = 0.1
-# Nothing of our environment reaches the server: keys of model providers have no place there.
+# The server does not inherit the environment: it may have keys of model providers.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 # Defaults of a new cluster, in its postgresql.conf, where they may be changed. The last three keep memory text out
 # of the server's log: by default it would quote failing rows and statements.
@@ -58,20 +57,20 @@ LOG_LIMIT_BYTES = 16 * 2**20
 async def ensure_server(home: Path, *, fsync: bool = True, fallback_dir: Path = FALLBACK_DIR) -> str:
     """Start the server of this home, or attach to it, and return a connection URI of its database `muniment`.
 
-    `fsync=False` is for data that may be lost, as in tests. `shelter` holds the data of a root process whose home
-    the server's account cannot enter. Raises `BadConfig` (extra not installed, home not usable, data of another
-    major version), `StoreFull` (disk) and `StoreDown` (it does not start), each with what to do about it.
-    """
+    `fsync=False` is for data that may be lost, as in tests. `fallback_dir` holds the data of a root process whose home
+    the server's account cannot enter. Raises BadConfig (extra not installed, home not usable, data of another major
+    version), StoreFull (disk) and StoreDown (it does not start), each with what to do about it."""
     return await asyncio.to_thread(_start_or_attach, home, fsync, fallback_dir)
 
 
 async def stop_server(home: Path) -> bool:
-    """Stop the server of this home, ending its connections; False if none was running."""
+    """Stop the server of this home and end its connections. Returns False when none was running."""
     return await asyncio.to_thread(_stop_server, home)
 
 
 async def find_server(home: Path) -> dict[str, Any] | None:
-    """The running server: `pid`, `socket` (directory), `port`, `version` ("18.4") and `data`; None if it is down."""
+    """Return the running server's `pid`, `socket` (directory), `port`, `version` ("18.4") and `data`; None without
+    one."""
     return await asyncio.to_thread(_read_server, home)
 
 
@@ -104,7 +103,7 @@ def _stop_server(home: Path) -> bool:
             pid = None if place is None else _find_postmaster(place)
             if place is None or pid is None:
                 return False
-            # To Postgres these mean: end the connections and shut down; and, if that hangs, shut down without tidying.
+            # Postgres ends the connections and shuts down on the first, and shuts down at once on the second.
             for order in (signal.SIGINT, signal.SIGQUIT):
                 with suppress(ProcessLookupError):
                     os.kill(pid, order)
@@ -134,7 +133,7 @@ def _read_server(home: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def _lock_home(home: Path) -> Iterator[None]:
-    """Hold the home's lock. The kernel drops it with its process, so a killed one leaves nothing behind."""
+    """Hold the home's lock, which the kernel releases with its process."""
     deadline = monotonic() + PATIENCE_SECONDS + 60
     with os.fdopen(os.open(home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
         while True:
@@ -151,10 +150,10 @@ def _lock_home(home: Path) -> Iterator[None]:
 def _check_version(place: ClusterDir) -> None:
     if not place.data.exists():
         return
-    found = (place.data / "PG_VERSION").read_text().strip()
-    if found != str(MAJOR):
+    major = (place.data / "PG_VERSION").read_text().strip()
+    if major != str(MAJOR):
         raise BadConfig(
-            f"the data in {place.data} is of PostgreSQL {found}, the server is {MAJOR}: dump it with {found} and load "
+            f"the data in {place.data} is of PostgreSQL {major}, the server is {MAJOR}: dump it with {major} and load "
             "it into another home, or set MUNIMENT_DATABASE_URL to a server of that version"
         )
     if not place.passfile.exists():
@@ -162,28 +161,28 @@ def _check_version(place: ClusterDir) -> None:
 
 
 def _init_cluster(place: ClusterDir, binaries: Path, fsync: bool) -> None:
-    """Make the cluster under another name and move it into place whole, so that an interrupted one is never used."""
+    """Make the cluster under another name and rename it when it is complete: an interrupted one is never used."""
     secret = secrets.token_urlsafe(32)
-    slip = place.base / "password.new"
-    for left in place.base.glob("data.new.*"):
-        shutil.rmtree(left, ignore_errors=True)
-    # Never the same name twice: the initdb of a process that was killed may still run, and empties what it made.
+    secret_file = place.base / "password.new"
+    for leftover in place.base.glob("data.new.*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    # A new name each time: the initdb of a killed process may still run, and removes its directory when it fails.
     draft = Path(tempfile.mkdtemp(prefix="data.new.", dir=place.base))
-    slip.unlink(missing_ok=True)
+    secret_file.unlink(missing_ok=True)
     place.passfile.unlink(missing_ok=True)
     cluster_dir.set_owner(draft, place.account)
     _write_private_file(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
     try:
-        _write_private_file(slip, secret)
-        cluster_dir.set_owner(slip, place.account)
+        _write_private_file(secret_file, secret)
+        cluster_dir.set_owner(secret_file, place.account)
         args = [
-            str(binaries / "initdb"), "-D", str(draft), "-U", ROLE, "-A", "scram-sha-256", "--pwfile", str(slip),
+            str(binaries / "initdb"), "-D", str(draft), "-U", ROLE, "-A", "scram-sha-256", "--pwfile", str(secret_file),
             "-E", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8",
             *(part for name, value in TUNING.items() for part in ("--set", f"{name}={value}")),
         ]  # fmt: skip
         done = _run_binary(place, args if fsync else [*args, "--no-sync"])
     finally:
-        slip.unlink(missing_ok=True)
+        secret_file.unlink(missing_ok=True)
     if done.returncode:
         _raise_failure(place, done.stdout)
     draft.rename(place.data)
@@ -197,7 +196,7 @@ def _write_private_file(path: Path, text: str) -> None:
 
 
 def _start_until_ready(place: ClusterDir, binaries: Path, fsync: bool) -> None:
-    """Start until it answers. A server that was killed leaves processes and shared memory that take a moment to go."""
+    """Start the server until it answers: processes and shared memory of a killed one take a moment to end."""
     deadline = monotonic() + PATIENCE_SECONDS
     while (answer := _ping_server(place)) is not Ping.OK:
         if monotonic() > deadline:
@@ -205,8 +204,8 @@ def _start_until_ready(place: ClusterDir, binaries: Path, fsync: bool) -> None:
                 f"the embedded Postgres of {place.home} does not start: {_read_last_line(place)} ({place.log})"
             )
         if answer is Ping.NO_RESPONSE and _find_postmaster(place) is None:
-            # Postgres trusts any living process of this number, and a zombie or another program may have it.
-            # What still writes to the data is found by its shared memory, with or without these files.
+            # Postgres takes any process with the pid in this file for a server, also a zombie or another program.
+            # A server that still writes to the data is found by its shared memory, without these files.
             for stale in (
                 place.data / "postmaster.pid",
                 place.socket,
@@ -222,7 +221,7 @@ def _start_server(place: ClusterDir, binaries: Path, fsync: bool) -> None:
     if place.log.exists() and place.log.stat().st_size > LOG_LIMIT_BYTES:
         place.log.replace(place.log.with_suffix(".old"))
     before = place.log.stat().st_size if place.log.exists() else 0
-    # On the command line, where ALTER SYSTEM cannot turn them around: no TCP, and a socket for its owner only.
+    # On the command line, where ALTER SYSTEM cannot change them: no TCP, and a socket for its owner only.
     settings = {
         "listen_addresses": "",
         "port": str(PORT),
@@ -231,7 +230,7 @@ def _start_server(place: ClusterDir, binaries: Path, fsync: bool) -> None:
         **({} if fsync else {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}),
     }
     options = shlex.join([part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
-    # The log's path is relative, since pg_ctl puts it between double quotes of a shell as it is.
+    # The log's path is relative: pg_ctl puts it between double quotes of a shell without escapes.
     control = [str(binaries / "pg_ctl"), "start", "-D", "."]
     done = _run_binary(place, [*control, "-w", "-t", "20", "-l", place.log.name, "-o", options], place.data)
     if done.returncode:
@@ -256,7 +255,7 @@ def _run_binary(place: ClusterDir, args: Sequence[str], folder: Path | None = No
 
 
 def _find_postmaster(place: ClusterDir) -> int | None:
-    """The pid of the living server of these files, or None: the file may name a zombie or a stranger."""
+    """Return the pid of the running server of these files, None without one: the file may name another process."""
     import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - it comes with the extra only
 
     try:
@@ -293,10 +292,10 @@ def _create_database(place: ClusterDir) -> None:
 
 
 def _raise_failure(place: ClusterDir, text: str) -> Never:
-    said = f"the embedded Postgres of {place.home} cannot be made or started: {_pick_error_line(text)}"
+    message = f"the embedded Postgres of {place.home} cannot be made or started: {_pick_error_line(text)}"
     if any(sign in text for sign in NO_SPACE):
-        raise StoreFull(f"{said}; make room on the disk of {place.base}")
-    raise StoreDown(said)
+        raise StoreFull(f"{message}; make room on the disk of {place.base}")
+    raise StoreDown(message)
 
 
 def _read_last_line(place: ClusterDir) -> str:
@@ -312,7 +311,7 @@ def _read_log_tail(place: ClusterDir, since: int) -> str:
 
 
 def _pick_error_line(text: str) -> str:
-    """The last line that tells what went wrong, or the last one."""
+    """Return the last line with an error, or the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     worst = [line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:"))]
     return (worst or lines or ["it said nothing"])[-1]

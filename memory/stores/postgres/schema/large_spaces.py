@@ -1,7 +1,7 @@
-"""The indexes of a large space: how they are made and dropped, and the text of a search that uses them.
+"""The indexes of a large space: how they are built and dropped, and the text of a search that uses them.
 
-A partial index is used only where the text itself says which rows it is about: the space and the model of such a search
-are literals in its text."""
+Postgres uses a partial index only when the text itself says which rows it is about: the space and the model of such a
+search are literals in its text."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ from muniment.memory.stores.postgres.connection.pool import Connection, Postgres
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _LARGE, _ROLES, _WRITE = load_blocks("large_spaces"), load_blocks("roles"), load_blocks("write")
-# Times the candidates, and at all: with half of it some queries of several words miss two of the first ten (ADR 20).
+# The nearest that are read: times the candidates, and at least. Half of it loses two of the first ten hits of some
+# queries of several words (ADR 20).
 _CANDIDATE_FACTOR, _MIN_NEAREST = 6, 96
-_MAX_POSTINGS = 10_000  # postings that are read; the words that have more only tell the found apart
-_FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
-_USER_LIST = traits.LAST + 1  # the list of what is told of the user
-_DATED_LIST = traits.LAST + 2  # there where days are listed
-_FIRST_DAY_LIST = 1_500_000_000  # the list of what happened on a day is this, and its number from 1970; words and speakers have lower ones
-_CHANGED_RATIO, _MIN_CHANGES = 0.05, 1_000  # of the memories, and at all: so many changes make lists old
-# With half of it a question is led away from a few memories that are unlike most of their space.
+_MAX_POSTINGS = 10_000  # postings that are read; words with more of them only rank the candidates
+_FEW = 2_000  # memories of the only speaker whom a question names: all of them become candidates
+_USER_LIST = traits.LAST + 1  # the list of memories about the user
+_DATED_LIST = traits.LAST + 2  # a list that is there when days are listed
+# The list of a day is this and its number from 1970; words and speakers have lower ones.
+_FIRST_DAY_LIST = 1_500_000_000
+_CHANGED_RATIO, _MIN_CHANGES = 0.05, 1_000  # of the memories, and at least: so many changes make lists old
+# Half of it does not find a few memories that are unlike most of their space.
 _HNSW_OPTIONS: LiteralString = "m = 16, ef_construction = 400"
-_BUILD_MEMORY = "512MB"  # to build with
+_BUILD_MEMORY = "512MB"  # for a build
 LISTS = {"own": _USER_LIST, "dated": _DATED_LIST, "days": _FIRST_DAY_LIST}
 INDEXES = 100  # each costs every write of every space some microseconds
 
@@ -53,7 +55,10 @@ class SpaceIndexes:
         self.indexed_spaces: set[SpaceId] = set()
 
     async def build(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
-        """What was interrupted is done again; what is there stays."""
+        """Build the indexes of a space, or drop those of a space with fewer memories.
+
+        A build that was interrupted is done again; a valid index stays. Raises NotFound for a space that does not
+        exist, Conflict during a switch of the embedder, Busy while another process builds."""
         async with self._connect_builder() as conn:
             space = await self._read_index_state(conn, scope)
             if space["active"] < min_memories:
@@ -73,32 +78,42 @@ class SpaceIndexes:
         return IndexingResult(memories=space["active"], indexed=True, made=tuple(part for part, made in done if made))
 
     async def drop(self, scope: Scope) -> IndexingResult:
+        """Drop the indexes of a space. Raises NotFound for a space that does not exist."""
         async with self._connect_builder() as conn:
             return await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
 
     async def find_spaces(self, min_memories: int) -> list[Scope]:
-        """Revisions stand for memories: `index` counts."""
-        named = {"least": min_memories, "model": self._connections.model, "some": _MIN_CHANGES, "share": _CHANGED_RATIO}
+        """Return the spaces whose indexes may have to change, by their revisions: `build` counts memories."""
+        params = {
+            "least": min_memories,
+            "model": self._connections.model,
+            "some": _MIN_CHANGES,
+            "share": _CHANGED_RATIO,
+        }
         async with self._connections.transaction() as conn:
             await conn.execute(_ROLES["keeper"])
-            found = await (await conn.execute(_LARGE["spaces_to_index"], named)).fetchall()
-        return [rows.parse_scope(row) for row in found]
+            spaces = await (await conn.execute(_LARGE["spaces_to_index"], params)).fetchall()
+        return [rows.parse_scope(row) for row in spaces]
 
     @asynccontextmanager
     async def _connect_builder(self) -> AsyncIterator[Connection]:
-        """A connection of the maker's own, outside any transaction, as a concurrent build wants it. Behind a pooler it builds
-        with what the server allows anybody: a build has no transaction to say more in."""
-        async with self._connections.locking(_LARGE["try_lock"]) as (mine, held):
-            if not mine:
+        """Connect outside any transaction, as a concurrent build needs it, in the role that has logged in.
+
+        Behind a pooler a build has the server's own settings: there is no transaction to set others for."""
+        async with self._connections.locking(_LARGE["try_lock"]) as (acquired, lock_conn):
+            if not acquired:
                 raise await build_busy_error(
-                    held, "muniment index", "another process is making indexes", "wait until it is done, and try again"
+                    lock_conn,
+                    "muniment index",
+                    "another process is making indexes",
+                    "wait until it is done, and try again",
                 )
             with translate_errors("indexing a space"):
                 async with await Connection.connect(
                     await self._connections.find_address(), autocommit=True, row_factory=dict_row
                 ) as conn:
                     if await enable_keepalive(conn):
-                        # One worker: those that work in parallel share their memory, and a container has little of that kind.
+                        # One worker: parallel ones need shared memory, of which a container has little.
                         await conn.execute("set max_parallel_maintenance_workers = 0")
                         await conn.execute(sql.SQL("set maintenance_work_mem = {}").format(_BUILD_MEMORY))
                     yield conn
@@ -117,32 +132,34 @@ class SpaceIndexes:
             }
 
     async def _read_index_state(self, conn: Connection, scope: Scope) -> DictRow:
-        async with self._enter_transaction(conn, scope) as named:
-            row = await (await conn.execute(_LARGE["index_state"], named)).fetchone()
+        async with self._enter_transaction(conn, scope) as params:
+            row = await (await conn.execute(_LARGE["index_state"], params)).fetchone()
         if row is None:
             raise NotFound(f"there is nothing of {scope.owner!r} yet")
         return row
 
     async def _build_vector_index(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:
-        """The HNSW index of the space and the model; those of another model, or built otherwise, go. Whether it was made, None without room."""
-        wanted, there = build_index_name(space, self._connections.model), False
-        own = await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(space)})).fetchall()
-        for found in own:
-            if found["name"] == wanted and found["valid"]:
-                there = True
+        """Build the HNSW index of the space and the model, and drop others of the space.
+
+        Returns whether it was built; None when too many spaces have one."""
+        name, exists = build_index_name(space, self._connections.model), False
+        for index in await _list_indexes(conn, space):
+            if index["name"] == name and index["valid"]:
+                exists = True
             else:
-                await _drop_index(conn, found["name"])
-        if there:
+                await _drop_index(conn, index["name"])
+        if exists:
             return False
         others = require_row(await (await conn.execute(_LARGE["count_indexes"])).fetchone())["indexes"]
         if others >= INDEXES:
             return None
         await conn.execute(
             sql.SQL(
-                "create index concurrently {} on muniment.memories using hnsw ((embedding::halfvec({})) halfvec_ip_ops) "
-                "with ({}) where space_id = {} and state = 'active' and embedding_model = {}"
+                "create index concurrently {} on muniment.memories "
+                "using hnsw ((embedding::halfvec({})) halfvec_ip_ops) with ({}) "
+                "where space_id = {} and state = 'active' and embedding_model = {}"
             ).format(
-                sql.Identifier(wanted),
+                sql.Identifier(name),
                 sql.Literal(dimensions),
                 sql.SQL(_HNSW_OPTIONS),
                 sql.Literal(space),
@@ -152,60 +169,61 @@ class SpaceIndexes:
         return True
 
     async def _build_lists(self, conn: Connection, scope: Scope) -> None:
-        """The lists of the space. What is written meanwhile is of a later revision than theirs."""
-        async with self._enter_transaction(conn, scope) as named:
+        """Write the lists of the space anew. What is written meanwhile is of a later revision than theirs."""
+        async with self._enter_transaction(conn, scope) as params:
             await conn.execute("set local work_mem = '64MB'")
-            await conn.execute(_LARGE["lock_space"], named)
-            rev = require_row(await (await conn.execute(_LARGE["index_state"], named)).fetchone())["rev"]
-            await conn.execute(_LARGE["delete_lists"], named)
-            await conn.execute(_LARGE["insert_lists"], named)
-            await conn.execute(_LARGE["mark"], named | {"rev": rev})
+            await conn.execute(_LARGE["lock_space"], params)
+            rev = require_row(await (await conn.execute(_LARGE["index_state"], params)).fetchone())["rev"]
+            await conn.execute(_LARGE["delete_lists"], params)
+            await conn.execute(_LARGE["insert_lists"], params)
+            await conn.execute(_LARGE["mark"], params | {"rev": rev})
 
     async def _drop_indexes(self, conn: Connection, scope: Scope, space: Mapping[str, Any]) -> IndexingResult:
-        """From the first statement on a search goes without them."""
-        async with self._enter_transaction(conn, scope) as named:
-            await conn.execute(_LARGE["mark"], named | {"model": None, "rev": None})
-            await conn.execute(_LARGE["delete_lists"], named)
-        had = await self._drop_vector_indexes(conn, scope) or space["indexed_model"] is not None
+        """Drop lists and index; from the first statement on a search scans the space."""
+        async with self._enter_transaction(conn, scope) as params:
+            await conn.execute(_LARGE["mark"], params | {"model": None, "rev": None})
+            await conn.execute(_LARGE["delete_lists"], params)
+        had = await _drop_vector_indexes(conn, scope.space) or space["indexed_model"] is not None
         return IndexingResult(memories=space["active"], indexed=False, made=("dropped",) if had else ())
 
     async def drop_any(self, scope: Scope) -> None:
         """Drop the indexes of a space, if it has any: only the role that made the schema may."""
-        if await self._has_index(scope):
+        async with self._connections.statement() as conn:
+            indexes = await _list_indexes(conn, scope.space)
+        if indexes:
             async with self._connect_builder() as conn:
                 try:
                     await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
                 except NotFound:
-                    await self._drop_vector_indexes(conn, scope)
+                    await _drop_vector_indexes(conn, scope.space)
         self.indexed_spaces.discard(scope.space)
 
-    async def _has_index(self, scope: Scope) -> bool:
-        """Whether there is any index of the space, whole or not."""
-        async with self._connections.statement() as conn:
-            return bool(
-                await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(scope.space)})).fetchall()
-            )
 
-    async def _drop_vector_indexes(self, conn: Connection, scope: Scope) -> bool:
-        own = await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(scope.space)})).fetchall()
-        for found in own:
-            await _drop_index(conn, found["name"])
-        return bool(own)
+async def _list_indexes(conn: Connection, space: SpaceId) -> list[DictRow]:
+    return await (await conn.execute(_LARGE["space_indexes"], {"prefix": _build_prefix(space)})).fetchall()
+
+
+async def _drop_vector_indexes(conn: Connection, space: SpaceId) -> bool:
+    """Drop the indexes of a space, whole or not; return whether there was one."""
+    indexes = await _list_indexes(conn, space)
+    for index in indexes:
+        await _drop_index(conn, index["name"])
+    return bool(indexes)
 
 
 def build_index_name(space: SpaceId, model: str) -> str:
-    """The name of a space's index over the vectors of a model, as it is built now."""
+    """Return the name of a space's index over the vectors of a model, with the options of today."""
     return _build_prefix(space) + blake2b(f"{model} with {_HNSW_OPTIONS}".encode(), digest_size=4).hexdigest()
 
 
 @lru_cache(maxsize=256)
 def fill_search_text(text: str, space: SpaceId, model: str, dimensions: int, candidates: int) -> bytes:
-    """The text of a search that is left open, for a space that has indexes of its own."""
+    """Fill the text of a search with literals of a space that has indexes of its own."""
     literals = {
         "at": space,
         "model": model,
         "dimensions": dimensions,
-        # What the planner can read it does not guess.
+        # The planner reads literals, and would guess parameters.
         "wide": max(_MIN_NEAREST, _CANDIDATE_FACTOR * candidates),
         "most": _MAX_POSTINGS,
         "few": _FEW,

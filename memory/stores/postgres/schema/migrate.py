@@ -23,7 +23,7 @@ from muniment.memory.stores.postgres.schema.scrub import reset_settings
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 SNAPSHOT = "schema.sql"
-LOCK = 0x6D756E696D656E74  # "muniment": one lock per database, so any constant that nobody else would pick
+LOCK = 0x6D756E696D656E74  # "muniment": one lock per database
 PATIENCE_SECONDS = 120.0
 POLL_SECONDS = 0.05
 
@@ -48,16 +48,15 @@ class Migration:
 
 
 async def apply_migrations(dsn: str, folder: Traversable | None = None) -> list[str]:
-    """Apply what is not applied yet and return the names, in order; each file is its own transaction, which is alone.
+    """Apply the migrations that are pending, each in a transaction of its own, and return their names in order.
 
     `folder` defaults to the package's migrations. Safe to call from many processes at once: each returns what it
-    applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Busy`
-    (another process migrates for longer than two minutes) and the errors of `translated`.
-    """
+    applied itself. Raises EditedMigration, BadConfig (a bad file name, or the database is newer than the code), Busy
+    (another process migrates for longer than two minutes) and the errors of `translate_errors`."""
     steps, done = await _load_migrations(folder), []
     with translate_errors("migrate"):
         async with _connect(dsn) as conn:
-            # Asked first: `if not exists` wants a primary, and the right to create, also where nothing is to be made.
+            # `if not exists` needs a primary and the right to create, also for a table that exists.
             if not await _has_history(conn):
                 async with _lock_migrations(conn):
                     await conn.execute(BOOKS)
@@ -80,8 +79,8 @@ async def _connect(dsn: str) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def _lock_migrations(conn: Connection) -> AsyncIterator[None]:
-    """One transaction. Its lock ends with it: that of a session would stay with a pooler's connection."""
-    # A blocked lock would hold a snapshot all the while, and a concurrent index build waits for those.
+    """A transaction that holds the lock: the lock of a session would stay with a pooler's connection."""
+    # A blocked lock would hold a snapshot, and a concurrent index build waits for snapshots.
     deadline = monotonic() + PATIENCE_SECONDS
     async with conn.transaction():
         while not await _try_lock(conn):
@@ -117,7 +116,7 @@ async def _apply_migration(conn: Connection, step: Migration) -> None:
 
 
 def _find_pending(steps: list[Migration], recorded: dict[str, str]) -> list[Migration]:
-    """The steps not recorded yet, if the recorded ones are still what they were."""
+    """Return the steps that are not recorded. Raises for recorded ones that have changed or do not exist."""
     unknown = sorted(recorded.keys() - {step.name for step in steps})
     if unknown:
         raise BadConfig(
@@ -138,22 +137,22 @@ async def _load_migrations(folder: Traversable | None) -> list[Migration]:
 
 
 def _read_folder(folder: Traversable) -> list[Migration]:
-    named = sorted(
+    paths = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql") and file.name != SNAPSHOT),
         key=lambda file: file.name,
     )
     numbers: dict[str, str] = {}
-    for file in named:
+    for file in paths:
         match = NAME.fullmatch(file.name)
         if match is None:
             raise BadConfig(f"{file.name} is not a migration name: it has to look like 0001_spaces.sql")
         if match[1] in numbers:
             raise BadConfig(f"{numbers[match[1]]} and {file.name} have the same number")
         numbers[match[1]] = file.name
-    return [_read_migration(file) for file in named]
+    return [_read_migration(file) for file in paths]
 
 
 def _read_migration(file: Traversable) -> Migration:
-    # A checkout on Windows may turn line ends around: that is no edit.
+    # A checkout on Windows may change line ends: that is no edit.
     sql = file.read_bytes().replace(b"\r\n", b"\n")
     return Migration(name=file.name, sql=sql, checksum=hashlib.sha256(sql).hexdigest())

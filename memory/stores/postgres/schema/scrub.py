@@ -1,4 +1,4 @@
-"""The database's files without what was removed: a deleted row stays in them until its table is written anew."""
+"""Rewrite a database's files: a deleted row stays in them until its table is written anew."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from muniment.memory.stores.postgres.sql import load_blocks
 
 _SCRUB = load_blocks("scrub")
 _WAITS, _WAIT_SECONDS = 20, 0.5
-_SEGMENTS = 100  # of the log that are passed over, at most: 16 MB each
-_ROUNDS = 5  # each begins a new segment; where a slot or an archive keeps the log, no number would do
+_SEGMENTS = 100  # log segments that are written over, at most: 16 MB each
+_ROUNDS = 5  # each begins a new segment; when a slot or an archive keeps the log, no number is enough
 _LOCK = 0x7363727562  # the advisory lock of the one scrub of a database: "scrub"
 _CONNECT_SECONDS = 10
 _NUMBER = re.compile(r"\d+")
@@ -32,24 +32,24 @@ OnProgress = Callable[[int], None]
 
 
 async def scrub_database(dsn: str, on_progress: OnProgress | None = None) -> ScrubResult:
-    """Rewrite one database: what of the memory, its jobs and the checkpoints is in it. `told` hears of each table.
+    """Rewrite the tables of the memory, its jobs and the checkpoints in one database; calls `on_progress` for each.
 
-    Raises Denied for a role that does not own the tables, Busy while another process scrubs, an older transaction still sees
-    what is gone, or a table is not let go."""
+    Raises Denied for a role that does not own the tables, Busy while another process scrubs, an older transaction may
+    still see removed rows, or a table stays locked."""
     async with _connect_as_owner(dsn) as conn:
-        may = require_row(await (await conn.execute(_SCRUB["permissions"])).fetchone())
-        if not may["tables"]:
+        permissions = require_row(await (await conn.execute(_SCRUB["permissions"])).fetchone())
+        if not permissions["tables"]:
             raise Denied("only the role that owns the tables may write them anew: scrub with the role that migrates")
         if not require_row(await (await conn.execute(_SCRUB["try_lock"], (_LOCK,))).fetchone())["yes"]:
             raise await build_busy_error(
                 conn, _LOCK, "another process is writing the database's files anew", "wait until it is done"
             )
-        if may["all"]:
+        if permissions["all"]:
             await reset_settings(conn)
         await _wait_for_watchers(conn)
         tables = [sql.Identifier(row["schema"], row["name"]) for row in
                   await (await conn.execute(_SCRUB["tables"])).fetchall()]  # fmt: skip
-        if may["all"]:  # the commonest values of each column are kept for the planner, as they are
+        if permissions["all"]:  # the planner's statistics have the most common values of each column
             await _execute_blocks(conn, "forget_statistics")
             tables.append(sql.Identifier("pg_catalog", "pg_statistic"))
         held = 0
@@ -57,29 +57,29 @@ async def scrub_database(dsn: str, on_progress: OnProgress | None = None) -> Scr
             held += await _rewrite_table(conn, name)
             if on_progress is not None:
                 on_progress(1)
-        log = may["all"] and await _renew_log(conn)
-        return ScrubResult(tables=len(tables) - may["all"], statistics=may["all"], log=log, held=held)
+        log = permissions["all"] and await _renew_log(conn)
+        return ScrubResult(tables=len(tables) - permissions["all"], statistics=permissions["all"], log=log, held=held)
 
 
 async def is_same_database(dsn: str, other: str) -> bool:
     """Whether two addresses are of one database."""
-    found = []
+    identities = []
     for address in (dsn, other):
         with translate_errors("the database of the checkpoints"):
             async with await AsyncConnection.connect(address, autocommit=True) as conn:
-                found.append(await (await conn.execute(_SCRUB["identity"])).fetchone())
-    return found[0] == found[1]
+                identities.append(await (await conn.execute(_SCRUB["identity"])).fetchone())
+    return identities[0] == identities[1]
 
 
 async def restore_settings(dsn: str) -> None:
-    """As `put_back`, of one database."""
+    """Undo what a killed scrub of one database has left in the server's settings."""
     with translate_errors("the database of the checkpoints"):
         async with await AsyncConnection.connect(dsn, autocommit=True, connect_timeout=_CONNECT_SECONDS) as conn:
             await reset_settings(conn)
 
 
 async def reset_settings(conn: AsyncConnection[Any]) -> None:
-    """Undo what a scrub that was killed has left behind in the server's settings. Does nothing for who may not."""
+    """Undo what a killed scrub has left in the server's settings; does nothing for a role that may not."""
     if (
         await (await conn.execute(_SCRUB["is_recycling_stopped"])).fetchone()
         and await (await conn.execute(_SCRUB["is_own_setting"])).fetchone()
@@ -98,17 +98,17 @@ async def _connect_as_owner(dsn: str) -> AsyncIterator[Connection]:
 
 
 async def _wait_for_watchers(conn: Connection) -> None:
-    """Wait until nobody sees what is gone any more: until then it would be written anew, too."""
+    """Wait until no transaction sees removed rows: until then they would be rewritten, too. Raises Busy."""
     now = require_row(await (await conn.execute(_SCRUB["now"])).fetchone())
     for _ in range(_WAITS):
-        found = require_row(await (await conn.execute(_SCRUB["watched"], now)).fetchone())
-        if not any(found.values()):
+        watchers = require_row(await (await conn.execute(_SCRUB["watched"], now)).fetchone())
+        if not any(watchers.values()):
             return
         await asyncio.sleep(_WAIT_SECONDS)
     raise Busy(
-        f"{', '.join(_WATCHERS[name] for name, count in found.items() if count)} still sees what was erased: scrub again "
-        "when that has ended",
-        **found,
+        f"{', '.join(_WATCHERS[name] for name, count in watchers.items() if count)} still sees what was erased: "
+        "scrub again when that has ended",
+        **watchers,
     )
 
 
@@ -120,24 +120,24 @@ _WATCHERS = {
 
 
 async def _rewrite_table(conn: AsyncConnection[DictRow], name: sql.Identifier) -> int:
-    """Write a table anew; how many of its dead rows had to be taken along. Postgres says it by the way, to any role."""
-    said: list[str] = []
+    """Rewrite a table; return how many dead rows had to stay, which Postgres reports as a notice."""
+    details: list[str] = []
 
-    def hear(notice: Diagnostic) -> None:
+    def collect(notice: Diagnostic) -> None:
         if notice.severity_nonlocalized == "INFO" and notice.message_detail:
-            said.append(notice.message_detail)
+            details.append(notice.message_detail)
 
-    conn.add_notice_handler(hear)
+    conn.add_notice_handler(collect)
     try:
         await conn.execute(sql.SQL("vacuum (full, analyze, verbose) {}").format(name))
     finally:
-        conn.remove_notice_handler(hear)
-    # "0 dead row versions cannot be removed yet.", in whatever language
-    return int(number.group()) if said and (number := _NUMBER.search(said[0])) else 0
+        conn.remove_notice_handler(collect)
+    # "0 dead row versions cannot be removed yet.", in the language of the server
+    return int(number.group()) if details and (number := _NUMBER.search(details[0])) else 0
 
 
 async def _renew_log(conn: Connection) -> bool:
-    """Whether the log has no segment of before: they are removed, and those that wait for their use are written over."""
+    """Remove or overwrite the log segments of before; return whether none is left."""
     before = require_row(await (await conn.execute(_SCRUB["segment"])).fetchone())
     ours = not await _has_rows(conn, "is_set")
     if ours:
@@ -148,8 +148,7 @@ async def _renew_log(conn: Connection) -> bool:
             await _switch_segment(conn)
             await _execute_blocks(conn, "write_checkpoint")
             left = await _has_rows(conn, "behind", before) or await _has_rows(conn, "ahead")
-            # Twice: the server's processes read their settings when they come to it, and until then a segment of before
-            # may have been renamed to the one that is written now.
+            # Twice: until a server process has read the new settings, it may rename an old segment for reuse.
             clean = 0 if left else clean + 1
             if clean > 1:
                 return True
@@ -162,7 +161,7 @@ async def _renew_log(conn: Connection) -> bool:
 
 
 async def _switch_segment(conn: Connection) -> None:
-    """Write over the segments that wait to be used again, and go on in one that never was."""
+    """Write over the segments that wait for reuse, and go on in a new one."""
     for _ in range(_SEGMENTS):
         ahead = await _has_rows(conn, "ahead")
         await _execute_blocks(conn, "next_segment")
@@ -170,8 +169,8 @@ async def _switch_segment(conn: Connection) -> None:
             return
 
 
-async def _has_rows(conn: Connection, name: str, given: dict[str, Any] | None = None) -> bool:
-    return bool(require_row(await (await conn.execute(_SCRUB[name], given)).fetchone())["some"])
+async def _has_rows(conn: Connection, name: str, params: dict[str, Any] | None = None) -> bool:
+    return bool(require_row(await (await conn.execute(_SCRUB[name], params)).fetchone())["some"])
 
 
 async def _execute_blocks(conn: AsyncConnection[Any], *names: str) -> None:

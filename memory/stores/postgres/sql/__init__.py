@@ -1,4 +1,5 @@
-"""SQL in named blocks: `-- name: x` starts one, `{{x}}` includes another of the same file, `{{read.x}}` one of read.sql.
+"""SQL in named blocks: `-- name: x` starts one, `{{x}}` includes another of the same file, `{{read.x}}` one of
+read.sql.
 
 `{m.memory_columns}` is the list of a memory's columns under the alias m; `list_columns` names the other lists."""
 
@@ -13,7 +14,7 @@ from muniment.memory.stores.postgres.memory_columns import list_columns
 
 _NAME = re.compile(r"^-- name: (\w+).*$", re.MULTILINE)
 _INCLUDE = re.compile(r"\{\{(?:(\w+)\.)?(\w+)\}\}")
-_COLUMNS = re.compile(r"\{(?:(\w+)\.)?([a-z]+)_columns\}")
+_COLUMNS = re.compile(r"(?<!\{)\{(?:(\w+)\.)?([a-z]+)_columns\}(?!\})")
 
 
 @cache
