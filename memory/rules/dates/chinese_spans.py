@@ -39,7 +39,9 @@ def find_chinese_spans(query: str, now: datetime, years: Sequence[int], limit: i
 def _build_span(query: str, joint: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[Span]:
     at = max(0, joint.start() - _WINDOW)
     before, behind = query[at : joint.start()], query[joint.end() : joint.end() + _WINDOW]
-    begin = next((one for one in mentions.find_mentions(before, now, question=query) if one.end == len(before)), None)
+    begin = next(
+        (mention for mention in mentions.find_mentions(before, now, question=query) if mention.end == len(before)), None
+    )
     last = _complete_last(query, behind, begin, now)
     if last and not begin:
         begin = _complete_first(before, last)
@@ -64,7 +66,12 @@ def _complete_last(query: str, behind: str, begin: Mention | None, now: datetime
         return replace(mentions.find_mentions("今天", now)[0], end=today.end())
     at = a_day.when.start if a_day and _WEEKDAY.match(behind) else now
     return next(
-        (one for one in mentions.find_mentions(behind, at, question=behind if a_day else query) if one.start == 0), None
+        (
+            mention
+            for mention in mentions.find_mentions(behind, at, question=behind if a_day else query)
+            if mention.start == 0
+        ),
+        None,
     )
 
 

@@ -234,19 +234,19 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
     tense = english_tense.infer_question_direction if question else english_tense.infer_date_direction
     lean = None  # computed at the first match only
     for pattern, handler, relative, partial, bare in _select_rules(_find_signs(text)):
-        for found in islice(pattern.finditer(text), _MAX_MATCHES):
+        for match in islice(pattern.finditer(text), _MAX_MATCHES):
             lean = english_tense.infer_direction(question or text) if lean is None else lean
-            groups = found.groupdict()
+            groups = match.groupdict()
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
             if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _is_lone_month(groups, prep)):
                 continue
-            own = tense(text, *found.span(), prep) if bare and not (question and relative) else lean
+            own = tense(text, *match.span(), prep) if bare and not (question and relative) else lean
             try:
-                period = handler(found, at, own) if own else None
+                period = handler(match, at, own) if own else None
             except (ValueError, OverflowError):
                 continue
             if period:
-                yield found.start(), found.end(), period, prep, relative, partial and period.grain != "decade"
+                yield match.start(), match.end(), period, prep, relative, partial and period.grain != "decade"
 
 
 def _is_lone_month(groups: Mapping[str, str | None], prep: str) -> bool:

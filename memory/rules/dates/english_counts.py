@@ -23,11 +23,10 @@ _ORDINALS = (
     | {"thirtieth": 30}
 )
 # Longer ordinals first. Between the two words of one there may be a hyphen or a space.
-ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", one) for one in sorted(_ORDINALS, key=len, reverse=True))
+ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", word) for word in sorted(_ORDINALS, key=len, reverse=True))
 PART_OF = (
     r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third"
-    r"|fourth|last)\s+week)\s+of\s+"
-    r"|(?:early|mid|late)(?:\s+in)?[\s-]+)"
+    r"|fourth|last)\s+week)\s+of\s+|(?:early|mid|late)(?:\s+in)?[\s-]+)"
 )
 
 

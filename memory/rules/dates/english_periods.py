@@ -152,7 +152,7 @@ def resolve_ordinal(match: re.Match[str], at: datetime, direction: int) -> DateP
         first + timedelta(days=day - 1) for first in months if (first + timedelta(days=day - 1)).month == first.month
     )
     here = calendar.get_midnight(at)
-    return DatePeriod(next(one for one in days if (one >= here if direction > 0 else one <= here)), "day")
+    return DatePeriod(next(start for start in days if (start >= here if direction > 0 else start <= here)), "day")
 
 
 def resolve_seasons_ago(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
@@ -208,8 +208,8 @@ def resolve_numeric(match: re.Match[str], at: datetime, direction: int) -> DateP
 
 def resolve_quarter(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
     """A quarter with a year."""
-    said = match["quarter"].casefold()
-    number = _QUARTERS.index(said) + 1 if said in _QUARTERS else int(said.strip("qstndrh"))
+    name = match["quarter"].casefold()
+    number = _QUARTERS.index(name) + 1 if name in _QUARTERS else int(name.strip("qstndrh"))
     return DatePeriod(calendar.get_day(at, int(match["year"]), 3 * number - 2, 1), "quarter")
 
 

@@ -15,8 +15,7 @@ _FUTURE = lazy_compile(
 )
 _DONE = (
     r"was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught"
-    r"|wrote|built|gave|ate|felt"
-    r"|sold|flew|drove|broke|quit|spent|told|born|been"
+    r"|wrote|built|gave|ate|felt|sold|flew|drove|broke|quit|spent|told|born|been"
 )
 _PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
 
@@ -24,8 +23,7 @@ _PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE
 _ONCE = lazy_compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
 _SOON = lazy_compile(
     r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed"
-    r"|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
-    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
+    r"|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
     # Events of one day, and not of each year.
     r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert"
     r"|gig|deadline|trip|holiday|vacation"

@@ -38,9 +38,9 @@ def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mentio
 
     In a statement `at Christmas` is a date only where the text is about one event. With a `question`, which the text is
     part of, it may be the Christmas of each year."""
-    found = sorted(_iterate_mentions(text, at, question=question), key=lambda mention: (mention.start, -mention.end))
+    mentions = sorted(_iterate_mentions(text, at, question=question), key=lambda mention: (mention.start, -mention.end))
     out: list[Mention] = []
-    for mention in found:
+    for mention in mentions:
         if not out or mention.start >= out[-1].end:
             out.append(mention)
     return out

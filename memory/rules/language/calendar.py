@@ -95,8 +95,8 @@ class DatePeriod:
             return " ".join(filter(None, (self.holiday, self.part, str(self.start.year))))
         day = f"{self.start.day} {MONTHS[self.start.month - 1]} {self.start.year}"
         if self.grain in ("month", "year"):
-            said = day.partition(" ")[2] if self.grain == "month" else str(self.start.year)
-            return f"{self.part}{'-' if self.part == 'mid' else ' ' * bool(self.part)}{said}"
+            words = day.partition(" ")[2] if self.grain == "month" else str(self.start.year)
+            return f"{self.part}{'-' if self.part == 'mid' else ' ' * bool(self.part)}{words}"
         if self.grain == "season":
             return f"{next(name for name, month in SEASONS.items() if month == self.start.month)} {self.start.year}"
         if self.grain == "quarter":

@@ -36,8 +36,7 @@ MEDICINE = (
     r"|statins|paracetamol|acetaminophen|aspirin|sertraline|warfarin|heparin|lithium|ritalin|adderall|prednisone"
     r"|prednisolone|cortisone|antihistamines"
     r"|blood\s+thinners|insulin|antidepressants|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart"
-    r"|blood\s+pressure|(?!(?:my|the|some|any|no|new|more|this|that|your|his|her|their"
-    r"|enough)\b)\w+)\s+medication)"
+    r"|blood\s+pressure|(?!(?:my|the|some|any|no|new|more|this|that|your|his|her|their|enough)\b)\w+)\s+medication)"
 )
 
 # Objects of allergies that are meant as a joke.

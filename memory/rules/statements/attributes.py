@@ -127,7 +127,7 @@ def _parse_possessive(phrase: str, plain: str) -> ForgetRequest | None:
         return _build_request(phrase, names, subject=subject_name) if names else None
     if (match := _OWN.fullmatch(plain)) and (names := _find_noun(_NOUNS, match["what"])):
         return _build_request(
-            phrase, names, alone=bool(_ONE.fullmatch(match["what"])), told=f"the user's {match['what']}"
+            phrase, names, alone=bool(_ONE.fullmatch(match["what"])), third_person=f"the user's {match['what']}"
         )
     return None
 
@@ -135,7 +135,7 @@ def _parse_possessive(phrase: str, plain: str) -> ForgetRequest | None:
 def _request_relative(phrase: str, relation: str, *, many: bool) -> ForgetRequest:
     """A request for the name of a relative or friend. Of several, only the word says which one is meant."""
     if relation in ("children", "kids"):
-        return _build_request(phrase, " ".join(_CHILD), told=f"the user's {relation}")
+        return _build_request(phrase, " ".join(_CHILD), third_person=f"the user's {relation}")
     related = english_words.RELATIONS[
         relation if relation in english_words.RELATIONS else relation.rsplit(maxsplit=1)[-1]
     ]
@@ -145,7 +145,7 @@ def _request_relative(phrase: str, relation: str, *, many: bool) -> ForgetReques
         related,
         word="" if is_single else relation,
         alone=not is_single and not many,
-        told=f"the user's {relation}'s name",
+        third_person=f"the user's {relation}'s name",
     )
 
 
@@ -164,7 +164,7 @@ def parse_chinese_attribute(phrase: str) -> ForgetRequest | None:
         names = _find_predicates_zh(match["what"])
         return _build_request(phrase, names, subject=predicates.format_relation(match["who"])) if names else None
     names = _find_predicates_zh(phrase[1:]) if phrase.startswith("我") else ""
-    return _build_request(phrase, names, told=f"用户{phrase[1:]}") if names else None
+    return _build_request(phrase, names, third_person=f"用户{phrase[1:]}") if names else None
 
 
 def _find_predicates_zh(rest: str) -> str:
@@ -180,7 +180,13 @@ def _find_noun(nouns: dict[str, str], phrase: str) -> str:
 
 
 def _build_request(
-    phrase: str, names: str, *, subject: str = predicates.USER, word: str = "", alone: bool = False, told: str = ""
+    phrase: str,
+    names: str,
+    *,
+    subject: str = predicates.USER,
+    word: str = "",
+    alone: bool = False,
+    third_person: str = "",
 ) -> ForgetRequest:
     return ForgetRequest(
         quote=phrase,
@@ -188,7 +194,7 @@ def _build_request(
         key_prefixes=tuple(_build_keys(names, subject)),
         qualifier=word,
         is_single=alone,
-        third_person=told,
+        third_person=third_person,
     )
 
 

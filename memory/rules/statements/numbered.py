@@ -27,8 +27,7 @@ _LEADING_ZH = lazy_compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋�
 # (`an iPhone 13`) is replaced by the next.
 _OBJECT = lazy_compile(
     r"(?<!\bin )(?<!\bon )(?<!\bat )(?<!\bto )(?<!\binto )(?<!\bfrom )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )"
-    r"(?<!\ban )(?<!\ba )"
-    r"(?<!\bin the )(?<!\bon the )(?<!\bat the )(?<!\bto the )(?<!\bis the )(?<!\bwas the )"
+    r"(?<!\ban )(?<!\ba )(?<!\bin the )(?<!\bon the )(?<!\bat the )(?<!\bto the )(?<!\bis the )(?<!\bwas the )"
     r"\b(?P<what>chapter|episode|season|volume|part|certificate|invoice|receipt|ticket|order|module|lesson|lecture"
     r"|unit|level|grade|stage|phase|step|round|match|game"
     r"|race|marathon|leg|lap|exam|test|quiz|exercise|assignment|task|issue|report|session|draft|letter|payment"

@@ -68,23 +68,20 @@ PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
 )
 ENDINGS = lazy_compile(
     r"\bused to\b|\bno longer\b|\bformerly\b|\bpreviously\b|\banymore\b|\bany more\b|\bstopped\b|\bquit\b"
-    r"|\bg[ai]ven? up\b"
-    r"|\bceased\b|\b(?:has|have) finished \w+ing\b|\bin the past\b"
+    r"|\bg[ai]ven? up\b|\bceased\b|\b(?:has|have) finished \w+ing\b|\bin the past\b"
     r"|不再|以前|曾经|过去(?=[^了])|从前|原先|放弃|停止|已经不|戒(?!指|备|心|律)|(?<=[修写做学读看建搬])完(?!全|整"
     r"|美|善)"
 )
 DENIALS = lazy_compile(
     r"\bnot\b|\bno\b(?!\.)|\bnever\b|\bneither\b|\bnor\b|\bunable\b"
     r"|(?<!差)不(?!错|同|久|但|仅|过|然|锈|[^，。,不是]{1,4}的\w)|没(?!收)|(?<!\w)(?:请|就|先|千万)?别(?!人|墅|的"
-    r"|针|名)|未(?!来|婚|必)"
-    r"|无(?!锡|线|人机|论|花果|数|穷)|戒(?!指|备|心|律)|滴酒不沾"
+    r"|针|名)|未(?!来|婚|必)|无(?!锡|线|人机|论|花果|数|穷)|戒(?!指|备|心|律)|滴酒不沾"
 )
 OPPOSITES = lazy_compile(
     r"\bhates?\b|\bdislikes?\b|\bdetests?\b|\bcan not stand\b|\bclosed\b|讨厌|厌恶|受不了|关门|坏了(?!.*不能)"
 )
 PLANS = lazy_compile(
-    r"\bplans? to\b|\bplanning to\b|\bwants? to\b|\bwould like to\b|\bwill\b|\bintends? to\b|\bgoing to\b"
-    r"|\bhopes? to\b"
+    r"\bplans? to\b|\bplanning to\b|\bwants? to\b|\bwould like to\b|\bwill\b|\bintends? to\b|\bgoing to\b|\bhopes? to\b"
     r"|打算|计划|想(?!象|念)|准备|希望|将要|即将"
 )
 CHANGE_CUES = lazy_compile(
@@ -116,8 +113,7 @@ RETRACTIONS = tuple(
 )
 PAST_MARKS = lazy_compile(
     r"(?<!is )(?<!are )(?<!be )\b(?:\w{3,}ed|went|ran|sang|met|bought|saw|took|got|had|came|gave|flew|drove|won"
-    r"|lost|sold|made|did|broke|swam|ate)\b"
-    r"|了|过|于|去"
+    r"|lost|sold|made|did|broke|swam|ate)\b|了|过|于|去"
 )
 DATE_MARKS = lazy_compile(
     r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september"

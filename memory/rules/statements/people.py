@@ -169,7 +169,7 @@ def _has_other_possessor(statement: ParsedStatement, other: ParsedStatement) -> 
 
 def _has_other_actor(statement: ParsedStatement, other: ParsedStatement) -> bool:
     """Whether a relative or thing of the second's actor does it in the first: `Ana runs`, `Ana's coach runs`."""
-    deeds = {(found["who"], found[part]) for found in _ACTION.finditer(other.text) for part in ("helps", "deed")}
+    deeds = {(match["who"], match[part]) for match in _ACTION.finditer(other.text) for part in ("helps", "deed")}
     for owned in _OWNED_BY.finditer(statement.text):
         words = owned["theirs"].split()
         for at, deed in enumerate(words[1:], 1):
@@ -179,8 +179,8 @@ def _has_other_actor(statement: ParsedStatement, other: ParsedStatement) -> bool
                 and not (set(words[:at]) - _AUXILIARY) & set(other.tokens)
             ):
                 return True
-    for found in _ACTION_ZH.finditer(other.text):
-        actor, does, _ = statement.text.partition(f"{found['who']}的")[2].partition(found["does"])
+    for match in _ACTION_ZH.finditer(other.text):
+        actor, does, _ = statement.text.partition(f"{match['who']}的")[2].partition(match["does"])
         if does and 0 < len(actor) <= _LONGEST_ZH and actor not in other.text:
             return True
     return False
@@ -264,22 +264,22 @@ def _find_places(statement: ParsedStatement, other: ParsedStatement) -> dict[str
     """The people of the first text, each with the words right before and after and those for what they have.
 
     Names and neutral words do not count, nor does a word beside two people."""
-    found: dict[str, set[tuple[str, str]]] = {}
+    neighbours: dict[str, set[tuple[str, str]]] = {}
     who, whose, before, former = "", False, "", ""
     for kind, token in _split_parts(statement, other):
         if kind == "own":
             whose = bool(who)
             continue
         if who and kind != "name":
-            found[who].add(("whose" if whose else "before", token))
+            neighbours[who].add(("whose" if whose else "before", token))
         who, whose = token if kind != "word" else "", False
         if who:
-            found.setdefault(who, set())
+            neighbours.setdefault(who, set())
             if before:
-                found[who].add(("whose", former) if before == "of" else ("after", before))
+                neighbours[who].add(("whose", former) if before == "of" else ("after", before))
         former, before = before, token if kind != "name" else ""
-    times = Counter(place for places in found.values() for place in places)
-    return {name: {place for place in places if times[place] == 1} for name, places in found.items()}
+    counts = Counter(place for places in neighbours.values() for place in places)
+    return {name: {place for place in places if counts[place] == 1} for name, places in neighbours.items()}
 
 
 def _split_parts(statement: ParsedStatement, other: ParsedStatement) -> Iterator[tuple[PartKind, str]]:

@@ -27,16 +27,15 @@ _MANY = frozenset(_KIND) - _SINGLE
 # What is said of other people is part of the user's relationships, but for what happened to them.
 _PERSONAL_KINDS = _PREDICATES.get_words("personal_kinds")
 _CANONICAL = _PREDICATES.get_index("synonyms") | _PREDICATES_ZH.get_index("synonyms")
-_RELATIONS = {make_slug(said): name for said, name in english_words.RELATIONS.items()} | {
-    said: name for said, (name, _) in chinese_words.RELATIONS.items()
+_RELATIONS = {make_slug(word): name for word, name in english_words.RELATIONS.items()} | {
+    word: name for word, (name, _) in chinese_words.RELATIONS.items()
 }
 _RELATED = frozenset(_RELATIONS.values())
 ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
 _DISLIKES = _PREDICATES.get_words("dislikes") | _PREDICATES_ZH.get_words("dislikes")
 _COUNTED = lazy_compile(
     r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?"
-    r"|rabbits?"
-    r"|horses?|parrots?|twins|grandchildren)"
+    r"|rabbits?|horses?|parrots?|twins|grandchildren)"
 )
 _EMPTY = lazy_compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
 _WHOSE = lazy_compile(
@@ -51,8 +50,8 @@ _SIBLINGS = _PREDICATES.get_words("siblings")
 _DISTINCT_RELATIONS = {word: word for word, name in english_words.RELATIONS.items() if name == "pet" and word != "pet"}
 _DISTINCT_RELATIONS |= _RELATIONS_EN.get_index("animals") | _RELATIONS_ZH.get_index("distinct")
 _DISTINCT_RELATIONS |= {word: word for word in _RELATIONS_ZH.get_words("more_distinct")}
-_RELATION_PATTERNS = [(rf"\b{re.escape(said)}", related) for said, related in english_words.RELATIONS.items()] + [
-    (said, related) for said, (related, _) in chinese_words.RELATIONS.items()
+_RELATION_PATTERNS = [(rf"\b{re.escape(word)}", related) for word, related in english_words.RELATIONS.items()] + [
+    (word, related) for word, (related, _) in chinese_words.RELATIONS.items()
 ]
 _KINDS: dict[str, FactKind] = {kind: kind for kind in KINDS}
 _KINDS |= {synonym: kind for kind in KINDS for synonym in _PREDICATES.get_table("kind_synonyms").get(kind, ())}

@@ -12,8 +12,7 @@ from muniment.memory.rules.language.tokens import STOP_WORDS, has_cjk
 # With another pronoun the subject is unclear: `she` may be the user or a sister. `The user and Ana` is not `I` either.
 _UNCLEAR = lazy_compile(
     r"(?<![\w/])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|our|ours|you|your|yours|he|him|his|himself|she|her"
-    r"|hers|herself"
-    r"|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|\buser\s+and\b"
+    r"|hers|herself|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|\buser\s+and\b"
     r"|\band\s+the\s+user\b(?!['’])|[我你您咱俺他她它]",
     re.IGNORECASE,
 )
@@ -57,10 +56,10 @@ def rewrite_first_person(text: str, owner: str) -> str:
     )
     text = _add_subject(text)
     i = "i" if text == text.lower() else "I"
-    said = subject.sub(
+    rewritten = subject.sub(
         lambda match: match["start"] + ("my" if match["own"] else f"{i} {_conjugate_clauses(match['rest'])}"), text
     )
-    return _OTHER_MENTION.sub(lambda match: "my" if match["own"] else "me", said)
+    return _OTHER_MENTION.sub(lambda match: "my" if match["own"] else "me", rewritten)
 
 
 def _add_subject(text: str) -> str:
