@@ -154,7 +154,7 @@ def _resolve_in_year(match: re.Match[str], at: datetime, year: int) -> DatePerio
         except ValueError:  # the day is unknown, but the text names the year
             return DatePeriod(calendar.get_year_start(at, year), "year", chinese=True, holiday=match["feast"])
     if match["season"]:
-        return _build_period(calendar.get_season_start(at, SEASONS_ZH[match["season"][0]], year), "season")
+        return _build_period(calendar.get_day(at, year, SEASONS_ZH[match["season"][0]], 1), "season")
     if match["quarter"]:
         return _build_period(calendar.get_day(at, year, 3 * parse_number(match["quarter"]) - 2, 1), "quarter")
     if match["of_year"]:

@@ -68,9 +68,7 @@ def resolve_relative_unit(match: re.Match[str], at: datetime, direction: int) ->
         return DatePeriod(calendar.get_year_start(at, at.year + step), "year")
     if unit == "quarter":
         return DatePeriod(calendar.add_months(at, 3 * step - (at.month - 1) % 3), "quarter")
-    return DatePeriod(
-        calendar.get_season_start(at, SEASONS[unit], _compute_relative_year(at, SEASONS[unit], step)), "season"
-    )
+    return DatePeriod(calendar.get_day(at, _compute_relative_year(at, SEASONS[unit], step), SEASONS[unit], 1), "season")
 
 
 def _compute_relative_year(at: datetime, first: int, step: int) -> int:
@@ -158,12 +156,8 @@ def resolve_ordinal(match: re.Match[str], at: datetime, direction: int) -> DateP
 def resolve_seasons_ago(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
     """The season that many seasons ago."""
     first = SEASONS[match["unit"].casefold()]
-    return DatePeriod(
-        calendar.get_season_start(
-            at, first, _compute_relative_year(at, first, -1) - parse_count(match["count"])[0] + 1
-        ),
-        "season",
-    )
+    year = _compute_relative_year(at, first, -1) - parse_count(match["count"])[0] + 1
+    return DatePeriod(calendar.get_day(at, year, first, 1), "season")
 
 
 def resolve_year(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
@@ -173,7 +167,7 @@ def resolve_year(match: re.Match[str], at: datetime, direction: int) -> DatePeri
 
 def resolve_season_year(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
     """A season with a year."""
-    return DatePeriod(calendar.get_season_start(at, SEASONS[match["unit"].casefold()], int(match["year"])), "season")
+    return DatePeriod(calendar.get_day(at, int(match["year"]), SEASONS[match["unit"].casefold()], 1), "season")
 
 
 def resolve_day_month(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
@@ -193,7 +187,7 @@ def resolve_bare_season(match: re.Match[str], at: datetime, direction: int) -> D
     first = SEASONS[match["unit"].casefold()]
     number = calendar.find_nearest_year(at, first, direction)
     runs = direction > 0 and first <= at.month <= first + 2
-    return DatePeriod(calendar.get_season_start(at, first, at.year if runs else number), "season")
+    return DatePeriod(calendar.get_day(at, at.year if runs else number, first, 1), "season")
 
 
 def resolve_numeric(match: re.Match[str], at: datetime, direction: int) -> DatePeriod | None:

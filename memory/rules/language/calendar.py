@@ -164,11 +164,6 @@ def get_year_part(first: datetime, part: str) -> datetime:
     return add_months(first, _YEAR_PARTS[part][0])
 
 
-def get_season_start(at: datetime, month: int, year: int) -> datetime:
-    """The start of the season whose first month is given, in that year."""
-    return get_midnight(at).replace(year=year, month=month, day=1)
-
-
 def get_holiday(at: datetime, name: str, year: int) -> datetime:
     """The day of a feast in a year. Raises ValueError where it is unknown."""
     on = holidays.get_holiday_date(name, year)
