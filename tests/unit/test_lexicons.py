@@ -53,7 +53,8 @@ GENERAL_NAMES = {
         turin uppsala utrecht valencia vienna vietnam wales warsaw washington york zealand zurich
     """,
     "brands, programs, clubs and works that are known everywhere": """
-        adidas asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica mazda mercedes
+        adidas asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica
+        mazda mercedes
         minecraft monde nikon notion octavia oracle photoshop pixel renault ruby skoda sony spotify swift toyota
         ubuntu vespa volvo zelda guardian ajax arsenal chelsea radiohead mozart
     """,
@@ -65,7 +66,7 @@ GENERAL_NAMES = {
 
 
 def find_benchmark_names(words: set[str]) -> set[str]:
-    """The words that the data of the benchmarks writes with a capital inside a sentence and never without, less general names."""
+    """The words that the data writes with a capital inside a sentence and never without, except general names."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(DATA.iterdir()))
     capitals = {name.lower() for name in re.findall(r"(?<=[a-z,] )([A-Z][a-z]{3,})\b", text)}
     general = {name for names in GENERAL_NAMES.values() for name in names.split()}
