@@ -1,7 +1,8 @@
 -- name: row_types (the columns of tables with their types, and the row type of each table)
 select c.relname as table, a.attname as name, a.atttypid::bigint as type, c.reltype::bigint as row
 from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
-where c.relnamespace = 'muniment'::regnamespace and c.relname = any(%(tables)s::text[]) and a.attnum > 0 and not a.attisdropped
+where c.relnamespace = 'muniment'::regnamespace and c.relname = any(%(tables)s::text[]) and a.attnum > 0
+  and not a.attisdropped
 order by c.relname, a.attnum
 
 -- name: splits_inserts (whether each insert has to be a statement of its own: `session.sql` makes the difference)

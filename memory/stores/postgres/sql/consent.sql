@@ -31,7 +31,8 @@ insert into muniment.consent_requests
   (space_id, request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at)
 select %(space)s, %(request)s, %(field)s, %(value)s, 'pending', %(memory)s, %(turns)s,
   (select value from muniment.consent_requests c where space_id = %(space)s and field = %(field)s
-     and decision = 'approved' and field <> 'goals' and not {{forgotten}} order by decided_at desc limit 1), %(at)s, %(expires_at)s
+     and decision = 'approved' and field <> 'goals' and not {{forgotten}} order by decided_at desc limit 1), %(at)s,
+       %(expires_at)s
 where not exists (
   select from muniment.consent_requests c where c.space_id = %(space)s and c.field = %(field)s
     and lower(c.value) = lower(%(value)s)

@@ -60,14 +60,16 @@ from (
 ) h left join (
   select one.n, one.sim, one.checked, coalesce((
       select f.tries from muniment.pair_fingerprints f where f.space_id = %(space)s
-        and (f.low_id, f.high_id, f.score) = (one.low, one.high, round(one.sim * 100)::int)), 0) as tries, {m.memory_columns}
+        and (f.low_id, f.high_id, f.score) = (one.low, one.high, round(one.sim * 100)::int)), 0) as tries,
+          {m.memory_columns}
   from found one cross join lateral unnest(array[one.low, one.high]) id
   cross join lateral (select * from muniment.memories m where m.space_id = %(space)s and m.memory_id = id limit 1) m
 ) f on true
 order by f.n, f.memory_id
 
 -- name: compared (a memory as it is compared; `odd`: the embedder does not know its script, so the cosine says nothing)
-m.memory_id, m.kind, m.category, case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end as vector,
+m.memory_id, m.kind, m.category,
+  case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end as vector,
     m.words, %(foreign)s and octet_length(m.text) > length(m.text)
       and m.text ~ '[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]' as odd, m.text ~ '[0-9]' as counted,
     -(m.words <#> '{1:1}/1000000000') as dated, -(m.words <#> '{2:1}/1000000000') as asking,
@@ -92,10 +94,10 @@ returning surveyed_rev
 
 -- name: save (updates a run that is under way; no row when it is not)
 update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_at)s, leased_until = now() + %(lease)s,
-  to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, upto_rev = %(upto)s, model = %(model)s, prompt = %(prompt)s, seen = %(seen)s,
-  checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
-  outdated = %(outdated)s, unanswered = %(unanswered)s, shelved = %(shelved)s, requests = %(requests)s, input_tokens = %(input_tokens)s,
-  output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
+  to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, upto_rev = %(upto)s, model = %(model)s, prompt = %(prompt)s,
+  seen = %(seen)s, checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
+  outdated = %(outdated)s, unanswered = %(unanswered)s, shelved = %(shelved)s, requests = %(requests)s,
+  input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
   duplicates_after = %(duplicates_after)s, batch = %(batch)s, asked = %(asked)s::jsonb, reason = %(reason)s,
   handed_at = %(handed)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
@@ -117,9 +119,9 @@ update muniment.consolidation_runs set shelved = shelved + %(more)s
 where space_id = %(space)s and run_id = %(run_id)s returning shelved
 
 -- name: runs (the runs of a space: the one under way first, whatever the clock says)
-select run_id as id, status, started_at, ended_at, leased_until, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
-  same, superseded, distinct_pairs as distinct, outdated, unanswered, shelved, requests, input_tokens, output_tokens, micros,
-  duplicates_before, duplicates_after, batch, handed_at as handed, asked, reason
+select run_id as id, status, started_at, ended_at, leased_until, from_rev, to_rev, surveyed_rev as surveyed,
+  upto_rev as upto, model, prompt, seen, checked, same, superseded, distinct_pairs as distinct, outdated,
+  unanswered, shelved, requests, input_tokens, output_tokens, micros, duplicates_before, duplicates_after, batch, handed_at as handed, asked, reason
 from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
 order by ended_at is not null, started_at desc, run_id limit %(limit)s
@@ -177,11 +179,13 @@ select %(space)s, a.id, b.id, 0, 'different', 'person', %(run_id)s, %(at)s
 from unnest(%(ids)s::uuid[], %(groups)s::int[]) a (id, n)
 join unnest(%(ids)s::uuid[], %(groups)s::int[]) b (id, n) on b.n = a.n and a.id < b.id
 on conflict (space_id, low_id, high_id, score) do update set
-  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at, tries = 0
+  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
+    tries = 0
 
 -- name: transfer_accesses (writes the access counts of merged memories; fails when one was retrieved meanwhile)
 with known as (
-  select * from jsonb_to_recordset(%(known)s::jsonb) k (memory_id uuid, had int, was timestamptz, count int, at timestamptz)
+  select * from jsonb_to_recordset(%(known)s::jsonb) k
+    (memory_id uuid, had int, was timestamptz, count int, at timestamptz)
 ), done as (
   update muniment.memories m set access_count = k.count, last_accessed_at = k.at
   from known k

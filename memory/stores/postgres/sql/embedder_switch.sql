@@ -49,7 +49,8 @@ from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and
 where s.rev > coalesce(w.rev, 0) order by s.created_at, s.space_id
 
 -- name: begin_space (the revision up to which the run has embedded the space; an erasure deletes the row)
-insert into muniment.swept (space_id, run, rev) select space_id, %(run)s, 0 from muniment.spaces where space_id = %(space)s
+insert into muniment.swept (space_id, run, rev) select space_id, %(run)s, 0 from muniment.spaces
+  where space_id = %(space)s
 on conflict (space_id) do update
 set run = excluded.run, rev = case when swept.run = excluded.run then swept.rev else excluded.rev end
 returning rev
@@ -146,5 +147,6 @@ where m.space_id = %(space)s and m.state = 'active' order by m.memory_id limit %
 select m.memory_id, m.text from muniment.memories m
 where m.space_id = %(space)s and m.state = 'active' and m.memory_id is distinct from %(but)s::uuid
   and %(model)s in (m.embedding_model, m.next_model)
-order by (case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end) <#> %(vector)s, m.memory_id
+order by (case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end) <#> %(vector)s,
+  m.memory_id
 limit %(limit)s

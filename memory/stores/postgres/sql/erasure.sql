@@ -12,7 +12,8 @@ update muniment.spaces set rev = rev + %(count)s where space_id = %(space)s
 with gone as materialized (
   select words, actor_id, event_time from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
   union all
-  select words, actor_id, event_time from muniment.memory_versions where space_id = %(space)s and memory_id = any(%(ids)s)
+  select words, actor_id, event_time from muniment.memory_versions where space_id = %(space)s
+    and memory_id = any(%(ids)s)
 ), listed as materialized (
   select split_part(w, ':', 1)::int as dimension
   from gone cross join string_to_table(btrim(split_part(words::text, '/', 1), '{}'), ',') w where w <> ''
@@ -89,16 +90,20 @@ select {{ledger.turn}} from muniment.turns t
 where t.space_id = %(space)s and t.turn_id > %(after)s order by t.turn_id limit %(limit)s
 
 -- name: threads (the threads of memories and turns, or of the whole space)
-select thread_id from muniment.turns where space_id = %(space)s and (%(ids)s::uuid[] is null or turn_id = any(%(turns)s))
+select thread_id from muniment.turns where space_id = %(space)s
+  and (%(ids)s::uuid[] is null or turn_id = any(%(turns)s))
 union
-select thread_id from muniment.memories where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+select thread_id from muniment.memories where space_id = %(space)s
+  and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
 union
 select thread_id from muniment.memory_versions
 where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
 union
-select thread_id from muniment.journal where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+select thread_id from muniment.journal where space_id = %(space)s
+  and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
 union
-select thread_id from muniment.events where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+select thread_id from muniment.events where space_id = %(space)s
+  and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
 union
 select thread_id from muniment.thread_revision where space_id = %(space)s and %(ids)s::uuid[] is null
 
@@ -106,17 +111,20 @@ select thread_id from muniment.thread_revision where space_id = %(space)s and %(
 select memory_id, rev from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s) order by memory_id
 
 -- name: former_versions (deletes versions of other memories that say the same)
-delete from muniment.memory_versions v using unnest(%(former_ids)s::uuid[], %(former_revs)s::bigint[]) gone (memory_id, since)
+delete from muniment.memory_versions v using unnest(%(former_ids)s::uuid[], %(former_revs)s::bigint[])
+  gone (memory_id, since)
 where v.space_id = %(space)s and v.memory_id = gone.memory_id and v.from_rev = gone.since
 
 -- name: strip_context (removes the context of memories, and the words that came from it)
 update muniment.memories m set context = null, words = one.words
-from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[]) one (memory_id, since, words)
+from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[])
+  one (memory_id, since, words)
 where m.space_id = %(space)s and m.memory_id = one.memory_id and one.since = 0
 
 -- name: strip_former_context (the same of versions)
 update muniment.memory_versions v set context = null, words = one.words
-from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[]) one (memory_id, since, words)
+from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[])
+  one (memory_id, since, words)
 where v.space_id = %(space)s and v.memory_id = one.memory_id and v.from_rev = one.since
 
 -- name: change_lines (inserts journal lines of the memories that lost their context)

@@ -14,10 +14,12 @@ select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable
 
 -- name: take_in_order (takes the first due job of a lock that no worker holds, from a random lock on)
 with recursive head as (
-  ({{first}} and lock >= %(start)s and (%(end)s::text is null or lock < %(end)s) order by lock, priority desc, id limit 1)
+  ({{first}} and lock >= %(start)s and (%(end)s::text is null or lock < %(end)s) order by lock, priority desc, id
+    limit 1)
   union all
   select next.* from head, lateral (
-    {{first}} and lock > head.lock and (%(end)s::text is null or lock < %(end)s) order by lock, priority desc, id limit 1) next
+    {{first}} and lock > head.lock and (%(end)s::text is null or lock < %(end)s) order by lock, priority desc, id
+      limit 1) next
 )
 update jobs.queue set status = 'doing', worker_id = %(worker)s
 where id = (

@@ -15,9 +15,11 @@ changed as materialized (
       union all select muniment.speaker_dimension(name) from unnest(%(speakers)s::text[]) name
       {own_posted} {dated_posted}))
 ), list as materialized (
-  select t.n, dimension, p.df, p.memories, p.weights from posted p join unnest(%(words)s::int[], %(of_term)s::bigint[]) t (dimension, n) using (dimension)
+  select t.n, dimension, p.df, p.memories, p.weights from posted p
+    join unnest(%(words)s::int[], %(of_term)s::bigint[]) t (dimension, n) using (dimension)
 ), speaking as materialized (
-  select t.name, p.df, p.memories from posted p join unnest(%(speakers)s::text[]) t (name) on p.dimension = muniment.speaker_dimension(t.name)
+  select t.name, p.df, p.memories from posted p join unnest(%(speakers)s::text[]) t (name)
+    on p.dimension = muniment.speaker_dimension(t.name)
 ), fresh as materialized (
   select l.memory_id, t.n, -(l.words <#> t.unit) as weight from late l cross join term t where l.words <#> t.unit < 0
 ), heard as materialized (
@@ -40,16 +42,19 @@ changed as materialized (
 ), hit as materialized (
   select memory_id, sum(idf * weight) as score from (
     select memory_id, idf, weight from (
-      select idf, unnest(memories[:{most}]) as memory_id, unnest(weights[:{most}]) as weight from list join chosen using (n)) u
+      select idf, unnest(memories[:{most}]) as memory_id, unnest(weights[:{most}]) as weight from list join chosen
+        using (n)) u
     where memory_id not in (select memory_id from changed)
     union all
     select memory_id, idf, weight from fresh join chosen using (n)
   ) e group by memory_id
 ), {own_lists}{dated_lists}near as materialized (
   select {looked} from muniment.memories m
-  where m.space_id = {at} and (select ok from entered) and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
+  where m.space_id = {at} and (select ok from entered) and m.state = 'active' and m.embedding_model = {model}
+    and m.category = any(%(categories)s){narrowed}
     and (select set_config('hnsw.ef_search', greatest(200, least(400, n / 100))::int::text, true)
-      || set_config('hnsw.max_scan_tuples', greatest(2 * {wide}, n / 4)::int::text, true) from size) is not null {dated_near}
+      || set_config('hnsw.max_scan_tuples', greatest(2 * {wide}, n / 4)::int::text, true)
+        from size) is not null {dated_near}
   order by m.embedding::halfvec({dimensions}) <#> %(vector)s limit {wide}
 ), met as materialized (
   (select h.memory_id from (select memory_id, score from hit order by score desc) h{passing}
@@ -76,7 +81,8 @@ own as materialized (
   select p.df, p.memories from posted p where p.dimension = {own}
 ), hinted as materialized (
   select unnest(memories[:{most}]) as memory_id from (
-    select memories, sum(df) over (order by df, dimension, category) as total, row_number() over (order by df, dimension, category) as place
+    select memories, sum(df) over (order by df, dimension, category) as total,
+      row_number() over (order by df, dimension, category) as place
     from muniment.postings p
     where p.space_id = %(space)s and (select ok from entered) and p.category = any(%(categories)s)
       and p.dimension = any(%(hints)s) and (select sum(df) from own) > {few}) o
@@ -89,7 +95,8 @@ own as materialized (
   select u.memory_id from own cross join unnest(own.memories) u (memory_id) where (select sum(df) from own) <= {few}
   union
   (select h.memory_id from (
-     select memory_id, count(*) as score from hinted where memory_id in (select unnest(memories) from own) group by memory_id) h{passing}
+     select memory_id, count(*) as score from hinted where memory_id in (select unnest(memories) from own)
+       group by memory_id) h{passing}
    order by h.score desc, h.memory_id limit {wide})
 
 -- name: dated_late (whether the memory is of a period of the query)
@@ -103,7 +110,8 @@ dated as materialized (
   select p.df, p.memories from unnest(%(since)s, %(until)s) period (since, until) cross join lateral (
     select df, memories from muniment.postings
     where space_id = %(space)s and (select ok from entered) and category = any(%(categories)s)
-      and dimension between {days} + floor((since - %(before)s) / 86400)::int and {days} + floor((until + %(after)s) / 86400)::int
+      and dimension between {days} + floor((since - %(before)s) / 86400)::int
+        and {days} + floor((until + %(after)s) / 86400)::int
     offset 0) p
 ),
 
@@ -115,7 +123,8 @@ dated as materialized (
 
 -- name: dated_met (adds them)
 union
-  select u.memory_id from dated cross join unnest(dated.memories) u (memory_id) where (select sum(df) from dated) <= {few}
+  select u.memory_id from dated cross join unnest(dated.memories) u (memory_id)
+    where (select sum(df) from dated) <= {few}
 
 -- name: base (the nearest by vector, and the other candidates)
 select * from near
@@ -125,7 +134,8 @@ select * from near
   where c.memory_id not in (select memory_id from near) and {{search.scoped}}{narrowed}
 
 -- name: scope (how many memories there are, and which words of the query name a speaker)
-select (select n from size) as n, count(name) = 1 as one_speaker, array_agg(name) filter (where name is not null) as speakers
+select (select n from size) as n, count(name) = 1 as one_speaker,
+  array_agg(name) filter (where name is not null) as speakers
   from (select name from speaking union select speaker from late where speaker is not null) s
 
 -- name: df (how many memories have each term)
@@ -170,7 +180,8 @@ union all
 select %(space)s, unnest(array[0, %(dated)s]), category, count(*), '{}', '{}' from muniment.memories
 where space_id = %(space)s and state = 'active' group by category
 union all
-select %(space)s, %(own)s, category, count(*) filter (where own), coalesce(array_agg(memory_id) filter (where own), '{}'),
+select %(space)s, %(own)s, category, count(*) filter (where own),
+  coalesce(array_agg(memory_id) filter (where own), '{}'),
   coalesce(array_agg(1::real) filter (where own), '{}')
 from (select m.memory_id, m.category, {{search.of_user}} as own from muniment.memories m
       where m.space_id = %(space)s and m.state = 'active') o group by category
@@ -183,14 +194,17 @@ returning dimension
 update muniment.spaces set indexed_model = %(model)s, indexed_rev = %(rev)s where space_id = %(space)s
 
 -- name: space_indexes (the indexes of one space, with those that an interrupted build has left)
-select c.relname as name, i.indisvalid as valid from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+select c.relname as name, i.indisvalid as valid from pg_catalog.pg_index i join pg_catalog.pg_class c
+  on c.oid = i.indexrelid
 where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, %(prefix)s)
 
 -- name: try_lock (whether this process builds indexes; the transaction is idle meanwhile)
-select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(hashtext('muniment index')) as mine
+select set_config('idle_in_transaction_session_timeout', '0', true),
+  pg_try_advisory_xact_lock(hashtext('muniment index')) as mine
 
 -- name: analyze (measures tables that have just been filled)
-analyze muniment.memories (space_id, memory_id, state, category), muniment.postings, muniment.journal (space_id, rev, memory_id)
+analyze muniment.memories (space_id, memory_id, state, category), muniment.postings,
+  muniment.journal (space_id, rev, memory_id)
 
 -- name: count_indexes (how many spaces have an index)
 select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid

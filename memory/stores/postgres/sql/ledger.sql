@@ -15,12 +15,14 @@ from muniment.turns t where t.space_id = %(space)s and t.turn_id = %(turn)s
 
 -- name: before (the latest turns of a thread before a turn, without those of tools, latest first)
 select {{turn}} from muniment.turns t
-where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) < (%(at)s, %(turn)s) and t.role <> 'tool'
+where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) < (%(at)s, %(turn)s)
+  and t.role <> 'tool'
 order by t.at desc, t.turn_id desc limit %(limit)s
 
 -- name: after (the first turns of a thread after a turn, without those of tools, in order)
 select {{turn}} from muniment.turns t
-where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) > (%(at)s, %(turn)s) and t.role <> 'tool'
+where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) > (%(at)s, %(turn)s)
+  and t.role <> 'tool'
 order by t.at, t.turn_id limit %(limit)s
 
 -- name: insights_at (when insights were last looked for)

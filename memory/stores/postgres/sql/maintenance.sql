@@ -1,10 +1,13 @@
 -- name: retention_waits (in how many seconds each active memory is to be forgotten, as rules/policy/retention.py)
 select m.memory_id, coalesce(
-    least(%(owner)s::bigint, case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
-      case when m.session_id is not null then %(session)s::bigint end, case when m.run_id is not null then %(run)s::bigint end),
+    least(%(owner)s::bigint,
+      case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
+      case when m.session_id is not null then %(session)s::bigint end,
+      case when m.run_id is not null then %(run)s::bigint end),
     case when %(below)s > 1 and (m.importance < 5 or %(below)s > 5)
       then greatest(d.days, greatest(0, m.importance - %(below)s + 1) * %(fade)s::bigint) end
-  ) * 86400 - extract(epoch from %(now)s::timestamptz - greatest(m.created_at, m.updated_at, m.last_accessed_at)) as wait
+  ) * 86400 - extract(
+    epoch from %(now)s::timestamptz - greatest(m.created_at, m.updated_at, m.last_accessed_at)) as wait
 from muniment.memories m
 left join unnest(%(categories)s::text[], %(days)s::bigint[]) c (category, days) on c.category = m.category
 left join unnest(%(agents)s::text[], %(agents_days)s::bigint[]) a (agent, days) on a.agent = m.agent_id
@@ -69,7 +72,8 @@ delete from muniment.pair_fingerprints where space_id = %(space)s and checked_at
 
 -- name: drop_runs (deletes old runs without a change, but for the one that knows how far the space was compared)
 delete from muniment.consolidation_runs r
-where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and r.status = 'done' and exists (
+where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and r.status = 'done'
+  and exists (
   select from muniment.consolidation_runs o
   where o.space_id = %(space)s and o.started_at > r.started_at and o.surveyed_rev >= r.surveyed_rev)
 

@@ -1,11 +1,13 @@
 -- name: tables (the tables of the memory, of its jobs and of the checkpoints)
-select n.nspname as schema, c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+select n.nspname as schema, c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n
+  on n.oid = c.relnamespace
 where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind in ('r', 'm') order by 1, 2
 
 -- name: permissions (whether this role may renew the log and statistics, and owns the tables)
 select rolsuper and not exists (select from pg_catalog.pg_extension where extname = 'citus') as all, not exists (
   select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind = 'r' and not pg_has_role(c.relowner, 'usage')) as tables
+  where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind = 'r'
+    and not pg_has_role(c.relowner, 'usage')) as tables
 from pg_catalog.pg_roles where rolname = current_user
 
 -- name: try_lock (whether this process scrubs the database)
@@ -21,9 +23,11 @@ select pg_current_xact_id()::text as id
 with began as (select age(%(id)s::xid8::xid) as ago)
 select (
   select count(*) from pg_catalog.pg_stat_activity, began
-  where pid <> pg_backend_pid() and coalesce(datname, current_database()) = current_database() and age(backend_xmin) > ago
+  where pid <> pg_backend_pid() and coalesce(datname, current_database()) = current_database()
+    and age(backend_xmin) > ago
 ) as transactions, (
-  select count(*) from pg_catalog.pg_prepared_xacts, began where database = current_database() and age(transaction) > ago
+  select count(*) from pg_catalog.pg_prepared_xacts, began where database = current_database()
+    and age(transaction) > ago
 ) as prepared, (
   select count(*) from pg_catalog.pg_replication_slots, began
   where coalesce(database, current_database()) = current_database() and age(xmin) > ago
@@ -59,7 +63,8 @@ where name = 'wal_recycle' and setting = 'OfF' and not exists (
 alter system reset wal_recycle
 
 -- name: is_set (whether somebody else has set it)
-select exists (select from pg_catalog.pg_file_settings where name = 'wal_recycle' and sourcefile like '%%postgresql.auto.conf') as some
+select exists (select from pg_catalog.pg_file_settings where name = 'wal_recycle'
+  and sourcefile like '%%postgresql.auto.conf') as some
 
 -- name: reload (reloads the settings)
 select pg_reload_conf()
@@ -71,7 +76,8 @@ select pg_walfile_name(pg_current_wal_lsn()) as name
 select pg_logical_emit_message(false, 'muniment', 'scrub'), pg_switch_wal()
 
 -- name: ahead (whether segments wait for reuse, with their old contents)
-select count(*) > 0 as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name > pg_walfile_name(pg_current_wal_lsn())
+select count(*) > 0 as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$'
+  and name > pg_walfile_name(pg_current_wal_lsn())
 
 -- name: behind (whether segments up to a name remain)
 select count(*) > 0 as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name <= %(name)s

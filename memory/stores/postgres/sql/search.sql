@@ -14,7 +14,8 @@ with entered as materialized (
 ), scope as materialized (
   {scope}
 ), idf as materialized (
-  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
+  select t.n, d.df,
+    ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
   from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
   select memory_id, min(standing) as standing, min(speaker) as speaker,
@@ -35,7 +36,8 @@ with entered as materialized (
   where memory_id not in (select memory_id from best)
 )
 select h.*, f.* from (
-  select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers, (select n from scope) as among,
+  select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
+    (select n from scope) as among,
     array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
@@ -208,7 +210,8 @@ j.node, j.actor, j.band, j.sim, j.meta
 with cursor as materialized (
   select coalesce(
     (select rev from muniment.thread_revision where space_id = %(space)s and thread_id = %(thread)s),
-    (select rev from muniment.journal where space_id = %(space)s and ts < %(horizon)s order by rev desc limit 1), 0) as since
+    (select rev from muniment.journal where space_id = %(space)s and ts < %(horizon)s order by rev desc limit 1),
+    0) as since
 ), unseen as materialized (
   select {{entry}}
   from muniment.journal j cross join lateral (

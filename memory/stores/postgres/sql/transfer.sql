@@ -1,5 +1,6 @@
 -- name: dump (the rows of a space as JSON, in a fixed order)
-select jsonb_build_object('type', 'space', 'format', 'muniment/1', 'rev', rev, 'created_at', created_at) as row, 0 as part, 0::bigint as n, '' as id
+select jsonb_build_object('type', 'space', 'format', 'muniment/1', 'rev', rev, 'created_at', created_at) as row,
+  0 as part, 0::bigint as n, '' as id
 from muniment.spaces where space_id = %(space)s
 union all
 select to_jsonb(m) - '{ {store_columns} }'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
@@ -8,7 +9,8 @@ union all
 select to_jsonb(v) - '{ {store_columns} }'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
 from muniment.memory_versions v where space_id = %(space)s
 union all
-select to_jsonb(j) - 'space_id' || '{"type": "journal"}', 3, j.rev, '' from muniment.journal j where space_id = %(space)s
+select to_jsonb(j) - 'space_id' || '{"type": "journal"}', 3, j.rev, '' from muniment.journal j
+  where space_id = %(space)s
 union all
 select to_jsonb(r) - 'space_id' || '{"type": "relation"}', 4, 0, r.from_id::text || r.to_id::text
 from muniment.relations r where space_id = %(space)s
@@ -102,8 +104,10 @@ select flaw from (
   select case
     when m.rev not between 1 and own.rev then 'a memory is of a revision that the space has not reached'
     when m.confidence not between 0 and 1 or array_position(m.tags, null) is not null or array_ndims(m.tags) > 1
-      or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1 then 'a number is none, or a list has gaps'
-    when least({m.time_columns}) < '0002-01-01' or greatest({m.time_columns}) > '9998-12-31' then 'a time is not in the years 2 to 9998'
+      or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1
+        then 'a number is none, or a list has gaps'
+    when least({m.time_columns}) < '0002-01-01' or greatest({m.time_columns}) > '9998-12-31'
+      then 'a time is not in the years 2 to 9998'
   end as flaw
   from muniment.memories m, own where m.space_id = %(space)s
   union all
@@ -115,18 +119,21 @@ select flaw from (
   union all
   select case
     when j.rev not between 1 and own.rev then 'the journal has a revision that the space has not reached'
-    when j.sim = 'NaN' or jsonb_typeof(j.meta) <> 'object' then 'a line of the journal has a number that is none, or no object as meta'
+    when j.sim = 'NaN' or jsonb_typeof(j.meta) <> 'object'
+      then 'a line of the journal has a number that is none, or no object as meta'
     when j.ts not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
   end
   from muniment.journal j, own where j.space_id = %(space)s
   union all
   select case
-    when t.consumed_rev not between 1 and own.rev then 'a thread or a turn is of a revision that the space has not reached'
+    when t.consumed_rev not between 1 and own.rev
+      then 'a thread or a turn is of a revision that the space has not reached'
     when t.at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
   end
   from muniment.turns t, own where t.space_id = %(space)s
   union all
-  select case when t.rev not between 0 and own.rev then 'a thread or a turn is of a revision that the space has not reached' end
+  select case when t.rev not between 0 and own.rev
+    then 'a thread or a turn is of a revision that the space has not reached' end
   from muniment.thread_revision t, own where t.space_id = %(space)s
   union all
   select case when asked_at not between '0002-01-01' and '9998-12-31'

@@ -8,7 +8,8 @@ on conflict (space_id) do nothing
 
 -- name: commit (commits a plan in one statement; fails when it is outdated or replayed, or in another role)
 select muniment.commit_plan(%(space)s, %(founding)s,
-  case when current_user = 'muniment_app' then %(expected)s::bigint else muniment.refuse('MU003', current_user::text) end, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
+  case when current_user = 'muniment_app' then %(expected)s::bigint
+    else muniment.refuse('MU003', current_user::text) end, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
   %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s)
 
 -- name: check_turns (fails when one of the turns was erased)
@@ -23,7 +24,8 @@ select muniment.refuse('40001', 'what was looked at has been erased') from unnes
 where not exists (select from muniment.memories m where m.space_id = %(space)s and m.memory_id = one.memory_id) limit 1
 
 -- name: record_turns (inserts turns unless they exist)
-insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
+insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+  recalled)
 select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled
 from jsonb_populate_recordset(null::muniment.turns, %(turns)s::jsonb)
 on conflict (space_id, turn_id) do nothing
@@ -53,8 +55,8 @@ on conflict (space_id) do nothing
 
 -- name: record_events (inserts events that are later than the erasure of the space)
 insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, status, memory_id, category, sim, ts)
-select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op, one.status, one.memory_id, one.category,
-  one.sim, one.ts
+select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op, one.status, one.memory_id,
+  one.category, one.sim, one.ts
 from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
 where coalesce({{erased_at}} < one.ts, true)
 returning event_id
@@ -68,7 +70,8 @@ where m.last_accessed_at is distinct from r.at limit 1
 -- name: record_access (counts retrievals, of a superseded memory for its heir; returns memories that a writer holds)
 with recursive led as (
   select s.memory_id as seen, m.memory_id, m.heir, s.count, 0 as steps
-  from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count) cross join lateral ({{heir}} s.memory_id limit 1) m
+  from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count)
+    cross join lateral ({{heir}} s.memory_id limit 1) m
   union all
   select l.seen, m.memory_id, m.heir, l.count, l.steps + 1
   from led l cross join lateral ({{heir}} l.heir limit 1) m where l.steps < %(steps)s
@@ -76,9 +79,11 @@ with recursive led as (
   select distinct on (seen) seen, memory_id, count from led order by seen, steps desc
 ), free as (
   select m.memory_id from muniment.memories m
-  where m.space_id = %(space)s and m.memory_id = any(array(select s.memory_id from stays s)) for no key update skip locked
+  where m.space_id = %(space)s and m.memory_id = any(array(select s.memory_id from stays s))
+    for no key update skip locked
 ), done as (
-  update muniment.memories m set last_accessed_at = greatest(m.last_accessed_at, %(at)s), access_count = m.access_count + s.count
+  update muniment.memories m set last_accessed_at = greatest(m.last_accessed_at, %(at)s),
+    access_count = m.access_count + s.count
   from free join (select memory_id, sum(count)::int as count from stays group by memory_id) s using (memory_id)
   where m.space_id = %(space)s and m.memory_id = free.memory_id
   returning m.memory_id
