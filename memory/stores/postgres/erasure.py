@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, LiteralString
 from uuid import uuid4
 
 from psycopg.types.json import Jsonb
@@ -33,6 +33,7 @@ _OF_TRACES = (
     ("postings", "postings"), ("memory_versions", "former_versions"), ("turns", "turns"),
     ("extractions", "extractions"), ("consent_requests", "unsupported_requests"),
 )  # fmt: skip
+_VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
     "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "extractions", "events",
     "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "spaces",
@@ -101,8 +102,7 @@ class PostgresErasure(ErasureStore):
             counts = {}
             # A space that does not exist has no rows; one that is founded at this moment comes after the erasure.
             for table in _OF_SPACE if space["rev"] is not None else ():
-                statement = _ERASURE["all_rows"].replace("{table}", table)
-                counts[table] = (await conn.execute(statement, space)).rowcount
+                counts[table] = (await conn.execute(_format_block("all_rows", table), space)).rowcount
             await conn.execute(_ROLES["app"])
             counts["jobs"] = (await conn.execute(_ERASURE["jobs"], space)).rowcount
             receipt = ErasureReceipt(id=uuid4(), what="user", at=at)
@@ -126,9 +126,14 @@ async def _delete_memories(conn: Connection, space: dict[str, Any], revs: dict[M
     """Delete memories and what refers to them; the journal keeps its lines and gets a last one for each."""
     params = space | {"ids": list(revs), "revs": list(revs.values()), "count": len(revs)}
     await conn.execute(_ERASURE["bump"], params)
-    counts = {table: (await conn.execute(_ERASURE[table], params)).rowcount for table in _OF_MEMORIES}
-    for block in ("empty_postings", "forget_heirs", "forget_former_heirs", "last_lines"):
-        await conn.execute(_ERASURE[block], params)
+    counts = {}
+    for table in _OF_MEMORIES:
+        block = _ERASURE.get(table) or _format_block("rows_of_memories", table)
+        counts[table] = (await conn.execute(block, params)).rowcount
+    for table in _VERSIONED:
+        await conn.execute(_format_block("forget_heirs", table), params)
+    await conn.execute(_ERASURE["empty_postings"], params)
+    await conn.execute(_ERASURE["last_lines"], params)
     return counts
 
 
@@ -138,7 +143,9 @@ async def _delete_traces(conn: Connection, space: dict[str, Any], traces: Traces
     # The lists have memories by words of a context that goes: without them, these count as just changed.
     for table, block in _OF_TRACES:
         counts[table] = counts.get(table, 0) + (await conn.execute(_ERASURE[block], params)).rowcount
-    for block in ("drop_support", "drop_former_support", "drop_request_support", "forget_values", "recalled_prints"):
+    for table in (*_VERSIONED, "consent_requests"):
+        await conn.execute(_format_block("drop_support", table), params)
+    for block in ("forget_values", "recalled_prints"):
         await conn.execute(_ERASURE[block], params)
     for block in ("strip_context", "strip_former_context") if traces.around else ():
         await conn.execute(_ERASURE[block], params)
@@ -149,6 +156,10 @@ async def _delete_traces(conn: Connection, space: dict[str, Any], traces: Traces
     await conn.execute(_ROLES["app"])
     counts["jobs"] = (await conn.execute(_ERASURE["jobs_of_turns"], params)).rowcount
     await conn.execute(_ROLES["eraser"])
+
+
+def _format_block(block: str, table: LiteralString) -> LiteralString:
+    return _ERASURE[block].replace("{table}", table)
 
 
 def _build_trace_params(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:

@@ -35,12 +35,15 @@ _MISSING_JSON: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [
 _MISSING_CELLS = {
     "turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())}
 }
+_INSERTS = ("insert_packed", "insert_over_packed", "insert_json")
 _TABLES = {
     "memory": "memories",
     "version": "memory_versions",
     "journal": "journal",
     "turn": "turns",
     "relation": "relations",
+    "thread": "thread_revision",
+    "consent": "consent_requests",
 }
 
 
@@ -87,29 +90,24 @@ def _build_load(
         search_cells = {
             name: list(column) for name, column in zip(SEARCH_COLUMNS, zip(*cells, strict=True), strict=True)
         }
-    table = tables.tables.get(_TABLES.get(kind, ""))
+    name = _TABLES[kind]
+    insert_packed, insert_over_packed, insert_json = (_TRANSFER[block].replace("{table}", name) for block in _INSERTS)
+    table = tables.tables.get(name)
     if table is not None:
+        defaults = _MISSING_CELLS.get(kind, {})
         rows = pack_columns(
-            table,
-            batch,
-            constants=constants,
-            defaults=_MISSING_CELLS.get(kind, {}),
-            extra_cells=search_cells,
-            ignored=_IGNORED,
+            table, batch, constants=constants, defaults=defaults, extra_cells=search_cells, ignored=_IGNORED
         )
         if rows is not None:
-            return _TRANSFER[f"insert_{kind}"], {"rows": rows}
+            return insert_packed, {"rows": rows}
     if table is None or not search_cells:
         base = _MISSING_JSON.get(kind, {}) | {"space_id": str(scope.space)}
-        return _TRANSFER[f"load_{kind}"], {
-            "rows": _encode_json([_strip_row(row) for row in batch]),
-            "base": _encode_json(base),
-        }
+        return insert_json, {"rows": _encode_json([_strip_row(row) for row in batch]), "base": _encode_json(base)}
     # Packed rows have the columns that no export has, and the JSON completes them. Null is left out: most columns are.
     frame = table.build_frame(constants, SEARCH_COLUMNS)
     bare = table.pack_rows([fill_frame(frame, cells) for cells in zip(*search_cells.values(), strict=True)])
     fields = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in batch]
-    return _TRANSFER[f"load_{kind}"], {"rows": _encode_json(fields), "bare": bare}
+    return insert_over_packed, {"rows": _encode_json(fields), "bare": bare}
 
 
 def _split_rows(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -97,9 +97,9 @@ update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_a
   to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, upto_rev = %(upto)s, model = %(model)s, prompt = %(prompt)s,
   seen = %(seen)s, checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
   outdated = %(outdated)s, unanswered = %(unanswered)s, shelved = %(shelved)s, requests = %(requests)s,
-  input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
-  duplicates_after = %(duplicates_after)s, batch = %(batch)s, asked = %(asked)s::jsonb, reason = %(reason)s,
-  handed_at = %(handed)s
+  input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s, micros = %(micros)s,
+  duplicates_before = %(duplicates_before)s, duplicates_after = %(duplicates_after)s, batch = %(batch)s,
+  asked = %(asked)s::jsonb, reason = %(reason)s, handed_at = %(handed)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
 
 -- name: fingerprint (inserts what was decided of pairs; any number of tries on one day (UTC) is one try)
@@ -120,8 +120,9 @@ where space_id = %(space)s and run_id = %(run_id)s returning shelved
 
 -- name: runs (the runs of a space: the one under way first, whatever the clock says)
 select run_id as id, status, started_at, ended_at, leased_until, from_rev, to_rev, surveyed_rev as surveyed,
-  upto_rev as upto, model, prompt, seen, checked, same, superseded, distinct_pairs as distinct, outdated,
-  unanswered, shelved, requests, input_tokens, output_tokens, micros, duplicates_before, duplicates_after, batch, handed_at as handed, asked, reason
+  upto_rev as upto, model, prompt, seen, checked, same, superseded, distinct_pairs as distinct, outdated, unanswered,
+  shelved, requests, input_tokens, output_tokens, micros, duplicates_before, duplicates_after, batch,
+  handed_at as handed, asked, reason
 from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
 order by ended_at is not null, started_at desc, run_id limit %(limit)s

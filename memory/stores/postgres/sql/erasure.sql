@@ -39,23 +39,8 @@ delete from muniment.relations where space_id = %(space)s and (from_id = any(%(i
 -- name: pair_fingerprints (deletes what was decided of pairs with these memories)
 delete from muniment.pair_fingerprints where space_id = %(space)s and (low_id = any(%(ids)s) or high_id = any(%(ids)s))
 
--- name: consent_requests
-delete from muniment.consent_requests where space_id = %(space)s and memory_id = any(%(ids)s)
-
--- name: events
-delete from muniment.events where space_id = %(space)s and memory_id = any(%(ids)s)
-
 -- name: forget_heirs (lets what one of the memories replaced be replaced by none)
-update muniment.memories set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
-
--- name: forget_former_heirs (the same of versions)
-update muniment.memory_versions set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
-
--- name: memory_versions
-delete from muniment.memory_versions where space_id = %(space)s and memory_id = any(%(ids)s)
-
--- name: memories
-delete from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
+update muniment.{table} set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
 
 -- name: journal (removes from the journal lines of memories all but words of the product)
 update muniment.journal set meta = (
@@ -137,13 +122,8 @@ returning rev
 -- name: turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
 
--- name: drop_support (removes turns from the memories that they support)
-update muniment.memories set turns = array(
-  select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
-where space_id = %(space)s and turns && %(turns)s
-
--- name: drop_former_support (the same of versions)
-update muniment.memory_versions set turns = array(
+-- name: drop_support (removes turns from what rests on them)
+update muniment.{table} set turns = array(
   select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
 where space_id = %(space)s and turns && %(turns)s
 
@@ -153,11 +133,6 @@ where space_id = %(space)s and turn_id = any(%(turns)s) and (repaired <> '{}' or
 
 -- name: unsupported_requests (deletes requests for consent that rest on these turns alone)
 delete from muniment.consent_requests where space_id = %(space)s and turns <> '{}' and turns <@ %(turns)s
-
--- name: drop_request_support (removes turns from the requests that rest on them)
-update muniment.consent_requests set turns = array(
-  select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
-where space_id = %(space)s and turns && %(turns)s
 
 -- name: request_values (the values of the requests that are about to be deleted)
 select array_agg(distinct value) as said from muniment.consent_requests
@@ -176,6 +151,9 @@ delete from jobs.queue where args ->> 'key' = any(%(keys)s) and starts_with(dedu
 
 -- name: jobs (deletes the jobs of a space)
 delete from jobs.queue where starts_with(dedup_key, %(space)s::text || ':') or lock = %(space)s::text
+
+-- name: rows_of_memories (deletes the rows of memories in one table)
+delete from muniment.{table} where space_id = %(space)s and memory_id = any(%(ids)s)
 
 -- name: all_rows (deletes the rows of a space in one table)
 delete from muniment.{table} where space_id = %(space)s

@@ -38,64 +38,20 @@ update muniment.spaces set rev = %(rev)s, created_at = coalesce(%(created_at)s::
 where space_id = %(space)s and rev = 0
 returning rev
 
--- name: insert_memory (inserts packed rows of memories)
-insert into muniment.memories select * from unnest(%(rows)b::muniment.memories[])
+-- name: insert_packed (inserts packed rows of a table)
+insert into muniment.{table} select * from unnest(%(rows)b::muniment.{table}[])
 returning space_id
 
--- name: insert_version (inserts packed rows of versions)
-insert into muniment.memory_versions select * from unnest(%(rows)b::muniment.memory_versions[])
-returning space_id
-
--- name: insert_journal (inserts packed journal lines)
-insert into muniment.journal select * from unnest(%(rows)b::muniment.journal[])
-returning space_id
-
--- name: insert_relation (inserts packed edges)
-insert into muniment.relations select * from unnest(%(rows)b::muniment.relations[])
-returning space_id
-
--- name: insert_turn (inserts packed turns)
-insert into muniment.turns select * from unnest(%(rows)b::muniment.turns[])
-returning space_id
-
--- name: load_memory (inserts memories from JSON over packed rows of their vectors)
-insert into muniment.memories
+-- name: insert_over_packed (inserts rows from JSON over packed rows that have the columns of a search)
+insert into muniment.{table}
 select whole.*
-from (select unnest(%(bare)b::muniment.memories[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
-  lateral jsonb_populate_record(one.bare, one.said) whole
+from (select unnest(%(bare)b::muniment.{table}[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as fields) part,
+  lateral jsonb_populate_record(part.bare, part.fields) whole
 returning space_id
 
--- name: load_version (inserts versions from JSON over packed rows of their vectors)
-insert into muniment.memory_versions
-select whole.*
-from (select unnest(%(bare)b::muniment.memory_versions[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
-  lateral jsonb_populate_record(one.bare, one.said) whole
-returning space_id
-
--- name: load_journal (inserts journal lines from JSON)
-insert into muniment.journal select * from jsonb_populate_recordset(
-  jsonb_populate_record(null::muniment.journal, %(base)s::jsonb), %(rows)s::jsonb)
-returning space_id
-
--- name: load_relation (inserts edges from JSON)
-insert into muniment.relations select * from jsonb_populate_recordset(
-  jsonb_populate_record(null::muniment.relations, %(base)s::jsonb), %(rows)s::jsonb)
-returning space_id
-
--- name: load_thread (inserts the cursors of threads from JSON)
-insert into muniment.thread_revision select * from jsonb_populate_recordset(
-  jsonb_populate_record(null::muniment.thread_revision, %(base)s::jsonb), %(rows)s::jsonb)
-returning space_id
-
--- name: load_turn (inserts turns from JSON)
-insert into muniment.turns select * from jsonb_populate_recordset(
-  jsonb_populate_record(null::muniment.turns, %(base)s::jsonb), %(rows)s::jsonb)
-returning space_id
-
--- name: load_consent (inserts requests for consent from JSON)
-insert into muniment.consent_requests
-select * from jsonb_populate_recordset(
-  jsonb_populate_record(null::muniment.consent_requests, %(base)s::jsonb), %(rows)s::jsonb)
+-- name: insert_json (inserts rows from JSON over values that all of them have)
+insert into muniment.{table} select * from jsonb_populate_recordset(
+  jsonb_populate_record(null::muniment.{table}, %(base)s::jsonb), %(rows)s::jsonb)
 returning space_id
 
 -- name: flaws (why the rows are no space that a writer could have left)
