@@ -9,9 +9,7 @@ from typing import Any
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
-from psycopg.errors import (
-    LockNotAvailable,
-)
+from psycopg.errors import LockNotAvailable
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -29,7 +27,7 @@ from muniment.graph.saver import (
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings, load_settings
 
-_SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
+_SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock around the creation of the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = 3
 _CONNECT_SECONDS = 10.0
@@ -38,16 +36,22 @@ _MAX_CONNECTIONS = 8
 
 @asynccontextmanager
 async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None = None) -> AsyncIterator[PooledSaver]:
-    """A saver for concurrent use over a pool of its own; makes its tables if need be. Raises StoreDown, and Denied for a role
-    that may not.
+    """A saver for concurrent use over a pool of its own; creates its tables. Raises StoreDown, Denied.
 
-    Without a `redact` it takes out what is a secret under any settings. `tenant` is the one of whoever names none: with it
+    Without `redact` it removes what is a secret under any settings. `tenant` is that of a run that names none: with it
     an erasure also finds a thread whose first turn was cut short."""
     pool: CheckpointPool = AsyncConnectionPool(
-        dsn, min_size=1, max_size=_MAX_CONNECTIONS, open=False, timeout=_CONNECT_SECONDS, configure=_configure_connection,
-        check=AsyncConnectionPool.check_connection, name="checkpoints", connection_class=CheckpointConnection,
+        dsn,
+        min_size=1,
+        max_size=_MAX_CONNECTIONS,
+        open=False,
+        timeout=_CONNECT_SECONDS,
+        configure=_configure_connection,
+        check=AsyncConnectionPool.check_connection,
+        name="checkpoints",
+        connection_class=CheckpointConnection,
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
-    )  # fmt: skip
+    )
     try:
         async with translate_errors():
             await pool.open(wait=True, timeout=_CONNECT_SECONDS)
@@ -60,8 +64,8 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
 
 @asynccontextmanager
 async def open_savers(settings: Settings, redact: Redact | None = None) -> AsyncIterator[list[PooledSaver]]:
-    """Savers of all places that may hold checkpoints: where the settings keep them and, where that is a database of its own,
-    the memory's, if threads were kept there before. Raises BadConfig, StoreDown."""
+    """Savers of all databases that may hold checkpoints, opened: that of the settings, and the memory's, where it is
+    another one and has the tables from before. Raises BadConfig, StoreDown."""
     address = await bootstrap.ensure_checkpoint_database(settings)
     async with AsyncExitStack() as stack:
         savers = [await stack.enter_async_context(open_saver(address, redact, settings.tenant))]
@@ -74,8 +78,9 @@ async def open_savers(settings: Settings, redact: Redact | None = None) -> Async
 
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[PooledSaver]:
-    """The saver of LangGraph's server, by the settings of this process, and beside it a worker for the background jobs and
-    the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
+    """The saver of LangGraph's server, by the settings of this process, with the janitor and a worker for jobs.
+
+    The server enters it once and leaves it at its end. Raises BadConfig, StoreDown."""
     settings = load_settings()
     async with (
         open_saver(
@@ -104,9 +109,9 @@ async def _has_saver_tables(dsn: str) -> bool:
 
 
 async def _create_tables(conn: CheckpointConnection) -> None:
-    """Make the schema and the tables, one process at a time."""
+    """Create the schema and the tables, one process at a time."""
     async with _hold_setup_lock(conn):
-        # Asked first, because `if not exists` wants the right to create even where nothing is to be created.
+        # Queried first: `create … if not exists` needs the right to create even where the schema exists.
         if not await _query_bool(conn, f"select exists (select from pg_namespace where nspname = '{SCHEMA}') as yes"):
             await conn.execute(f"create schema {SCHEMA}")
         official = AsyncPostgresSaver(conn)
@@ -115,7 +120,7 @@ async def _create_tables(conn: CheckpointConnection) -> None:
         await official.setup()
         if not await _query_bool(conn, "select to_regclass('janitor') is not null as yes"):
             await conn.execute(tables.CREATE_JANITOR)
-        if conn.has_own_session and await _query_bool(conn, tables.NEEDS_INDEX):  # it is made outside any transaction
+        if conn.has_own_session and await _query_bool(conn, tables.NEEDS_INDEX):  # which needs no transaction around it
             await _create_space_index(conn)
         if await _query_bool(conn, tables.NEEDS_THREADS_VIEW):
             await conn.execute(tables.CREATE_THREADS_VIEW)
@@ -123,15 +128,16 @@ async def _create_tables(conn: CheckpointConnection) -> None:
 
 @asynccontextmanager
 async def _hold_setup_lock(conn: CheckpointConnection) -> AsyncIterator[None]:
-    """With a lock of the session; behind a pooler, where it would stay with a connection of somebody else, in one transaction.
+    """Hold a lock of the session; behind a pooler, where sessions are shared, a lock of one transaction.
 
-    The lock is polled: whoever waits inside a statement is waited for by `create index concurrently`, for ever."""
+    The lock is polled: `create index concurrently` would wait for ever for a statement that waits for the lock."""
     async with AsyncExitStack() as stack:
         if not conn.has_own_session:
             await stack.enter_async_context(conn.transaction())
             await set_search_path(conn)
         kind = "" if conn.has_own_session else "xact_"
-        while not await _query_bool(conn, f"select pg_try_advisory_{kind}lock({_SETUP_LOCK}) as yes"):  # noqa: ASYNC110 - another process
+        statement = f"select pg_try_advisory_{kind}lock({_SETUP_LOCK}) as yes"
+        while not await _query_bool(conn, statement):  # noqa: ASYNC110 - another process
             await asyncio.sleep(_SETUP_POLL_SECONDS)
         try:
             yield
@@ -141,7 +147,7 @@ async def _hold_setup_lock(conn: CheckpointConnection) -> AsyncIterator[None]:
 
 
 async def _create_space_index(conn: CheckpointConnection) -> None:
-    """Make the index, unless somebody who looks for long, such as a dump, would have to be waited for: the next start does it."""
+    """Create the index; where a long read such as a dump is in the way, the next start does it."""
     await conn.execute(f"set lock_timeout = '{_PATIENCE_SECONDS}s'")
     with suppress(LockNotAvailable):
         await conn.execute(tables.DROP_INDEX)

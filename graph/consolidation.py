@@ -1,4 +1,4 @@
-"""The consolidation graph, wired: the steps of `Memory.consolidate`, one node each, to be watched and resumed."""
+"""The consolidation graph: the steps of a consolidation, one node each, so that it can be watched and resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def build(
 ) -> StateGraph[
     consolidation.ConsolidationState, Who, consolidation.ConsolidationInput, consolidation.ConsolidationState
 ]:
-    """The graph, not compiled: the caller decides on a checkpointer. With one it goes on where a process has died."""
+    """The graph, not compiled: the caller adds a checkpointer. With one, a run goes on where its process ended."""
     graph = StateGraph(
         consolidation.ConsolidationState, context_schema=Who, input_schema=consolidation.ConsolidationInput
     )
@@ -42,7 +42,7 @@ def build(
 def _build_configured() -> StateGraph[
     consolidation.ConsolidationState, Who, consolidation.ConsolidationInput, consolidation.ConsolidationState
 ]:
-    """The graph of this process's settings. Nothing is opened: memory reaches out on first use."""
+    """The graph of this process's settings. Memory connects at its first use."""
     settings = load_settings()
     return build(bootstrap.create_memory(settings), settings)
 

@@ -20,7 +20,7 @@ from muniment.memory.domain.scope import Scope
 if TYPE_CHECKING:
     from muniment.graph.saver import PooledSaver
 
-# Texts stand in the saver's blobs as they are, whatever is around them.
+# The saver's blobs contain texts as they are.
 _FIND_HOLDING_THREADS: LiteralString = """
 with said as (select convert_to(text, 'UTF8') as bytes, text from unnest(%(texts)s::text[]) text)
 select thread_id from checkpoint_blobs b where thread_id = any(%(threads)s)
@@ -49,25 +49,24 @@ async def erase_with_checkpoints(
     memory_id: MemoryId | None = None,
     traces: Traces | None = None,
 ) -> ErasureResult:
-    """Remove a memory for good, or of None all of a space, with the checkpoints of the threads that hold it, wherever these
-    are kept. `traces`, when they are known already.
+    """Remove a memory for good, or for None all of a space, and the threads that hold it from each saver.
 
-    The checkpoints go first: as long as the memory is there, whoever was interrupted finds them again. Raises NotFound,
-    Conflict, StoreDown."""
-    known_traces = traces or await memory.admin.find_traces(scope, memory_id)
+    `traces` are those of `find_traces`, where the caller has them. The checkpoints are removed first: an interrupted
+    erasure finds them again while the memory is there. Raises NotFound, Conflict, StoreDown."""
+    traces = traces or await memory.admin.find_traces(scope, memory_id)
     counts: dict[str, int] = {}
     for saver in savers:
         if memory_id is None:
-            held = [
-                *(make_thread_key(scope.space, one) for one in known_traces.threads),
+            threads = [
+                *(make_thread_key(scope.space, thread) for thread in traces.threads),
                 *await list_space_threads(saver, scope.space),
             ]
         else:
-            texts = (*known_traces.texts, *known_traces.derived)
-            held = await find_holding_threads(
-                saver, scope.space, known_traces.threads, texts, lambda text: memory.admin.mentions(known_traces, text)
+            texts = (*traces.texts, *traces.derived)
+            threads = await find_holding_threads(
+                saver, scope.space, traces.threads, texts, lambda text: memory.admin.mentions(traces, text)
             )
-        for table, count in (await delete_threads(saver, held)).items():
+        for table, count in (await delete_threads(saver, threads)).items():
             counts[table] = counts.get(table, 0) + count
     receipt = await (memory.admin.erase_space(scope) if memory_id is None else memory.admin.erase(scope, memory_id))
     return ErasureResult(receipt=receipt, checkpoints={name: count for name, count in counts.items() if count})
@@ -80,17 +79,17 @@ async def find_holding_threads(
     texts: Sequence[str] = (),
     is_said_in: Callable[[str], bool] | None = None,
 ) -> list[str]:
-    """The checkpointer's names of those threads of a space that the scope names so, that hold one of the texts as it is, or
-    of whose last state `said_in` is true for a text. Raises StoreDown."""
+    """The checkpointer's keys of the space's threads that `threads` names, that contain one of the texts, or whose last
+    state has a text for which `is_said_in` is true. Raises StoreDown."""
     own = await list_space_threads(saver, space)
-    found = {make_thread_key(space, one) for one in threads} | (set(own) & set(threads))
+    holding = {make_thread_key(space, thread) for thread in threads} | (set(own) & set(threads))
     async with saver.cursor() as cursor:
         await cursor.execute(_FIND_HOLDING_THREADS, {"threads": own, "texts": list(texts)})
-        found |= {str(row["thread_id"]) for row in await cursor.fetchall()}
+        holding |= {str(row["thread_id"]) for row in await cursor.fetchall()}
     for thread in own if is_said_in else ():
-        if thread not in found and any(map(is_said_in or bool, await _read_last_texts(saver, thread))):
-            found.add(thread)
-    return sorted(found)
+        if thread not in holding and any(map(is_said_in or bool, await _read_last_texts(saver, thread))):
+            holding.add(thread)
+    return sorted(holding)
 
 
 async def _read_last_texts(saver: PooledSaver, thread: str) -> list[str]:
@@ -99,7 +98,7 @@ async def _read_last_texts(saver: PooledSaver, thread: str) -> list[str]:
     saved = await saver.aget_tuple(config)
     if saved is None:
         return []
-    # The official method: of a thread that cannot be read any more, what is left is wanted.
+    # The official method: it returns what is left of a thread that cannot be read in full.
     deltas = await AsyncPostgresSaver.aget_delta_channel_history(
         saver, config=saved.config, channels=[*saved.metadata.get("counters_since_delta_snapshot", {})]
     )
@@ -113,8 +112,8 @@ def _list_texts(value: Any) -> Iterator[str]:
     elif isinstance(value, BaseMessage):
         yield from _list_texts(value.model_dump())
     elif isinstance(value, Mapping):
-        yield from (text for one in value.values() for text in _list_texts(one))
+        yield from (text for item in value.values() for text in _list_texts(item))
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from (text for one in value for text in _list_texts(one))
+        yield from (text for item in value for text in _list_texts(item))
     elif is_dataclass(value):
-        yield from (text for one in fields(value) for text in _list_texts(getattr(value, one.name)))
+        yield from (text for field in fields(value) for text in _list_texts(getattr(value, field.name)))

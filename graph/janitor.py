@@ -1,4 +1,4 @@
-"""The janitor of the checkpoints: what no run, no question and no return to an earlier one of the last steps needs, goes."""
+"""The janitor of the checkpoints: it removes what neither a run nor a return to one of the latest steps needs."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from muniment.memory.errors import Busy, NoCheckpoint, StoreError
 
 _log = logging.getLogger(__name__)
 _LOCK = 0x6A616E69746F72  # the advisory lock of the one janitor of a database: "janitor"
-_PAGE_SIZE = 200  # asked for at once
-_BATCH = 500  # checkpoints of a thread that go in one transaction
+_PAGE_SIZE = 200  # threads that are read at once
+_BATCH = 500  # checkpoints of a thread that are removed in one transaction
 _STOP_SECONDS = 0.5
-_PAUSE_SECONDS = 0.01  # between two transactions: whoever talks comes first
+_PAUSE_SECONDS = 0.01  # between two transactions, for the runs that wait
 
 OnProgress = Callable[[int], None]
 
 
 class CheckpointTables(Protocol):
-    """Whoever has the saver's tables, such as `PooledSaver`."""
+    """Access to the saver's tables, such as `PooledSaver`."""
 
-    def cursor(self) -> AbstractAsyncContextManager[Any]: ...
+    def cursor(self) -> AbstractAsyncContextManager[Any]:
+        """A cursor for the saver's tables. Raises StoreDown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneResult:
-    """What a round of the janitor removed: rows of the saver's tables and their bytes, of so many threads, some whole."""
+    """What was removed: rows of the saver's tables and their bytes, the number of threads, and of whole threads."""
 
     threads: int = 0
     whole: int = 0
@@ -44,12 +45,14 @@ class PruneResult:
     bytes: int = 0
 
     def __add__(self, other: PruneResult) -> PruneResult:
-        return PruneResult(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+        return PruneResult(
+            **{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadSize:
-    """What a thread takes: checkpoints, bytes on the disk, and when the first and the last one were made, ISO."""
+    """The size of a thread: checkpoints, bytes on the disk, and the times of the first and the last one, ISO."""
 
     thread: str
     checkpoints: int
@@ -76,11 +79,11 @@ async def prune_threads(
     dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> PruneResult:
-    """Leave of each thread the newest `keep` checkpoints of a namespace with all that they need, and of a thread that
-    nobody has touched for so many days nothing. `told` hears of each thread; `dry` only counts.
+    """Keep of each thread the newest `keep` checkpoints of a namespace with all that they need, and nothing of a thread
+    that has not changed for `days`. `dry` only counts; `on_progress` is called with 1 for each thread.
 
-    May be interrupted anywhere, and done beside any run. Raises NoCheckpoint for a named thread that has none, Busy while
-    another process does it, StoreDown."""
+    It may be interrupted, and run beside others. Raises NoCheckpoint for a named thread that has none, Busy while
+    another process prunes, StoreDown."""
     for thread in threads or ():
         await _check_thread_exists(saver, thread)
     async with _try_lock(saver) as has_lock:
@@ -92,7 +95,7 @@ async def prune_threads(
 
 
 async def delete_threads(saver: CheckpointTables, threads: Iterable[str]) -> dict[str, int]:
-    """Remove threads for good; the rows by table. A run that is under way may still save what it holds. Raises StoreDown."""
+    """Remove threads for good; the rows by table. A run under way may still save its state. Raises StoreDown."""
     async with saver.cursor() as cursor:
         await cursor.execute(tables.DELETE_THREADS, {"threads": list(threads)})
         row = await cursor.fetchone()
@@ -100,46 +103,48 @@ async def delete_threads(saver: CheckpointTables, threads: Iterable[str]) -> dic
 
 
 async def list_space_threads(saver: CheckpointTables, space: SpaceId) -> list[str]:
-    """The threads of our graphs that belong to a space."""
+    """The threads of this product's graphs that belong to a space. Raises StoreDown."""
     async with saver.cursor() as cursor:
         await cursor.execute(tables.SPACE_THREADS, {"space": str(space)})
         return [str(row["thread_id"]) for row in await cursor.fetchall()]
 
 
 async def list_threads(saver: CheckpointTables) -> list[str]:
-    """The threads that there are, of whatever graph."""
+    """All threads, of any graph. Raises StoreDown."""
     async with saver.cursor() as cursor:
         await cursor.execute(tables.ALL_THREADS)
         return [str(row["thread_id"]) for row in await cursor.fetchall()]
 
 
 async def measure_threads(saver: CheckpointTables, limit: int, space: SpaceId | None = None) -> ThreadSizes:
-    """The largest threads of a space, or of all."""
+    """The largest threads of a space, or of all. Raises StoreDown."""
     async with saver.cursor() as cursor:
         parameters = {"space": str(space), "limit": limit}
         await cursor.execute(tables.SPACE_THREAD_SIZES if space else tables.THREAD_SIZES, parameters)
         rows = await cursor.fetchall()
     if not rows:
         return ThreadSizes()
-    return ThreadSizes(
-        largest=tuple(
-            ThreadSize(thread=row["thread"], checkpoints=row["checkpoints"], bytes=row["bytes"], oldest=row["oldest"] or "",
-                 newest=row["newest"] or "")
-            for row in rows
-        ),
-        threads=rows[0]["threads"],
-        bytes=rows[0]["total"],
-    )  # fmt: skip
+    largest = tuple(
+        ThreadSize(
+            thread=row["thread"],
+            checkpoints=row["checkpoints"],
+            bytes=row["bytes"],
+            oldest=row["oldest"] or "",
+            newest=row["newest"] or "",
+        )
+        for row in rows
+    )
+    return ThreadSizes(largest=largest, threads=rows[0]["threads"], bytes=rows[0]["total"])
 
 
 @asynccontextmanager
 async def run_janitor(saver: CheckpointTables, settings: Settings) -> AsyncIterator[None]:
-    """Beside what happens inside, one process of all prunes once in `session_ledger.cleanup_interval_seconds`."""
+    """Prune while the context is open, one process of all once in `session_ledger.cleanup_interval_seconds`."""
     task = asyncio.create_task(_prune_periodically(saver, settings))
     try:
         yield
     finally:
-        while not task.done():  # before Python 3.12 a cancellation that comes together with a connection is forgotten
+        while not task.done():  # Python before 3.12 loses a cancellation that comes together with a connection
             task.cancel()
             await asyncio.wait([task], timeout=_STOP_SECONDS)
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -165,7 +170,7 @@ async def _prune_periodically(saver: CheckpointTables, settings: Settings) -> No
                 _log.info(
                     "checkpoints pruned: %d of %d threads, %d bytes", result.checkpoints, result.threads, result.bytes
                 )
-        except StoreError as error:  # the next time will do
+        except StoreError as error:  # the next round tries again
             _log.warning("checkpoints not pruned: %s", type(error).__name__)
         await asyncio.sleep(interval)
 
@@ -191,7 +196,7 @@ async def _find_lock_holder(saver: CheckpointTables) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _try_lock(saver: CheckpointTables) -> AsyncIterator[bool]:
-    """Whether nobody else prunes. The lock ends with its transaction, and so with this process, however it ends."""
+    """Take the janitor's lock; False where another process has it. It ends with its transaction."""
     async with saver.cursor() as cursor, cursor.connection.transaction():
         await cursor.execute(tables.TRY_LOCK, (_LOCK,))
         row = await cursor.fetchone()
@@ -199,24 +204,29 @@ async def _try_lock(saver: CheckpointTables) -> AsyncIterator[bool]:
 
 
 async def _prune_round(
-    saver: CheckpointTables, keep: int, days: float | None, threads: Sequence[str] | None = None, *, dry: bool = False,
+    saver: CheckpointTables,
+    keep: int,
+    days: float | None,
+    threads: Sequence[str] | None = None,
+    *,
+    dry: bool = False,
     on_progress: OnProgress | None = None,
-) -> PruneResult:  # fmt: skip
-    # As the saver writes times, so that texts compare as times do.
+) -> PruneResult:
+    # In the saver's format, so that texts compare as times do.
     before = (datetime.now(UTC) - timedelta(days=days)).isoformat() if days is not None else ""
-    freed = PruneResult()
+    total = PruneResult()
     async for thread in _find_crowded_threads(saver, keep, before, threads):
-        one = PruneResult()
+        result = PruneResult()
         while True:
             batch_result = await _prune_batch(saver, thread, keep, before, dry=dry)
-            one += batch_result
+            result += batch_result
             if dry or not batch_result.checkpoints:
                 break
             await asyncio.sleep(_PAUSE_SECONDS)
-        freed += replace(one, threads=int(one.checkpoints > 0))
+        total += replace(result, threads=int(result.checkpoints > 0))
         if on_progress is not None:
             on_progress(1)
-    return freed
+    return total
 
 
 async def _find_crowded_threads(
@@ -241,10 +251,10 @@ async def _find_crowded_threads(
 
 
 async def _prune_batch(saver: CheckpointTables, thread: str, keep: int, before: str, *, dry: bool) -> PruneResult:
-    """One transaction of a thread; nothing when there is nothing left to remove.
+    """Remove checkpoints of a thread in one transaction; an empty result when there are none to remove.
 
-    The newest go first: what remains at any moment has all its ancestors. Whoever is about to save a checkpoint whose
-    parent goes waits at the parent's lock; what was saved just before is in the second look."""
+    The newest go first, so that the rest has all its ancestors at any moment. A run that saves a checkpoint whose
+    parent is removed waits for the parent's lock; one that was saved just before is seen by the second selection."""
     limit = None if dry else _BATCH
     async with saver.cursor() as cursor, cursor.connection.transaction(force_rollback=dry):
         places, whole = await _select_prunable(cursor, thread, keep, before, limit)
@@ -265,14 +275,14 @@ async def _prune_batch(saver: CheckpointTables, thread: str, keep: int, before: 
 async def _select_prunable(
     cursor: Any, thread: str, keep: int, before: str, limit: int | None
 ) -> tuple[list[CheckpointKey], bool]:
-    """What has to go of a thread, newest first, at most so many; and whether it is all of it, which goes at once."""
+    """The checkpoints to remove, newest first, at most `limit`; and whether the whole thread goes, all at once."""
     await cursor.execute(tables.CHECKPOINT_ROWS, {"thread": thread})
     points = [CheckpointRow(**row) for row in await cursor.fetchall()]
     if points and max(point.at for point in points) < before:
         return [point.key for point in points], True
     retained = select_retained(points, keep)
     prunable = sorted(
-        (point.key for point in points if point.key not in retained), key=lambda one: one[1], reverse=True
+        (point.key for point in points if point.key not in retained), key=lambda key: key[1], reverse=True
     )
     return prunable[:limit], False
 

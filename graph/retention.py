@@ -1,4 +1,4 @@
-"""Which checkpoints of a thread stay."""
+"""The checkpoints of a thread that pruning keeps."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ CheckpointKey: TypeAlias = tuple[str, str]  # namespace, id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRow:
-    """A checkpoint, as far as it matters for what may go."""
+    """The fields of a checkpoint by which pruning decides."""
 
     ns: str
     id: str  # ordered by time
     parent: str | None = None
-    root: str | None = None  # of a subgraph's: the checkpoint of the whole graph that its call started from
+    root: str | None = None  # of a subgraph's checkpoint: that of the whole graph from which its call started
     at: str = ""
-    old: bool = False  # of a former format: what it sends is written down with its parent
-    leans: bool = False  # values of it are only in what its ancestors' nodes wrote, back to a snapshot
+    old: bool = False  # of a former format: its `Send` packets are stored with its parent
+    leans: bool = False  # some values are only in the writes of its ancestors, back to a snapshot
 
     @property
     def key(self) -> CheckpointKey:
+        """Namespace and id."""
         return self.ns, self.id
 
 
 def select_retained(points: Sequence[CheckpointRow], keep: int) -> set[CheckpointKey]:
-    """The newest so many of each namespace, what belongs to them in the namespaces of subgraphs, and whatever any of them
-    cannot be read without."""
+    """The newest `keep` of each namespace, those of subgraphs that belong to them, and the ancestors that they need."""
     spaces: dict[str, list[CheckpointRow]] = defaultdict(list)
-    for point in sorted(points, key=lambda one: one.id, reverse=True):
+    for point in sorted(points, key=lambda point: point.id, reverse=True):
         spaces[point.ns].append(point)
     roots = {point.id for point in spaces.get("", ())[:keep]}
     chosen: set[CheckpointKey] = {("", id_) for id_ in roots}
@@ -42,19 +42,19 @@ def select_retained(points: Sequence[CheckpointRow], keep: int) -> set[Checkpoin
 
 
 def _is_subgraph_call(ns: str) -> bool:
-    """A namespace of one call of a subgraph has the task's id in it; one of a subgraph with a state of its own lasts."""
+    """Whether a namespace is of one call of a subgraph, with the task's id in it; of one with state it lasts."""
     return ":" in ns
 
 
 def _is_call_finished(last: CheckpointRow, whole: Sequence[CheckpointRow], roots: set[str]) -> bool:
-    """Whether what a call started from goes or is gone. It may also not be there yet: runs save in the background."""
+    """Whether the root of a call goes or is gone. It may also come later, since runs save in the background."""
     if last.root is None or last.root in roots or not roots:
         return False
     return last.root < min(roots) or any(point.id == last.root for point in whole)
 
 
 def _select_last_per_root(inside: Iterable[CheckpointRow], roots: set[str]) -> list[CheckpointRow]:
-    """Of checkpoints, newest first, the last one under each of these roots."""
+    """The last checkpoint under each of these roots; `inside` is sorted, newest first."""
     last: dict[str, CheckpointRow] = {}
     for point in inside:
         if point.root in roots:

@@ -38,12 +38,12 @@ from muniment.nodes.state import ID_CHANNELS, Who, get_identity, resolve_scope
 SCHEMA = "checkpoints"
 _REDACTION_CACHE_SIZE = 4096  # a thread's messages are stored again with each of its checkpoints
 
-# What LangGraph's loop puts beside the thread's name; whoever only looks at a thread does not.
+# The key of the runtime that LangGraph's loop adds to a config; a caller that only reads a thread does not.
 _RUNTIME_KEY = "__pregel_runtime"
 
 
 class CheckpointConnection(AsyncConnection[DictRow]):
-    """The saver's SQL names no schema: the session says it, or each transaction where the session is not its `own`."""
+    """A connection whose session has the search path of the schema; without an own session, each transaction has it."""
 
     has_own_session = True
 
@@ -52,23 +52,25 @@ CheckpointPool: TypeAlias = AsyncConnectionPool[CheckpointConnection]
 
 
 class _NullLock(asyncio.Lock):
-    """A lock that lets everybody pass."""
+    """A lock that never waits."""
 
     async def acquire(self) -> Literal[True]:
+        """True, at once."""
         return True
 
     def release(self) -> None:
-        return None
+        """Do nothing."""
+        return
 
 
 class _MissingParent(Exception):
-    """What a checkpoint shares with its parent may be gone with it."""
+    """The parent of a checkpoint is gone, and with it perhaps the values that they share."""
 
 
 class PooledSaver(AsyncPostgresSaver):
-    """The official saver without its lock: each call has a connection of the pool to itself, so none waits for another.
+    """The official saver with a pool and without its lock: no call waits for another.
 
-    What it stores is redacted: LangGraph saves a message before any node has seen it."""
+    It redacts what it stores, since LangGraph saves a message before the first node runs."""
 
     def __init__(self, pool: CheckpointPool, redact: Redact, tenant: str | None = None) -> None:
         super().__init__(conn=cast("AsyncConnectionPool[AsyncConnection[DictRow]]", pool))
@@ -84,12 +86,12 @@ class PooledSaver(AsyncPostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """See `BaseCheckpointSaver.aput`."""
+        """Save a checkpoint, redacted. Raises NoCheckpoint, StoreDown, StoreFull, StoreError."""
         redacted, redacted_config = checkpoint.copy(), config.copy()
-        # Stored are the texts, and of the rest what is new.
+        # The official saver stores every text, and of other values the new ones.
         redacted["channel_values"] = {
-            name: self.redact_channel(name, one) if name in new_versions or isinstance(one, str) else one
-            for name, one in checkpoint["channel_values"].items()
+            name: self.redact_channel(name, value) if name in new_versions or isinstance(value, str) else value
+            for name, value in checkpoint["channel_values"].items()
         }
         redacted_config["metadata"] = redact_value(
             config.get("metadata", {}), self._redact
@@ -101,46 +103,48 @@ class PooledSaver(AsyncPostgresSaver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """See `BaseCheckpointSaver.aput_writes`."""
+        """Save the writes of a task, redacted. Raises StoreDown, StoreFull."""
         redacted = [(name, self.redact_channel(name, value)) for name, value in writes]
         await super().aput_writes(config, redacted, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`. With this call a run begins. Raises NoCheckpoint for one that is to go on from a
-        checkpoint that is not there any more, where LangGraph would begin the thread anew; Denied and BadInput for one of
-        somebody else in an owner's thread, before LangGraph saves what he says, or answers, and shows what is there."""
-        found, where = await super().aget_tuple(config), config["configurable"]
+        """The checkpoint that a config names; a run begins with this call.
+
+        Raises NoCheckpoint for a run from a checkpoint that is gone, where LangGraph would begin the thread anew;
+        Denied and BadInput for a run of another user in an owner's thread, before LangGraph saves or shows anything."""
+        saved, where = await super().aget_tuple(config), config["configurable"]
         if _RUNTIME_KEY not in where or where.get("checkpoint_ns"):
-            return found
-        if found is not None:
-            await self._check_owner(config, found)
+            return saved
+        if saved is not None:
+            await self._check_owner(config, saved)
         elif where.get("checkpoint_id"):
             raise _make_missing_error(where)
-        return found
+        return saved
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """See `BaseCheckpointSaver.aget_delta_channel_history`; all of it is of one moment, whoever prunes. Raises NoCheckpoint
-        where a checkpoint that a value cannot be read without is gone: LangGraph would take what is left for all of it."""
+        """The writes of delta channels up to a checkpoint, in one snapshot of the database.
+
+        Raises NoCheckpoint where a checkpoint is gone that a value needs: LangGraph would use what is left of it."""
         where = config["configurable"]
         async with translate_errors(), self._pool.connection() as conn, conn.transaction():
             await conn.execute("set transaction isolation level repeatable read")
             await set_search_path(conn)
             official = AsyncPostgresSaver(conn, serde=self.serde)
-            found = await official.aget_delta_channel_history(config=config, channels=channels)
-            if incomplete := [name for name, one in found.items() if "seed" not in one]:
-                named = {"thread": where["thread_id"], "ns": where["checkpoint_ns"], "id": where["checkpoint_id"]}
-                await _check_is_complete(await conn.execute(tables.OLDEST_VERSIONS, named), incomplete, where)
-            return found
+            histories = await official.aget_delta_channel_history(config=config, channels=channels)
+            if incomplete := [name for name, history in histories.items() if "seed" not in history]:
+                parameters = {"thread": where["thread_id"], "ns": where["checkpoint_ns"], "id": where["checkpoint_id"]}
+                await _check_is_complete(await conn.execute(tables.OLDEST_VERSIONS, parameters), incomplete, where)
+            return histories
 
     def redact_channel(self, channel: str, value: Any) -> Any:
-        """What becomes of a channel's value when it is saved."""
+        """The value of a channel as it is saved."""
         return value if channel in ID_CHANNELS else redact_value(value, self._redact)
 
     @asynccontextmanager
     async def cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
-        """A connection to the saver's tables, for as long as it is wanted. Raises StoreDown, StoreFull."""
+        """A cursor for the saver's tables, on a connection of its own. Raises StoreDown, StoreFull."""
         async with self._cursor() as cursor:
             yield cursor
 
@@ -151,20 +155,25 @@ class PooledSaver(AsyncPostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint while its parent stays: the values that it shares with it are there then. Where the janitor was
-        quicker, which a run that started from an old checkpoint may meet, all its values are saved with it."""
+        """Save a checkpoint while its parent is locked, so that the values that both share stay.
+
+        Where the janitor has removed the parent, of a run from an old checkpoint, all values are saved."""
         where = config["configurable"]
         if not (parent := where.get("checkpoint_id")):
             return await super().aput(config, checkpoint, metadata, new_versions)
         try:
             async with translate_errors(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
                 await set_search_path(conn)
-                # Asked first and read last: in a pipeline the answer costs no round trip of its own.
-                held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
+                # Sent first and read last: in a pipeline the result costs no round trip of its own.
+                parent_row = await conn.execute(
+                    tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent)
+                )
                 official = AsyncPostgresSaver(conn, serde=self.serde)
                 saved = await official.aput(config, checkpoint, metadata, new_versions)
-                # A graph that saves whole what this thread had by a delta channel: the value is in no checkpoint yet.
-                whole = checkpoint["channel_values"].keys() & await _read_delta_channels(held) - new_versions.keys()
+                # The thread had a delta channel that this graph saves whole: no checkpoint has the value yet.
+                whole = (
+                    checkpoint["channel_values"].keys() & await _read_delta_channels(parent_row) - new_versions.keys()
+                )
                 if whole:
                     versions = {name: checkpoint["channel_versions"][name] for name in whole}
                     await official.aput(config, checkpoint, metadata, versions)
@@ -172,15 +181,16 @@ class PooledSaver(AsyncPostgresSaver):
         except _MissingParent:
             if metadata.get("counters_since_delta_snapshot"):
                 raise StoreError("The checkpoint that this run started from was removed while it ran.") from None
-            # An update of a checkpoint that is gone: LangGraph has found nothing, and begun anew.
+            # An update of a checkpoint that is gone: LangGraph has read nothing, and begun anew.
             if metadata.get("source") == "update" and set(new_versions) == set(checkpoint["channel_versions"]):
                 raise _make_missing_error(where) from None
             return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
-    async def _check_owner(self, config: RunnableConfig, found: CheckpointTuple) -> None:
-        """Raises Denied for a run of somebody else. Of a consolidation's thread only who is logged in is one: otherwise its user
-        is in its input, and who goes on with it is no stranger."""
-        values = found.checkpoint["channel_values"]
+    async def _check_owner(self, config: RunnableConfig, saved: CheckpointTuple) -> None:
+        """Raises Denied for a run of another user.
+
+        The thread of a consolidation is checked only with authentication: otherwise its input names the user."""
+        values = saved.checkpoint["channel_values"]
         owner = values.get("space")
         if "asked" not in values and "portions" in values:
             owner = owner if self._is_authenticated(config) else None
@@ -193,18 +203,18 @@ class PooledSaver(AsyncPostgresSaver):
             raise Denied("This thread belongs to another user.")
 
     def _make_owner_metadata(self, config: RunnableConfig) -> dict[str, str]:
-        """Whose run this is, for a checkpoint that comes before the step that writes it into the state."""
+        """The space of the run, for a checkpoint before the first step, which writes it into the state."""
         runtime = config["configurable"].get(_RUNTIME_KEY)
-        if not isinstance(runtime, Runtime) or runtime.context is None:  # of whatever graph
+        if not isinstance(runtime, Runtime) or runtime.context is None:
             return {}
         try:
             space = self._resolve_space(config)
-        except (Denied, BadInput):  # which the first step tells
+        except (Denied, BadInput):  # the first step raises it
             return {}
         return {"space": space} if space else {}
 
     def _resolve_space(self, config: RunnableConfig) -> str | None:
-        """The space of whoever runs, None when that cannot be known here. Raises Denied, BadInput."""
+        """The space of the run, None for another graph and without a tenant. Raises Denied, BadInput."""
         runtime = config["configurable"].get(_RUNTIME_KEY)
         if not isinstance(runtime, Runtime) or not isinstance(runtime.context, Who | None):
             return None
@@ -230,12 +240,13 @@ def _make_missing_error(where: dict[str, Any]) -> NoCheckpoint:
     return NoCheckpoint(
         "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
         "Go on from its end, or from one that its history shows.",
-        thread=str(where["thread_id"]), checkpoint=str(where["checkpoint_id"]),
-    )  # fmt: skip
+        thread=str(where["thread_id"]),
+        checkpoint=str(where["checkpoint_id"]),
+    )
 
 
 async def _read_delta_channels(parent: AsyncCursor[DictRow]) -> set[str]:
-    """The channels whose values are in the parent's ancestors. Raises _ParentGone."""
+    """The channels whose values are in the parent's ancestors. Raises _MissingParent."""
     row = await parent.fetchone()
     if row is None:
         raise _MissingParent
@@ -243,28 +254,33 @@ async def _read_delta_channels(parent: AsyncCursor[DictRow]) -> set[str]:
 
 
 async def _check_is_complete(oldest: AsyncCursor[DictRow], channels: Iterable[str], where: dict[str, Any]) -> None:
-    """Nothing was in these channels when the oldest checkpoint was saved. Raises NoCheckpoint."""
+    """Raises NoCheckpoint where one of the channels had a value before the oldest checkpoint."""
     row = await oldest.fetchone()
     if row is None:
         raise _make_missing_error(where)
     if not row["versions"].keys().isdisjoint(channels):
         raise NoCheckpoint(
             "Earlier checkpoints, which this one cannot be read without, were removed, and not by this janitor.",
-            thread=str(where["thread_id"]), checkpoint=str(where["checkpoint_id"]),
-        )  # fmt: skip
+            thread=str(where["thread_id"]),
+            checkpoint=str(where["checkpoint_id"]),
+        )
 
 
 @asynccontextmanager
 async def translate_errors() -> AsyncIterator[None]:
+    """Errors of the driver as the product's. Raises StoreDown, StoreFull, StoreError, BadInput, Denied."""
     try:
         yield
     except DiskFull:
         raise StoreFull from None
     except DataError:
         raise BadInput("A text has a NUL or half a character, which the database cannot store.") from None
-    except (InsufficientPrivilege, InvalidSchemaName) as error:  # of a schema that one may not use nothing is said
-        raise Denied(f"The database's role may not use the checkpoints (schema {SCHEMA}): {error.diag.message_primary} "
-                     "(MUNIMENT_CHECKPOINTS_URL, or else MUNIMENT_DATABASE_URL, names it).", sqlstate=error.sqlstate) from None  # fmt: skip
+    except (InsufficientPrivilege, InvalidSchemaName) as error:  # Postgres hides a schema that a role may not use
+        raise Denied(
+            f"The database's role may not use the checkpoints (schema {SCHEMA}): {error.diag.message_primary} "
+            "(MUNIMENT_CHECKPOINTS_URL, or else MUNIMENT_DATABASE_URL, names it).",
+            sqlstate=error.sqlstate,
+        ) from None
     except ReadOnlySqlTransaction:
         raise StoreError("The database of the checkpoints is read-only, as a replica is: name its primary.") from None
     except (OperationalError, IdleInTransactionSessionTimeout, PoolTimeout, PoolClosed):
@@ -272,5 +288,6 @@ async def translate_errors() -> AsyncIterator[None]:
 
 
 async def set_search_path(conn: CheckpointConnection) -> None:
+    """Set the transaction's search path, where the session is not the connection's own."""
     if not conn.has_own_session:
         await conn.execute(tables.SET_SEARCH_PATH, (SCHEMA, bootstrap.read_silence_limit(conn)))

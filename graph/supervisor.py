@@ -1,4 +1,4 @@
-"""The supervisor graph, wired: context, then the reply and the hot path side by side, then what comes after."""
+"""The supervisor graph: context, then the reply and the hot path side by side, then ledger, jobs and consent."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SNAPSHOT_EVERY = 20  # writes of messages, three a turn: a checkpoint keeps its
 def build(
     memory: Memory, model: ChatModel | None, settings: Settings, *, interrupts: bool = False
 ) -> StateGraph[State, Who, Input, State]:
-    """The graph, not compiled: the caller decides on a checkpointer. Without a model there are no subagents.
+    """The graph, not compiled: the caller adds a checkpointer. Without a model there are no subagents.
 
     With `interrupts` a person is asked for consent by an interrupt, else by the last line of a reply."""
     colleagues = tuple(name for name in tools.SUBAGENTS if name in settings.allowlists) if model else ()
     graph = StateGraph(State, context_schema=Who, input_schema=Input)
     if settings.checkpoints.messages == "delta":
         messages = graph.channels["messages"] = DeltaChannel(
-            _messages_delta_reducer,  # type: ignore[arg-type] # what it is given is a list, as it wants
+            _messages_delta_reducer,  # type: ignore[arg-type] # the value is a list, as it needs
             list,
             snapshot_frequency=_SNAPSHOT_EVERY,
         )
@@ -67,7 +67,7 @@ def build(
 
 
 def _build_configured() -> StateGraph[State, Who, Input, State]:
-    """The graph of this process's settings. Nothing is opened: memory and model reach out on first use."""
+    """The graph of this process's settings. Memory and model connect at their first use."""
     settings = load_settings()
     return build(bootstrap.create_memory(settings), bootstrap.make_chat_model(settings), settings, interrupts=True)
 

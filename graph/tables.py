@@ -1,20 +1,20 @@
-"""What is asked of the tables of the official saver, besides what it asks itself."""
+"""SQL on the tables of the official saver, beside its own."""
 
 from __future__ import annotations
 
 from typing import LiteralString
 
-# A row as it lies on the disk: what is long is compressed, and counted as such.
+# The size of a row on the disk, where long values are compressed.
 _CHECKPOINT: LiteralString = "(pg_column_size(checkpoint) + pg_column_size(metadata) + 24)"
 _BLOB: LiteralString = "(coalesce(pg_column_size(blob), 0) + 24)"
 
-# Waits for whoever removes the parent; nothing, when it is gone. Its delta channels have their values in its ancestors.
+# Waits for a removal of the parent; no row, when it is gone. Its delta channels have their values in its ancestors.
 HOLD_PARENT: LiteralString = """
 select coalesce(metadata -> 'counters_since_delta_snapshot', '{}') as deltas
 from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s for key share
 """
 
-# What had been written when the oldest of a checkpoint's ancestors that are there was saved; nothing, when it is gone itself.
+# The versions at the oldest ancestor of a checkpoint that is there; no row, when the checkpoint itself is gone.
 OLDEST_VERSIONS: LiteralString = """
 with recursive line as (
   select checkpoint_id as id, parent_checkpoint_id as parent from checkpoints
@@ -29,7 +29,7 @@ where thread_id = %(thread)s and checkpoint_ns = %(ns)s and checkpoint_id = (sel
 
 HAS_THREAD: LiteralString = "select exists (select from checkpoints where thread_id = %s) as yes"
 
-# Times are texts that compare as times do. The second half is not looked at where there is no `before`.
+# Times are texts that compare as times do. The second half counts only where there is a `before`.
 CROWDED_THREADS: LiteralString = """
 select c.thread_id from checkpoints c where c.thread_id > %(after)s
 group by c.thread_id having count(*) > %(keep)s or (%(before)s::text <> '' and not exists (
@@ -37,7 +37,7 @@ group by c.thread_id having count(*) > %(keep)s or (%(before)s::text <> '' and n
 order by c.thread_id limit %(limit)s
 """
 
-# `leans`: some delta channel's value is in the writes of its ancestors. LangGraph.js counts nothing, but says which threads.
+# `leans`: a delta channel's value is in the writes of its ancestors. LangGraph.js counts none, but marks the threads.
 CHECKPOINT_ROWS: LiteralString = """
 select checkpoint_ns as ns, checkpoint_id as id, parent_checkpoint_id as parent, metadata -> 'parents' ->> '' as root,
   coalesce(checkpoint ->> 'ts', '') as at, coalesce((checkpoint ->> 'v')::int, 0) < 4 as old,
@@ -71,8 +71,8 @@ from unnest(%(ns)s::text[], %(ids)s::text[]) as one (ns, id)
 where c.thread_id = %(thread)s and c.checkpoint_ns = one.ns and c.parent_checkpoint_id = one.id
 """
 
-# A run saves what its nodes wrote beside the checkpoint that it belongs to, so that the writes may be there first: without
-# one, they go only when every checkpoint of the thread is newer. (Ids are ordered by time.)
+# A run saves the writes of its nodes apart from their checkpoint, perhaps before it: without a checkpoint, they go only
+# when every checkpoint of the thread is newer. (Ids are ordered by time.)
 REMOVE_WRITES: LiteralString = f"""
 with gone as (
   delete from checkpoint_writes w
@@ -87,7 +87,7 @@ with gone as (
 select count(*) as rows, coalesce(sum(bytes), 0)::bigint as bytes from gone
 """
 
-# A set operation is hashed or sorted, however wrong the planner is about a thread; `not in` could take the square of it.
+# A set operation is hashed or sorted, also with wrong estimates; `not in` could take quadratic time.
 REMOVE_BLOBS: LiteralString = f"""
 with unused as (
   select checkpoint_ns, channel, version from checkpoint_blobs where thread_id = %(thread)s
@@ -112,34 +112,36 @@ select (select count(*) from a) as checkpoints, (select count(*) from b) as chec
   (select count(*) from c) as checkpoint_writes
 """
 
-# The supervisor writes into the state whose thread it is, and the saver into the metadata whose run it was.
+# The supervisor stores the thread's owner in the state, and the saver that of a run in the metadata.
 _OWNER: LiteralString = "checkpoint -> 'channel_values' ->> 'space'"
 _SPACE: LiteralString = f"coalesce({_OWNER}, metadata ->> 'space')"
 
-# As the saver makes its own: concurrently, because the table may be large and somebody talking.
+# Concurrently, as the saver's own: the table may be large and in use.
 SPACES_INDEX: LiteralString = f"create index concurrently checkpoints_space_idx on checkpoints (({_SPACE}), thread_id)"
 
-# Only the owner may make it, and without it everything is found, too.
+# Only the owner may create it; searches are right without it.
 NEEDS_INDEX: LiteralString = """
 select pg_has_role(relowner, 'usage') and not coalesce(
   (select indisvalid from pg_index where indexrelid = to_regclass('checkpoints_space_idx')), false) as yes
 from pg_class where oid = to_regclass('checkpoints')
 """
 
-# What is left of one that was interrupted.
+# An interrupted creation leaves an invalid index.
 DROP_INDEX: LiteralString = "drop index concurrently if exists checkpoints_space_idx"
 
-# A thread that has no owner yet belongs to whoever spoke first; who speaks in another's, and is refused, does not own it.
+# A thread without an owner belongs to the first speaker; a stranger whose run was refused does not own it.
 SPACE_THREADS: LiteralString = f"""
 select distinct thread_id from checkpoints c
 where {_SPACE} = %(space)s and ({_OWNER} = %(space)s or not exists (
-  select from (select checkpoint_id, {_OWNER} as owner, {_SPACE} as space from checkpoints o where o.thread_id = c.thread_id) o
+  select from (
+    select checkpoint_id, {_OWNER} as owner, {_SPACE} as space from checkpoints o where o.thread_id = c.thread_id
+  ) o
   where o.space <> %(space)s and (o.owner is not null or o.checkpoint_id < c.checkpoint_id)))
 order by thread_id
 """
 
-# Whose a thread of the supervisor is: the owner's, or of one without an owner yet whoever spoke first. No other
-# graph's thread has `asked`, or before it the way to the supervisor's first node.
+# The space of a supervisor's thread: of its owner, or without one of the first speaker. No other graph's thread has
+# `asked`, or before that the branch to the supervisor's first node.
 THREAD_OWNER: LiteralString = f"""
 select {_SPACE} as space from checkpoints
 where thread_id = %(thread)s and checkpoint_ns = '' and {_SPACE} is not null
@@ -158,8 +160,8 @@ _SIZES_QUERY: LiteralString = f"""
   union all
   select thread_id, {_BLOB}, 0, null from checkpoint_writes natural join wanted
 )
-select thread_id as thread, sum(checkpoints) as checkpoints, sum(bytes)::bigint as bytes, min(at) as oldest, max(at) as newest,
-  count(*) over () as threads, (sum(sum(bytes)) over ())::bigint as total
+select thread_id as thread, sum(checkpoints) as checkpoints, sum(bytes)::bigint as bytes, min(at) as oldest,
+  max(at) as newest, count(*) over () as threads, (sum(sum(bytes)) over ())::bigint as total
 from parts group by thread_id order by bytes desc, thread_id limit %(limit)s
 """
 
@@ -188,18 +190,18 @@ select pg_has_role(relowner, 'usage') and has_schema_privilege(relnamespace, 'cr
 from pg_class where oid = to_regclass('checkpoints')
 """
 
-# Before anything else of a transaction whose session may have been set to something else.
+# First in a transaction whose session may have other settings.
 SET_SEARCH_PATH: LiteralString = """
 select set_config('search_path', %s, true), set_config('idle_in_transaction_session_timeout',
   coalesce(%s, current_setting('idle_in_transaction_session_timeout')), true)
 """
 
-# Held for a whole round, in a transaction that does nothing else: it may be idle for as long as it likes.
+# Held for a whole round, in a transaction that does nothing else and may be idle for long.
 TRY_LOCK: LiteralString = """
 select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%s) as yes
 """
 
-# Who holds it, for those who may not: since when, and as which process of Postgres.
+# The holder of the lock: its Postgres process and the start of its transaction.
 LOCK_HOLDER: LiteralString = """
 select a.pid, a.xact_start as since
 from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid), lateral (select %s::bigint as key) k

@@ -1,4 +1,4 @@
-"""What a caller of the graph needs besides the graph: the name of a thread, and the end of a turn that was cut short."""
+"""For callers of the graph: the key of a thread, and the end of a turn that was cut short."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from muniment.nodes.state import Who
 
 
 def make_thread_key(space: SpaceId, thread: str) -> str:
-    """The checkpointer's name of an owner's thread: two owners may both have a thread called `main`."""
+    """The checkpointer's key of an owner's thread: two owners may both have a thread called `main`."""
     return str(uuid5(space, thread))
 
 
 async def finish_turn(graph: Pregel[Any, Who, Any, Any], config: RunnableConfig, context: Who | None = None) -> bool:
     """Finish the thread's last turn if it was interrupted; whether there was one to finish.
 
-    What was done is not done again: learning and recording know a turn that they have seen."""
+    Nothing is done twice: learning and recording the same turn again changes nothing."""
     if not (await graph.aget_state(config)).next:
         return False
     await graph.ainvoke(None, config, context=context)

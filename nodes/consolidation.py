@@ -1,7 +1,7 @@
-"""The steps of a consolidation as nodes: begin, survey, then check and apply a prompt's worth at a time, and end.
+"""The steps of a consolidation as nodes: begin, survey, then check and apply one prompt's pairs at a time, and end.
 
-The state names memories by their ids and runs by their records, so that a checkpoint can go on where a process has died:
-what it was about is read again, and what was done already is known from the run's record."""
+The state has the ids of memories and the record of the run. A run that goes on from a checkpoint reads the memories
+again, and finds in the stored record what is done."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BUSY_MESSAGE = (
 
 
 class ConsolidationInput(TypedDict, total=False):
-    """What a caller may say: whose memory, how many pairs in place of the day's, and whether to write nothing."""
+    """The input: the owner of the memory, a limit of pairs in place of the day's, and whether to write nothing."""
 
     user: str
     tenant: str
@@ -40,34 +40,34 @@ class ConsolidationInput(TypedDict, total=False):
 
 
 class PairState(TypedDict, total=False):
-    """A pair of memories by their ids, the earlier one first, and what it was found to be."""
+    """A pair of memories by their ids, the earlier one first, and its judgement."""
 
     older: str
     newer: str
     sim: float
     tries: int
-    revs: list[int]  # of the memories that were looked at
+    revs: list[int]  # of the memories when they were checked
     judgement: Judgement | None
     source: Literal["rules", "model"]
     sure: bool
 
 
 class ConsolidationState(ConsolidationInput, total=False):
-    """A consolidation on its way."""
+    """The state of a consolidation."""
 
-    space: str  # by which an erasure finds the thread
-    run: dict[str, Any] | None  # its record so far; None when another one is under way
-    portions: list[list[PairState]]  # what is yet to be checked, a prompt's worth each
-    findings: list[PairState]  # of the portion that was checked last
+    space: str  # an erasure finds the thread by it
+    run: dict[str, Any] | None  # the record so far; None while another run is under way
+    portions: list[list[PairState]]  # the pairs that are not checked yet, by prompt
+    findings: list[PairState]  # of the last portion
     shown: list[dict[str, Any]]  # the same with the texts, for people
-    told: str  # what it came to, in one sentence
+    told: str  # the outcome in one sentence
 
 
 async def begin(
     state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> ConsolidationState:
     """Open a run of the space, unless there is one. Raises BadInput, Denied, StoreError."""
-    values: dict[str, Any] = dict(state)  # by whoever called: of any type
+    values: dict[str, Any] = dict(state)  # from the caller: of any type
     limit, dry = values.get("limit"), values.get("dry_run") or False
     if not (limit is None or type(limit) is int) or not isinstance(dry, bool):
         raise BadInput("input: limit is a whole number, dry_run true or false")
@@ -85,13 +85,15 @@ async def survey(
     """Find the pairs to check. Raises Denied, Conflict, StoreError."""
     run = _load_run(state, _resolve_scope(state, runtime, config, settings))
     new_run, portions = await memory.admin.survey_run(run)
-    return ConsolidationState(run=_dump_run(new_run), portions=[[_dump_pair(one) for one in some] for some in portions])
+    return ConsolidationState(
+        run=_dump_run(new_run), portions=[[_dump_pair(pair) for pair in portion] for portion in portions]
+    )
 
 
 async def check(
     state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> ConsolidationState:
-    """Look at one portion: by the rules, or with the model. Raises Denied, StoreError."""
+    """Check one portion, by the rules or with the model. Raises Denied, StoreError."""
     scope = _resolve_scope(state, runtime, config, settings)
     pairs = await _load_pairs(memory, scope, state["portions"][0])
     run, findings = await memory.admin.check_run(_load_run(state, scope), pairs)
@@ -99,66 +101,69 @@ async def check(
         run=_dump_run(run),
         portions=state["portions"][1:],
         findings=[
-            PairState(**_dump_pair(one.pair) | {"judgement": one.judgement, "source": one.source, "sure": one.sure})
-            for one in findings
+            PairState(
+                **_dump_pair(finding.pair)
+                | {"judgement": finding.judgement, "source": finding.source, "sure": finding.sure}
+            )
+            for finding in findings
         ],
-        shown=[_finding_to_json(one) for one in findings],
+        shown=[_finding_to_json(finding) for finding in findings],
     )
 
 
 async def apply(
     state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> ConsolidationState:
-    """Do what was found, all or nothing, and once. Raises Denied, Conflict, StoreError."""
+    """Apply the findings in one commit, and only once. Raises Denied, Conflict, StoreError."""
     scope = _resolve_scope(state, runtime, config, settings)
     run = _load_run(state, scope)
-    done = await _find_newer_record(memory, scope, run)
-    if done is None:
+    record = await _find_newer_record(memory, scope, run)
+    if record is None:
         pairs = await _load_pairs(memory, scope, state["findings"])
-        by_ids = {(one.older.id, one.newer.id): one for one in pairs}
+        by_ids = {(pair.older.id, pair.newer.id): pair for pair in pairs}
         findings = [
-            Finding(pair=pair, judgement=one["judgement"], source=one["source"], sure=one.get("sure", True))
-            for one in state["findings"]
-            if (pair := by_ids.get((_parse_id(one["older"]), _parse_id(one["newer"]))))
-            and one.get("revs") in (None, _list_revisions(pair))
+            Finding(pair=pair, judgement=item["judgement"], source=item["source"], sure=item.get("sure", True))
+            for item in state["findings"]
+            if (pair := by_ids.get((_parse_id(item["older"]), _parse_id(item["newer"]))))
+            and item.get("revs") in (None, _list_revisions(pair))
         ]
-        changed = len(state["findings"]) - len(findings)  # since they were looked at, maybe in another process
-        done = await memory.admin.apply_run(replace(run, outdated=run.outdated + changed), findings)
-    return ConsolidationState(run=_dump_run(done), findings=[])
+        changed = len(state["findings"]) - len(findings)  # since the check, perhaps by another process
+        record = await memory.admin.apply_run(replace(run, outdated=run.outdated + changed), findings)
+    return ConsolidationState(run=_dump_run(record), findings=[])
 
 
 async def end(
     state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> ConsolidationState:
-    """Close the record, or hand what is left to ask to a batch endpoint. Raises Denied, Conflict, StoreError."""
+    """Close the record, or send the open pairs to a batch endpoint. Raises Denied, Conflict, StoreError."""
     scope = _resolve_scope(state, runtime, config, settings)
     run = _load_run(state, scope)
-    over = await _find_newer_record(memory, scope, run)
-    if over is None or (over.ended_at is None and over.status != "waiting"):
-        over = await memory.admin.end_run(run)
-    return _clear_input(ConsolidationState(run=_dump_run(over), told=_summarize_run(over)))
+    record = await _find_newer_record(memory, scope, run)
+    if record is None or (record.ended_at is None and record.status != "waiting"):
+        record = await memory.admin.end_run(run)
+    return _clear_input(ConsolidationState(run=_dump_run(record), told=_summarize_run(record)))
 
 
 def route_after_begin(state: ConsolidationState) -> Literal["survey", "__end__"]:
-    """Whether there is a run to go on with."""
+    """The node after `begin`: the end where there is no run."""
     return "survey" if state.get("run") else "__end__"
 
 
 def route_after_step(state: ConsolidationState) -> Literal["check", "end"]:
-    """Whether there is more to check."""
+    """The next node: `check` while there are portions and the run goes on."""
     run = state.get("run") or {}
     return "check" if state.get("portions") and run.get("status") == "running" else "end"
 
 
 def _clear_input(update: ConsolidationState) -> ConsolidationState:
-    """The end of a run. A channel keeps what it was told: the thread's next run would be of the same user, and as dry."""
+    """The update with an empty input: a channel keeps its value, and the thread's next run would use it."""
     return update | ConsolidationState(user="", tenant="", limit=None, dry_run=False)
 
 
 def _resolve_scope(
     state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, settings: Settings
 ) -> Scope:
-    """Whose memory it is, without what differs from turn to turn; an authenticated user has no other's."""
+    """The owner's scope, of the input or the context. Raises Denied for another user than the authenticated one."""
     values, who = dict[str, Any](state), get_run_context(runtime)
     user, tenant = values.get("user") or who.user, values.get("tenant") or who.tenant
     if not isinstance(user, str) or not (tenant is None or isinstance(tenant, str)):
@@ -167,17 +172,18 @@ def _resolve_scope(
 
 
 def _dump_run(run: Run) -> dict[str, Any]:
+    """The record as JSON, without its scope."""
     row: dict[str, Any] = _RUN.dump_python(run, mode="json", exclude={"scope"})
     return row
 
 
 def _load_run(state: ConsolidationState, scope: Scope) -> Run:
-    """The run of the state. Whose it is is not taken from the state."""
+    """The run of the state, with this scope: an update of the state cannot change the owner."""
     return replace(_RUN.validate_python((state.get("run") or {}) | {"scope": scope}), scope=scope)
 
 
 async def _find_newer_record(memory: Memory, scope: Scope, run: Run) -> Run | None:
-    """The run's record, when it is further than the state: a process has died between the two."""
+    """The stored record, where it is further than the state: a process ended between the two."""
     for record in [] if run.dry else await memory.admin.consolidations(scope, 1, run=run.id):
         if (
             record.ended_at
@@ -193,12 +199,12 @@ def _count_handled(run: Run) -> int:
 
 
 async def _load_pairs(memory: Memory, scope: Scope, states: Sequence[PairState]) -> list[Pair]:
-    """The pairs as their memories are by now, without those of which one is gone."""
-    ids = [(_parse_id(one["older"]), _parse_id(one["newer"])) for one in states]
+    """The pairs with their memories as they are now, without those of which one is gone."""
+    ids = [(_parse_id(pair["older"]), _parse_id(pair["newer"])) for pair in states]
     memories = await memory.admin.get_many(scope, chain.from_iterable(ids))
     return [
-        Pair(older=memories[older], newer=memories[newer], sim=one["sim"], tries=one.get("tries", 0))
-        for (older, newer), one in zip(ids, states, strict=True)
+        Pair(older=memories[older], newer=memories[newer], sim=pair["sim"], tries=pair.get("tries", 0))
+        for (older, newer), pair in zip(ids, states, strict=True)
         if older in memories and newer in memories
     ]
 
@@ -218,13 +224,18 @@ def _list_revisions(pair: Pair) -> list[int]:
 
 def _finding_to_json(finding: Finding) -> dict[str, Any]:
     pair = finding.pair
-    return {"earlier": pair.older.text, "later": pair.newer.text, "near": round(pair.sim, 2),
-            "verdict": finding.judgement or "no answer", "by": finding.source}  # fmt: skip
+    return {
+        "earlier": pair.older.text,
+        "later": pair.newer.text,
+        "near": round(pair.sim, 2),
+        "verdict": finding.judgement or "no answer",
+        "by": finding.source,
+    }
 
 
 def _summarize_run(run: Run) -> str:
     if run.status == "waiting":
         return f"{len(run.asked)} pairs are with the batch endpoint: a worker collects the answers (muniment work)."
-    made = f"{run.checked} pairs checked: {run.same} merged, {run.superseded} superseded, {run.distinct} different"
-    why = f"; it has ended early ({run.reason})" if run.status in ("failed", "over_budget") else ""
-    return f"{made}{why}." + (" Nothing was changed (dry_run)." if run.dry else "")
+    counts = f"{run.checked} pairs checked: {run.same} merged, {run.superseded} superseded, {run.distinct} different"
+    reason = f"; it has ended early ({run.reason})" if run.status in ("failed", "over_budget") else ""
+    return f"{counts}{reason}." + (" Nothing was changed (dry_run)." if run.dry else "")

@@ -1,4 +1,4 @@
-"""How an agent talks with its model: what it is shown, and the rounds of tool calls until it answers."""
+"""The dialogue of an agent with its model: the prompt, and the rounds of tool calls until the answer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _ROLES: dict[str, Literal["user", "assistant", "system"]] = {"human": "user", "a
 
 
 def build_prompt(state: State, instructions: str, max_chars: int) -> list[ChatMessage]:
-    """The supervisor's prompt: what lasts, the thread, and last what moves.
+    """The supervisor's prompt: the lasting part, the thread, and last the part that changes with each turn.
 
-    The first message stays the same, byte for byte, while the profile does; with the thread behind it the prompt of one
-    turn begins like that of the turn before, which is what a provider's prompt cache needs. Messages of more than
-    `most` characters were refused and are left out."""
+    The first message stays byte-equal while the profile does, and the thread follows it: so the prompt of a turn begins
+    like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out."""
     profile = fence_text(state.get("stable", ""))
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
     moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
@@ -36,25 +35,27 @@ def build_prompt(state: State, instructions: str, max_chars: int) -> list[ChatMe
 async def run_dialogue(
     model: ChatModel, messages: Sequence[ChatMessage], toolbox: Toolbox, max_rounds: int
 ) -> ChatMessage | Task:
-    """The model's final words, or the task it hands over. After so many rounds of calls it has to answer.
+    """The model's answer, or the task that it hands over. After `max_rounds` of calls it has no tools any more.
 
     Raises ModelError."""
-    said = list(messages)
+    prompt = list(messages)
     for _ in range(max_rounds):
         try:
-            message = (await model.chat(said, toolbox.tools)).message
+            message = (await model.chat(prompt, toolbox.tools)).message
         except BadModelAnswer as error:
-            if "call" not in error.data or error.data["finish_reason"] == "length":  # it would be cut off again
+            if (
+                "call" not in error.data or error.data["finish_reason"] == "length"
+            ):  # the next answer would be cut off, too
                 raise
-            said.append(ChatMessage(role="system", content=f"Error: {error} Call again, or answer."))
+            prompt.append(ChatMessage(role="system", content=f"Error: {error} Call again, or answer."))
             continue
         if not message.tool_calls:
             return message
         if task := next(filter(None, map(toolbox.parse_task, message.tool_calls)), None):
             return task
         results = [(call.id, await toolbox.run_call(call)) for call in message.tool_calls]
-        said += [message, *(ChatMessage(role="tool", content=text, tool_call_id=id_) for id_, text in results)]
-    message = (await model.chat(said)).message
+        prompt += [message, *(ChatMessage(role="tool", content=text, tool_call_id=id_) for id_, text in results)]
+    message = (await model.chat(prompt)).message
     if not message.content.strip():
         raise BadModelAnswer("The model calls tools without end.", model=model.name)
     return message
@@ -70,7 +71,7 @@ def explain_failure(error: ModelError) -> str:
 
 
 def _convert_thread(messages: Sequence[AnyMessage], max_chars: int) -> list[ChatMessage]:
-    texts = [(_ROLES.get(one.type), str(one.text)) for one in messages]
+    texts = [(_ROLES.get(message.type), str(message.text)) for message in messages]
     return [ChatMessage(role=role, content=text) for role, text in texts if role and text and len(text) <= max_chars]
 
 

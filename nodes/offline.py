@@ -1,4 +1,4 @@
-"""Replies without a model: what memory holds, quoted, and nothing made up."""
+"""Replies without a model: they quote memory and make nothing up."""
 
 from __future__ import annotations
 
@@ -27,17 +27,13 @@ _STOP_WORDS = re.compile(
 
 def is_open_question(state: State, text: str) -> bool:
     """Whether the message is a question, and the context has lasting memories of which none has its words."""
-    return (
-        _is_question(text)
-        and not state.get("bullets")
-        and bool(_list_profile_lines(state))
-        and not _find_related(state, text)
-    )
+    if not _is_question(text) or state.get("bullets"):
+        return False
+    return bool(_list_profile_lines(state)) and not _find_related(state, text)
 
 
 def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:
-    """A reply from what the context node has found, the changes and what bears on the message, or else from what was `found`
-    beside it."""
+    """A reply that quotes the memories of the context, or else `texts`; empty for a message that was refused."""
     if state.get("refused"):
         return ""
     if not text.strip():
@@ -75,5 +71,5 @@ def _quote_lines(title: str, lines: list[str]) -> str:
 
 
 def _find_stems(text: str) -> set[str]:
-    """What a text is about, roughly: four letters stand for a word's stem."""
+    """The first four letters of a text's words, without stop words: roughly their stems."""
     return {word[:4] for word in _WORD.findall(text.casefold()) if not _STOP_WORDS.fullmatch(word)}

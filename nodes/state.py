@@ -97,7 +97,7 @@ class State(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Who:
-    """The context of a run: the person who speaks. Without `tenant` it is the server's, without `thread` LangGraph's."""
+    """The context of a run: its user. Without `tenant` it is the server's, without `thread` LangGraph's."""
 
     user: str = DEFAULT_USER
     tenant: str | None = None

@@ -1,6 +1,6 @@
-"""What a model may call: `memory_query`, and for the supervisor the way to a colleague.
+"""The tools of a model: `memory_query`, and for the supervisor the transfer of a task to a colleague.
 
-The agent and the scope are bound here. Nothing that a model writes can change them."""
+The agent and the scope are bound here: nothing that a model writes can change them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
     "updated_before": _DATE,
 }  # fmt: skip
 _OPT_IN_CATEGORY = "procedural"
-_MAX_ERROR_CHARS = 1_000  # characters of an error: it may name what a model has written, however long that is
-_CATEGORIES_HELP = (
+_MAX_ERROR_CHARS = 1_000  # an error may quote a long text of the model
+_CATEGORIES_HELP = "Where to look; everywhere when left out"
+_OPT_IN_HELP = (
     f"Where to look; when left out everywhere but in {_OPT_IN_CATEGORY}, which holds how something was done before"
 )
 _COLLEAGUES = {
@@ -49,15 +50,16 @@ SUBAGENTS = tuple(_COLLEAGUES)
 
 
 def build_parameters(settings: Settings, agent: str) -> dict[str, Any]:
-    """The JSON schema of `memory_query` for this agent: its own categories, and no word about whose memory it is."""
+    """The JSON schema of `memory_query` for this agent, with its own categories and no field for the owner."""
     recall, limits = settings.recall, settings.limits
+    categories = sorted(settings.allowlists[agent])
     return {
         "type": "object",
         "properties": {
             "query": {"type": "string", "description": "What to look for, in plain words"},
             "categories": {
-                "type": "array", "items": {"type": "string", "enum": sorted(settings.allowlists[agent])},
-                "description": _CATEGORIES_HELP if _OPT_IN_CATEGORY in settings.allowlists[agent] else "Where to look; everywhere when left out",
+                "type": "array", "items": {"type": "string", "enum": categories},
+                "description": _OPT_IN_HELP if _OPT_IN_CATEGORY in categories else _CATEGORIES_HELP,
             },
             "filters": {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False},
             "top_k": {"type": "integer", "minimum": 1, "maximum": limits.top_k, "default": recall.top_k},
@@ -98,15 +100,15 @@ class Toolbox:
     scope: Scope
     agent: str
     colleagues: tuple[str, ...] = ()
-    as_of: int | None = None  # the revision that the turn reads, None for the last one
-    recalled: list[int] = field(default_factory=list)  # fingerprints of what was found, to be told from what is said
-    message_id: str = ""  # the message that is answered, which tells the uses of one turn from those of another
-    previous_time: datetime | None = None  # when what came before was
-    turns: list[Turn] = field(default_factory=list)  # what was used, as the ledger has it
+    as_of: int | None = None  # the revision to read, None for the last one
+    recalled: list[int] = field(default_factory=list)  # shingle hashes of the memories that were found
+    message_id: str = ""  # of the message that is answered: part of the key of each call
+    previous_time: datetime | None = None  # of the message or call before
+    turns: list[Turn] = field(default_factory=list)  # the calls as turns of the ledger
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What the model is offered."""
+        """The tools that the model gets."""
         query = Tool(
             name=QUERY_TOOL,
             description="Search the person's long-term memory. Only for what the context at hand does not hold.",
@@ -115,7 +117,7 @@ class Toolbox:
         return (query, *map(make_transfer_tool, self.colleagues))
 
     def parse_task(self, call: ToolCall) -> Task | None:
-        """The hand-off that this call asks for, None when it is another call or not a valid one."""
+        """The task that this call hands over; None for another call, or one that is not valid."""
         agent, task = call.name.removeprefix(TRANSFER_PREFIX), call.arguments.get("task")
         is_transfer = call.name.startswith(TRANSFER_PREFIX) and agent in self.colleagues
         if not is_transfer or not isinstance(task, str) or not task.strip() or len(call.arguments) > 1:
@@ -123,11 +125,11 @@ class Toolbox:
         return Task(agent=agent, task=task.replace("\x00", ""))
 
     async def run_call(self, call: ToolCall) -> str:
-        """The result as the model gets it. What went wrong is a result too, so that the model can do better."""
+        """The result as a text for the model; an error is a result, too, so that the model can try again."""
         try:
             text = await self._execute_call(call)
         except (BadInput, Denied) as error:
-            # Redacted before it is cut: half a secret is no longer recognised as one.
+            # Redacted before it is cut: half a secret is not recognized as one.
             text = f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
             self._record_call(call, text, ok=False)
         except MunimentError as error:
@@ -148,7 +150,7 @@ class Toolbox:
             query = self._parse_query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, query)
             self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
-            # What was found is in memory; the ledger holds no second copy of it.
+            # The hits are in memory; the ledger gets no second copy of them.
             self._record_call(call, f"{len(answer.hits)} found", ok=True)
             return fence_text(json.dumps(codec.encode_answer(answer, explain=query.explain), ensure_ascii=False))
         names = ", ".join(tool.name for tool in self.tools)

@@ -1,4 +1,4 @@
-"""What the agents are told. The first line of a file is its version, the rest is said as it stands."""
+"""The instructions of the agents. The first line of a file is its version, the rest is sent as it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from muniment.memory.errors import BadConfig
 
 
 def load_prompt(name: str) -> str:
-    """The instructions of this agent, without the version line. Raises BadConfig when there are none."""
+    """The instructions of an agent, without the version line. Raises BadConfig when there are none."""
     try:
         text = (files(__name__) / f"{name}.md").read_text("utf-8")
     except FileNotFoundError:
