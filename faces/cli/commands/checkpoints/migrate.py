@@ -74,12 +74,16 @@ def migrate_checkpoints(
     result = session.run_async(work())
     if as_json:
         screen.print_json(result)
-        return
-    there = f" {result['there']:,} were there already." if result["there"] else ""
+    else:
+        screen.print_line(_format_result(result, remove=remove))
+
+
+def _format_result(result: dict[str, int], *, remove: bool) -> str:
     checkpoints, writes = format_count(result["checkpoints"], "checkpoint"), format_count(result["writes"], "write")
+    present = f" {result['there']:,} were there already." if result["there"] else ""
     removed = " They are gone where they were." if remove else ""
     threads = format_count(result["threads"], "thread")
-    screen.print_line(f"Copied and compared {checkpoints} with {writes}; {threads} in all.{there}{removed}")
+    return f"Copied and compared {checkpoints} with {writes}; {threads} in all.{present}{removed}"
 
 
 async def _migrate_former(settings: Settings, *, remove: bool, quiet: bool) -> dict[str, int]:
