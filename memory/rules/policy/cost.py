@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 
 from muniment.memory.config.schema import Price
 from muniment.memory.domain.usage import Charge, Purpose
@@ -12,6 +13,7 @@ from muniment.memory.rules.retrieval import token_count
 
 _PER_TEXT = 8  # what a provider adds to a message or a tool
 _PER_REQUEST = 8
+_DEAREST_VOCABULARY = 1.4  # times the tokens of our count: the most for English and Chinese in published vocabularies
 _MOST = 1_000_000_000  # tokens; no request has so many
 
 
@@ -19,7 +21,8 @@ def estimate_charge(
     purpose: Purpose, model: str, texts: Sequence[str], answer_tokens: int, prices: Mapping[str, Price]
 ) -> Charge:
     """The highest charge of a request with these texts (messages, tools, schema) and `answer_tokens`."""
-    input_tokens = _PER_REQUEST + sum(token_count.count_tokens(text) + _PER_TEXT for text in texts)
+    counted = sum(map(token_count.count_tokens, texts))
+    input_tokens = _PER_REQUEST + _PER_TEXT * len(texts) + ceil(_DEAREST_VOCABULARY * counted)
     return calculate_charge(purpose, model, input_tokens, answer_tokens, prices)
 
 

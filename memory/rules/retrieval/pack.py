@@ -38,15 +38,12 @@ def pack_hits(
             omissions.append(hit)
         elif len(packed) >= top_k:
             omissions.append(Omission(id=hit.memory.id, reason="beyond top_k", score=hit.score))
-        elif (
-            not tries
-            or (cost := token_count.count_tokens_within(render_hit(hit), budget - spent - JOINT_TOKENS)) is None
-        ):
+        elif not tries or (cost := token_count.count_tokens(render_hit(hit)) + JOINT_TOKENS) > budget - spent:
             tries = max(0, tries - 1)
             omissions.append(Omission(id=hit.memory.id, reason="over budget", score=hit.score))
         else:
             packed.append(hit)
-            spent += cost + JOINT_TOKENS
+            spent += cost
         if (len(packed) >= top_k or not tries) and not collect_all:
             break
     while packed and (spent := token_count.count_tokens(render_payload(packed))) > budget:

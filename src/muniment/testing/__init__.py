@@ -10,8 +10,8 @@ Point `OPENAI_BASE_URL` or a client at `server.base_url`:
         …  # the first request is refused with 429, the second one answered
         assert server.requests[-1].body["model"] == "tiny-1"
 
-`reply` is a text, a `tool_call(…)`, a list of them, or a function of the request's body. `latency` delays answers, `fail`
-and `fail_share` break them, and `unknown={"response_format"}` is an endpoint without structured output.
+`reply` is a text, a `tool_call(…)`, a list of them, or a function of the request's body. `latency` delays answers,
+`fail` and `fail_share` break them, and `unknown={"response_format"}` is an endpoint without structured output.
 `ScriptedBatches` has a batch endpoint, too, with all answers after so many polls, or only some. `ScriptedChat` is a
 `ChatModel` in the process, `HashEmbedder` an embedder without a model, `FixedClock` a clock that stands still.
 """
