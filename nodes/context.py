@@ -44,12 +44,28 @@ async def read_context(
         message.model_copy(update={"content": _redact_content(message.content, memory)}) for message in messages
     ]
     update = State(
-        space=str(scope.space), asked=[message.id for message in messages if message.id],
-        at=memory.now().isoformat(), writes=[], reports=[], handoff=None, handoffs=0, unread="", unmet="", unwritten="",
-        refused=False, rev=None, stable="", header="", bullets=[], moving="", recalled=[], asking=[], decided="",
+        space=str(scope.space),
+        asked=[message.id for message in messages if message.id],
+        at=memory.now().isoformat(),
+        writes=[],
+        reports=[],
+        handoff=None,
+        handoffs=0,
+        unread="",
+        unmet="",
+        unwritten="",
+        refused=False,
+        rev=None,
+        stable="",
+        header="",
+        bullets=[],
+        moving="",
+        recalled=[],
+        asking=[],
+        decided="",
         # With the same ids: they replace those of the thread.
         messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
-    )  # fmt: skip
+    )
     try:
         update |= await time_travel.begin_turn(state, runtime, config, update["asked"])
         texts = [str(message.text) for message in messages]
@@ -65,11 +81,13 @@ def _redact_content(content: Any, memory: Memory) -> Any:
     if isinstance(content, str):
         return memory.conversation.redact(content)
     return [
-        memory.conversation.redact(block) if isinstance(block, str)
-        else block | {"text": memory.conversation.redact(block["text"])} if isinstance(block.get("text"), str)
+        memory.conversation.redact(block)
+        if isinstance(block, str)
+        else block | {"text": memory.conversation.redact(block["text"])}
+        if isinstance(block.get("text"), str)
         else block
         for block in content
-    ]  # fmt: skip
+    ]
 
 
 async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, settings: Settings) -> State:

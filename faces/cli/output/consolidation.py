@@ -88,6 +88,7 @@ def explain_failure(run: Run) -> str:
 
 
 def format_counts(run: Run) -> str:
+    """The pairs that were found and checked, and the outcomes, as a sentence."""
     if not run.seen:
         return "No pair of memories is to be looked at."
     parts = [f"{run.same:,} merged", f"{run.superseded:,} superseded", f"{run.distinct:,} different"]

@@ -66,9 +66,12 @@ def run_scrub(settings: Settings, *, quiet: bool) -> dict[str, Any]:
 
 
 def print_scrub(report: dict[str, Any]) -> None:
-    log = "the write-ahead log of before is gone" if report["log"] else (
-        "the write-ahead log still holds what was written before, until Postgres uses its files again"
-    )  # fmt: skip
+    """Print what a scrub has rewritten, and what it could not."""
+    log = (
+        "the write-ahead log of before is gone"
+        if report["log"]
+        else ("the write-ahead log still holds what was written before, until Postgres uses its files again")
+    )
     screen.print_line(f"{report['tables']} tables rewritten; {log}.")
     if not report["statistics"]:
         screen.print_line(

@@ -66,11 +66,17 @@ def _print_activity(activity: SpaceActivity, owner: str) -> None:
         terminal.print_table(
             ["when (UTC)", "change", "by", "id", "category", "text"],
             [
-                (f"{entry.ts:%Y-%m-%d %H:%M}", entry.action, entry.node, screen.shorten_id(entry.memory_id),
-                 entry.category, entry.text)
+                (
+                    f"{entry.ts:%Y-%m-%d %H:%M}",
+                    entry.action,
+                    entry.node,
+                    screen.shorten_id(entry.memory_id),
+                    entry.category,
+                    entry.text,
+                )
                 for entry in activity.changes
             ],
-        )  # fmt: skip
+        )
 
 
 def _format_extraction(extraction: ExtractionStats) -> list[Any]:
