@@ -1,4 +1,4 @@
-"""The consolidation of many spaces, one after another; what is the matter in one of them is no matter of the next."""
+"""Consolidation of many spaces, one after another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muniment.memory.ports.consolidation import ConsolidationRuns
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SpaceSweep:
-    """The consolidation of many spaces, one after another; what is the matter in one of them is no matter of the next."""
+    """Consolidates many spaces. A space that another process works on does not end the sweep."""
 
     consolidation: Consolidation
     runs: ConsolidationRuns
@@ -22,11 +22,12 @@ class SpaceSweep:
     async def consolidate_each(
         self, scopes: Iterable[Scope], *, dry: bool, limit: int | None, unchanged: bool
     ) -> AsyncIterator[SpaceResult]:
-        """See `Memory.consolidate_each`."""
+        """Yield the result of each space as soon as it is there. Without `unchanged`, spaces in which nothing changed
+        since they were compared are skipped. Raises BadInput, StoreError."""
         for scope in scopes:
-            yield await self._visit_space(scope, dry=dry, limit=limit, unchanged=unchanged)
+            yield await self._consolidate_space(scope, dry=dry, limit=limit, unchanged=unchanged)
 
-    async def _visit_space(self, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
+    async def _consolidate_space(self, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
         if not unchanged and not (await self.runs.read_compared_revision(scope))[1]:
             return SpaceResult(scope=scope, skipped="unchanged")
         try:
@@ -35,6 +36,5 @@ class SpaceSweep:
             return SpaceResult(scope=scope, skipped="busy")
         if run is not None:
             return SpaceResult(scope=scope, run=run)
-        return SpaceResult(
-            scope=scope, skipped="waiting" if await self.consolidation.find_waiting_run(scope) else "busy"
-        )
+        is_waiting = await self.consolidation.find_waiting_run(scope) is not None
+        return SpaceResult(scope=scope, skipped="waiting" if is_waiting else "busy")

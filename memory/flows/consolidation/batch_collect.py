@@ -1,14 +1,14 @@
-"""The job that waits for a batch of questions about pairs, for days and across restarts, and does what the answers say.
+"""Collecting the answers of a batch, for days and across restarts, and applying them.
 
-Its steps: answers and money in one transaction, the end of the run, the endpoint's files. Each is found undone by the next
-process, if this one dies, and none is done twice."""
+Three steps: the answers with their cost in one transaction, the end of the run, the removal of the endpoint's files.
+After a crash the job repeats what is not done yet."""
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from uuid import UUID
 
@@ -31,57 +31,26 @@ from muniment.memory.flows.consolidation.batch_submit import (
     BatchSubmission,
     get_budget_day,
     get_reserved_charge,
+    get_submission_time,
 )
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_cache import ProcessCache
-from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.ports.consolidation import BatchRuns, ConsolidationRuns
 from muniment.memory.ports.llm import BatchModel, BatchResults
 from muniment.memory.rules.merging import pair_answers
 
 _log = logging.getLogger(__name__)
-_CANCELLING = timedelta(hours=1)  # what was answered before a batch was cancelled comes within so long
-
-
-def _parse_judgements(collected: BatchResults, request: str, count: int) -> dict[int, Judgement]:
-    answer = collected.answers.get(request)
-    if answer is None:
-        return {}
-    with suppress(BadExtraction):
-        return pair_answers.parse_answer(answer.message.content, count)
-    return {}
-
-
-def _match_pair(asked: BatchedPair, members: dict[MemoryId, Memory]) -> Pair | None:
-    """The pair, if both are what the model was shown."""
-    older, newer = members.get(asked.older), members.get(asked.newer)
-    if older is None or newer is None or (older.rev, newer.rev) != asked.revs:
-        return None
-    return Pair(older=older, newer=newer, sim=asked.sim, tries=asked.tries)
-
-
-def _get_submission_time(run: Run) -> datetime:
-    return run.handed or run.started_at
-
-
-async def drop_batch(batches: BatchModel, key: str) -> None:
-    """End a batch that nobody waits for any more. Raises ModelError."""
-    found = await batches.find_batch(key)
-    if found is not None:
-        await batches.cancel_batch(found)
-        await batches.delete_files(found)
-    await batches.delete_orphaned_uploads(key)
+_CANCELLING = timedelta(hours=1)  # in which a cancelled batch still delivers what was answered before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BatchCollection:
-    """The job that waits for a batch of questions about pairs, for days and across restarts, and does what the answers say."""
+    """Collects the answers of the runs that wait for a batch endpoint."""
 
     batch_runs: BatchRuns
     batch_submission: BatchSubmission
     batches: BatchModel | None
-    browser: MemoryBrowser
     cache: ProcessCache
     consolidation: Consolidation
     runs: ConsolidationRuns
@@ -89,8 +58,8 @@ class BatchCollection:
     usage_meter: UsageMeter
 
     async def perform_collection(self, scope: Scope, key: str) -> None:
-        """The job `collect`: see `Memory.perform`. Raises NotReady until there is an answer, or none will come; then ModelError
-        until nothing of the batch is at the endpoint any more."""
+        """Perform the job `collect`; its key is the id of the run. Raises NotReady until there are answers, or none can
+        come; then ModelError until the endpoint has removed the batch."""
         run = next(iter(await self.runs.list_runs(scope, 1, RunId(UUID(key)))), None)
         if run is None:
             if self.batches is not None:
@@ -103,28 +72,29 @@ class BatchCollection:
         await self.remove_files(run)
 
     async def abandon_overdue(self, scope: Scope) -> bool:
-        """End the run of a space whose answers nobody has come for, though all its time is over; whether there was one."""
+        """End the waiting run of a space, if its time is over and no worker has collected it. Returns whether it
+        did."""
         run = await self.consolidation.find_waiting_run(scope)
-        if run is None or self.batch_submission.get_waiting_time(run) < self.batch_submission.get_batch_timeout():
+        if run is None or not self.batch_submission.is_given_up(run):
             return False
         _log.warning("a run has waited for a batch endpoint for too long, and is given up")
         await self.consolidation.end_run(await self._fail_unknown(run, ModelUnavailable))
         return True
 
     async def remove_files(self, run: Run) -> None:
-        """Let nothing of a run that is over be at the endpoint. Raises NotReady while a batch is being cancelled, ModelError; but
-        after its days nobody tries any more."""
+        """Remove the batch of an ended run, and its files, from the endpoint. Raises NotReady while the batch is being
+        cancelled, and ModelError; neither after the time of the batch is over."""
         if self.batches is None:
             return
         try:
             await self._remove_batch(self.batches, run)
         except (ModelError, NotReady) as error:
-            if self.batch_submission.get_waiting_time(run) < self.batch_submission.get_batch_timeout():
+            if not self.batch_submission.is_given_up(run):
                 raise
             _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
 
     async def _remove_batch(self, batches: BatchModel, run: Run) -> None:
-        name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
+        name = await find_batch_name(batches, run)
         if name is None:
             await batches.delete_orphaned_uploads(str(run.id))
             return
@@ -136,22 +106,19 @@ class BatchCollection:
         await self.batch_runs.release_run(run, ())
 
     async def _settle_late(self, batches: BatchModel, run: Run, name: str) -> None:
-        """What was answered before a batch was called off is paid for, once. Raises NotReady until that is known."""
-        collected = BatchResults()
+        """Charge, once, what was answered before the batch was cancelled. Raises NotReady until that is known."""
+        results: BatchResults | None = BatchResults()
         with suppress(BatchFailed):
-            found = await batches.fetch_results(name)
-            if found is None:
-                raise NotReady
-            collected = found
-        used = self.usage_meter.charge_batch(get_reserved_charge(run), collected.tokens, 1)
+            results = await batches.fetch_results(name)
+        if results is None:
+            raise NotReady
+        used = self.usage_meter.charge_batch(get_reserved_charge(run), results.tokens, 1)
         await self.batch_runs.release_run(run, metering.make_settlements(get_budget_day(run), None, used))
 
     async def _collect_answers(self, run: Run) -> Run:
-        """The run with what was answered done and paid for. Raises NotReady, ModelError while there is time."""
-        is_overdue = (
-            self.batch_submission.get_waiting_time(run)
-            >= timedelta(days=self.settings.consolidation.batch_days) + _CANCELLING
-        )
+        """Return the run with its answers applied and charged. Raises NotReady, and ModelError while there is time."""
+        deadline = timedelta(days=self.settings.consolidation.batch_days) + _CANCELLING
+        is_overdue = self.batch_submission.get_waiting_time(run) >= deadline
         try:
             if self.batches is None:
                 raise ModelUnavailable("no batch endpoint is configured (MUNIMENT_MODEL)")
@@ -167,70 +134,95 @@ class BatchCollection:
         raise NotReady
 
     async def _poll_batch(self, batches: BatchModel, run: Run, *, is_overdue: bool) -> Run:
-        name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
+        submission = self.batch_submission
+        name = await find_batch_name(batches, run)
         if name is None:
-            if self.batch_submission.get_waiting_time(run) < self.batch_submission.get_process_lease():
+            if submission.get_waiting_time(run) < submission.get_process_lease():
                 raise NotReady
-            # Its process has died before it could ask, or the endpoint has never heard it.
-            return await self.batch_submission.end_without_answers(run, "interrupted")
+            # The process died before it sent the batch, or the batch did not arrive.
+            return await submission.end_without_answers(run, "interrupted")
         if run.batch is None:
-            run = await self.runs.save_run(
-                replace(run, batch=name), self.batch_submission.get_lease(run), settlements=()
-            )
+            run = await self.runs.save_run(replace(run, batch=name), submission.get_lease(run), settlements=())
         try:
-            collected = await batches.fetch_results(name)
+            results = await batches.fetch_results(name)
         except BatchFailed as error:
-            return await self.batch_submission.end_without_answers(run, "failed", type(error).__name__)
-        if collected is None:
-            if self.batch_submission.get_waiting_time(run) >= timedelta(days=self.settings.consolidation.batch_days):
-                await batches.cancel_batch(name)
-            if not is_overdue:
-                raise NotReady
-            return await self._fail_unknown(run, ModelTimeout)
-        return await self._apply_answers(run, collected)
+            return await submission.end_without_answers(run, "failed", type(error).__name__)
+        if results is not None:
+            return await self._apply_answers(run, results)
+        if submission.get_waiting_time(run) >= timedelta(days=self.settings.consolidation.batch_days):
+            await batches.cancel_batch(name)
+        if not is_overdue:
+            raise NotReady
+        return await self._fail_unknown(run, ModelTimeout)
 
-    async def _apply_answers(self, run: Run, collected: BatchResults) -> Run:
-        """Do what the answers say and settle what they cost, all or nothing."""
-        used = self.usage_meter.charge_batch(get_reserved_charge(run), collected.tokens, max(1, run.requests))
-        told, findings = await self._read_findings(run, collected)
-        told = replace(
-            told,
-            # It may have asked only as much as the day could pay for.
+    async def _apply_answers(self, run: Run, results: BatchResults) -> Run:
+        """Apply the answers and settle their cost in one transaction."""
+        reserved = get_reserved_charge(run)
+        used = self.usage_meter.charge_batch(reserved, results.tokens, max(1, run.requests))
+        answered, findings = await self._read_findings(run, results)
+        answered = replace(
+            answered,
+            # The day's budget may have covered only some of the prompts.
             status="over_budget" if run.reason == OverBudget.__name__ else "running",
             asked=(),
             requests=len(used),
-            input_tokens=sum(one.input_tokens for one in used),
-            output_tokens=sum(one.output_tokens for one in used),
-            micros=sum(one.micros for one in used),
+            input_tokens=sum(charge.input_tokens for charge in used),
+            output_tokens=sum(charge.output_tokens for charge in used),
+            micros=sum(charge.micros for charge in used),
         )
-        return await self.consolidation.apply_findings(
-            told,
-            findings,
-            settlements=metering.make_settlements(get_budget_day(run), get_reserved_charge(run), used),
-        )
+        settlements = metering.make_settlements(get_budget_day(run), reserved, used)
+        return await self.consolidation.apply_findings(answered, findings, settlements=settlements)
 
-    async def _fail_unknown(self, run: Run, why: type[ModelError]) -> Run:
-        """The run without its answers, when nobody can say what they have cost: what was reserved stays charged."""
-        return await self.batch_submission.end_without_answers(run, "failed", why.__name__, keeps_charge=True)
+    async def _fail_unknown(self, run: Run, reason: type[ModelError]) -> Run:
+        """End a run whose cost is unknown: what was reserved stays charged."""
+        return await self.batch_submission.end_without_answers(run, "failed", reason.__name__, keeps_charge=True)
 
-    async def _read_findings(self, run: Run, collected: BatchResults) -> tuple[Run, list[Finding]]:
-        """What the answers say of the pairs that are as they were shown, and the run with the others counted. Nothing is said
-        against a pair for which there was no time."""
-        members = await self.browser.get_memories(
-            run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer))
-        )
+    async def _read_findings(self, run: Run, results: BatchResults) -> tuple[Run, list[Finding]]:
+        """Return the run with its outdated and unanswered pairs counted, and the findings of the other pairs.
+
+        A pair that the endpoint had no time for has no finding: it does not count as a try."""
+        members = await self.batch_submission.read_members(run)
         findings: list[Finding] = []
         outdated = unanswered = 0
-        for request, shown in groupby(run.asked, key=lambda one: one.request):
-            pairs = list(shown)
-            said = _parse_judgements(collected, request, len(pairs))
-            asked_of = not isinstance(collected.failures.get(request), ModelTimeout)
-            for one in pairs:
-                pair = _match_pair(one, members)
+        for request, group in groupby(run.asked, key=lambda pair: pair.request):
+            batched_pairs = list(group)
+            judgements = _parse_judgements(results, request, len(batched_pairs))
+            is_timeout = isinstance(results.failures.get(request), ModelTimeout)
+            for batched in batched_pairs:
+                pair = _match_pair(batched, members)
                 if pair is None:
                     outdated += 1
-                elif one.place in said or asked_of:
-                    findings.append(Finding(pair=pair, judgement=said.get(one.place), source="model"))
+                elif batched.place in judgements or not is_timeout:
+                    findings.append(Finding(pair=pair, judgement=judgements.get(batched.place), source="model"))
                 else:
                     unanswered += 1
         return replace(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
+
+
+async def find_batch_name(batches: BatchModel, run: Run) -> str | None:
+    """Return the endpoint's name of the run's batch; None where there is none. Raises ModelError."""
+    return run.batch or await batches.find_batch(str(run.id), get_submission_time(run))
+
+
+async def drop_batch(batches: BatchModel, key: str) -> None:
+    """Cancel the batch of the run with this id, and remove its files. Raises ModelError."""
+    name = await batches.find_batch(key)
+    if name is not None:
+        await batches.cancel_batch(name)
+        await batches.delete_files(name)
+    await batches.delete_orphaned_uploads(key)
+
+
+def _parse_judgements(results: BatchResults, request: str, pair_count: int) -> dict[int, Judgement]:
+    answer = results.answers.get(request)
+    with suppress(BadExtraction):
+        return pair_answers.parse_answer(answer.message.content, pair_count) if answer is not None else {}
+    return {}
+
+
+def _match_pair(pair: BatchedPair, members: dict[MemoryId, Memory]) -> Pair | None:
+    """Return the pair, or None where a memory is not the one that the model was shown."""
+    older, newer = members.get(pair.older), members.get(pair.newer)
+    if older is None or newer is None or (older.rev, newer.rev) != pair.revs:
+        return None
+    return Pair(older=older, newer=newer, sim=pair.sim, tries=pair.tries)

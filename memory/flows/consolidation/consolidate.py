@@ -1,7 +1,6 @@
-"""Consolidation of a space, step by step: begin -> survey -> (check -> apply) for each portion -> end.
+"""Consolidation of a space: begin -> survey -> (check -> apply) for each portion -> end.
 
-Each step that decides something is one transaction with the run's record: a process that dies between two steps has lost
-nothing, and what it decided is not decided again."""
+A step that decides something is one transaction with the run's record. A crash between two steps loses nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from typing import get_args
 from uuid import UUID, uuid4
 
 from muniment.memory.config.schema import EmbedderProfile
@@ -21,17 +19,10 @@ from muniment.memory.domain.erasure import SurveyBounds
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.usage import Charge, Settlement
+from muniment.memory.domain.usage import Settlement
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, NotFound, OverBudget, StoreError
-from muniment.memory.flows.consolidation import batch_submit
-from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
-from muniment.memory.flows.consolidation.prompt import (
-    PairPrompt,
-    PairPrompts,
-    make_prompt,
-    mark_unanswered,
-    split_pairs,
-)
+from muniment.memory.flows.consolidation.batch_submit import BatchSubmission, add_charge, make_batched_pairs
+from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, make_prompt, split_pairs
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.space_locks import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
@@ -45,38 +36,16 @@ from muniment.memory.rules.policy import cost
 from muniment.memory.rules.policy.retry import is_rejected_request
 
 OnFindings = Callable[[Sequence[Finding]], None]
-_PARTNERS = 20_000  # that each memory of the pool is compared with
+_MAX_PARTNERS = 20_000  # memories that each memory of the pool is compared with
 _CLOSEST = 12  # partners of one memory in a survey
 _MIN_WORD_COSINE = 0.25  # cosine of two texts' words, where the embedder does not know their script
-_AT_ONCE = 50  # pairs that the rules alone decide, in one transaction
+_PORTION = 50  # pairs that the rules alone decide, in one transaction
 _MAX_LIMIT = 1_000_000
-
-
-def _sort_key(judgement: Judgement, sure: bool) -> tuple[bool, bool]:
-    apart = judgement == "different"
-    return apart and sure, apart or not sure
-
-
-def _add_charge(run: Run, charge: Charge) -> Run:
-    return replace(
-        run,
-        input_tokens=run.input_tokens + charge.input_tokens,
-        output_tokens=run.output_tokens + charge.output_tokens,
-        micros=run.micros + charge.micros,
-    )
-
-
-def _is_complete(found: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
-    """Whether no pair that is near was left out. Those that are not are never checked, and would be open for ever."""
-    waiting = [one for one in near if not one.checked]
-    counts = Counter(memory.id for one in waiting for memory in (one.older, one.newer))
-    room = sum(not one.checked for one in found) < limit or not waiting
-    return room and max(counts.values(), default=0) < _CLOSEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Consolidation:
-    """Consolidation of a space, step by step: begin -> survey -> (check -> apply) for each portion -> end."""
+    """Finds memories of a space that say the same, or are no longer so, and merges or supersedes them."""
 
     batch_submission: BatchSubmission
     clock: Clock
@@ -94,11 +63,14 @@ class Consolidation:
     async def consolidate_space(
         self, scope: Scope, *, dry: bool = False, limit: int | None = None, on_findings: OnFindings | None = None
     ) -> Run | None:
-        """See `Memory.consolidate`."""
+        """Consolidate the space and return the run's record; None while another run is under way.
+
+        `dry` writes nothing; `limit` pairs are checked in place of `consolidation.per_day`; `on_findings` is called
+        with the findings of each portion. A model that fails ends the run by its status. Raises BadInput, Conflict,
+        StoreError."""
         run = await self.begin_run(scope, dry=dry, limit=limit)
         if run is None:
             return None
-        ended = False
         try:
             run, pairs = await self.survey_pairs(run)
             for portion in self.split_portions(pairs):
@@ -108,18 +80,16 @@ class Consolidation:
                 run = await self.apply_findings(run, findings)
                 if run.status != "running":
                     break
-            run = await self.end_run(run)
-            ended = True
-        finally:
-            # Given up in the open: the next one need not wait until the lease is over. What was handed over goes on.
-            if not ended:
-                await self._abandon_safely(run)
-        return run
+            return await self.end_run(run)
+        except BaseException:
+            # Without this the next run would wait until the lease is over. A batch that was submitted goes on.
+            await self._abandon_safely(run)
+            raise
 
     async def begin_run(self, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
-        """A new run of the space; None while another one is under way. One of a space without memories has ended already.
+        """Return a new run of the space; None while another one is under way. The run of an empty space is `done`.
 
-        Raises BadInput for a limit that cannot be."""
+        Raises BadInput for a limit out of range, StoreError."""
         if limit is not None and not 1 <= limit <= _MAX_LIMIT:
             raise BadInput(f"limit: 1 to {_MAX_LIMIT:,} wanted")
         now = self.clock.now()
@@ -133,97 +103,97 @@ class Consolidation:
         try:
             return await self.runs.begin_run(run, self.batch_submission.get_lease(run))
         except asyncio.CancelledError:
-            await self._abandon_safely(run)  # it may be there all the same, and nobody else knows of it
+            await self._abandon_safely(run)  # its record may have been written all the same
             raise
 
     async def survey_pairs(self, run: Run) -> tuple[Run, tuple[Pair, ...]]:
-        """The pairs that this run may check: those that the rules would make one, then those that they doubt, the closest first;
-        what they hold apart for sure is noted when the day has room for it."""
+        """Return the run, and the pairs that it may check: those that the rules would merge, those that the rules
+        doubt, and those that the rules surely keep apart; within each the closest first. Raises Conflict,
+        StoreError."""
         if run.status != "running":
             return run, ()
         near, upto = await self._find_near_pairs(run)
-        fresh = [one for one in near if not one.checked]
-        before = consolidate.count_duplicates(near, self.profile, self.pair_prompts.get_lasting_categories())
-        run = await self._keep_run(replace(run, seen=len(fresh), duplicates_before=before, upto=upto))
-        verdicts = {
-            id(one): consolidate.judge_pair(one, self.profile, self.pair_prompts.get_lasting_categories())
-            for one in fresh
-        }
-        fresh.sort(key=lambda one: (_sort_key(*verdicts[id(one)]), one.tries, -one.sim))
-        return run, tuple(fresh[: await self._count_remaining(run)])
+        unchecked = [pair for pair in near if not pair.checked]
+        run = replace(run, seen=len(unchecked), duplicates_before=self._count_duplicates(near), upto=upto)
+        if not run.dry:
+            run = await self.runs.save_run(run, self.batch_submission.get_lease(run))
+
+        def rank(pair: Pair) -> tuple[bool, bool, int, float]:
+            judgement, is_sure = self._judge_pair(pair)
+            is_different = judgement == "different"
+            return is_different and is_sure, is_different or not is_sure, pair.tries, -pair.sim
+
+        return run, tuple(sorted(unchecked, key=rank)[: await self._count_remaining(run)])
 
     def split_portions(self, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
-        """The pairs as they are checked together: what goes to a model a prompt's worth at a time."""
-        asked = [one for one in pairs if self._needs_model(one)]
-        sure = [one for one in pairs if not self._needs_model(one)]
-        return (*split_pairs(sure, _AT_ONCE), *self.pair_prompts.split_prompts(asked))
+        """Return the pairs as they are checked together; those that need a model, a prompt at a time."""
+        by_rules = [pair for pair in pairs if not self._needs_model(pair)]
+        by_model = [pair for pair in pairs if self._needs_model(pair)]
+        return (*split_pairs(by_rules, _PORTION), *self.pair_prompts.split_prompts(by_model))
 
     async def check_pairs(self, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[Finding, ...]]:
-        """What each pair is found to be, by the rules where they are sure or there is no model, else by the model.
-        `over_budget` and `failed` runs have what was found before that.
+        """Return the run and the findings: of the rules where they are sure or there is no model, else of the model. A
+        run that ends as `over_budget` or `failed` has the findings before that. Raises StoreError.
 
-        Where prompts go to a batch endpoint nobody waits: what the model has to be asked is noted in the run, until its end.
-        Else it is asked about what is there by then: others of the run may have given way, and some may be erased meanwhile."""
-        findings = [self._judge_by_rules(one) for one in pairs if not self._needs_model(one)]
-        for some in self.pair_prompts.split_prompts([one for one in pairs if self._needs_model(one)]):
+        With a batch endpoint the pairs for the model are collected in the run until its end. Else the model is asked
+        about the memories as they are by then: the run may have superseded some, and some may have been erased."""
+        findings = [self._judge_by_rules(pair) for pair in pairs if not self._needs_model(pair)]
+        for portion in self.pair_prompts.split_prompts([pair for pair in pairs if self._needs_model(pair)]):
             if run.status != "running":
                 break
-            run = batch_submit.defer_pairs(run, some)
+            run = replace(run, asked=run.asked + make_batched_pairs(portion))
             if self.batch_submission.uses_batch(run):
                 continue
-            run, left = await self.batch_submission.reload_pairs(run)
-            if left:
-                run, found = await self._ask_model(run, make_prompt(left))
-                findings += found
+            run, current = await self.batch_submission.reload_pairs(run)
+            if current:
+                run, answers = await self._ask_model(run, make_prompt(current))
+                findings += answers
         return run, tuple(findings)
 
     async def apply_findings(
         self, run: Run, findings: Sequence[Finding], *, settlements: Sequence[Settlement] | None = None
     ) -> Run:
-        """Do what was found, in one transaction with the run's record: what changed meanwhile is left alone and counted
-        `outdated`. `settled`: see `Consolidating.keep_run`. Raises Conflict when another run has taken this one's place."""
-        ids = list({memory.id: None for one in findings for memory in (one.pair.older, one.pair.newer)})
+        """Apply the findings in one transaction with the run's record. A pair that changed meanwhile is left as it is
+        and counted `outdated`. `settlements`: see `ConsolidationRuns.save_run`. Raises Conflict when another run has
+        taken this one's place, StoreError."""
+        ids = list({memory.id: None for finding in findings for memory in (finding.pair.older, finding.pair.newer)})
 
-        async def keep_findings() -> Run:
-            done, plan, kept = await self._decide_findings(run, findings, ids)
+        async def apply() -> Run:
+            decided, plan, applied = await self._decide_findings(run, findings, ids)
             if run.dry:
-                return done
-            whole = await self.consents.add_withdrawals(plan)
-            return await self.runs.save_run(
-                done, self.batch_submission.get_lease(done), whole, kept, settlements=settlements
-            )
+                return decided
+            plan = await self.consents.add_withdrawals(plan)
+            lease = self.batch_submission.get_lease(decided)
+            return await self.runs.save_run(decided, lease, plan, applied, settlements=settlements)
 
         async with self.locks.space_lock(run.scope.space):
-            return await self.committer.retry_on_conflict(keep_findings)
+            return await self.committer.retry_on_conflict(apply)
 
     async def end_run(self, run: Run) -> Run:
-        """Close the run's record: `done`, unless it says otherwise. Counts the duplicates that are left.
+        """Close the run's record, as `done` unless it has another status, with the number of duplicates that are left.
 
-        With questions for a batch endpoint this hands them over instead, and the run waits (`flows.collect`)."""
+        A run with pairs for a batch endpoint is submitted instead, and waits. Raises Conflict, StoreError."""
         if run.ended_at is not None or run.status == "waiting":
             return run
         if run.asked and run.status == "running":
             run = await self.batch_submission.submit_run(run)
             if run.status == "waiting" or run.ended_at is not None:
                 return run
-        closing: RunStatus = "done" if run.status == "running" else run.status
+        status: RunStatus = "done" if run.status == "running" else run.status
         if run.dry:
-            return replace(run, status=closing, ended_at=self.clock.now())
+            return replace(run, status=status, ended_at=self.clock.now())
         rev, _ = await self.reads.find_neighbours(run.scope, (), 0)
-        left = run.duplicates_before
+        duplicates = run.duplicates_before
         if run.same or run.superseded:
-            left = consolidate.count_duplicates(
-                (await self._find_near_pairs(run))[0], self.profile, self.pair_prompts.get_lasting_categories()
-            )
-        open_ = run.unanswered - run.shelved
-        whole = closing == "done" and not open_ and run.checked + run.outdated + run.shelved >= run.seen
+            duplicates = self._count_duplicates((await self._find_near_pairs(run))[0])
+        is_answered = run.unanswered == run.shelved and run.checked + run.outdated + run.shelved >= run.seen
         run = replace(
             run,
-            status=closing,
+            status=status,
             ended_at=self.clock.now(),
             to_rev=rev,
-            surveyed=max(run.surveyed, run.upto) if whole else run.surveyed,
-            duplicates_after=left,
+            surveyed=max(run.surveyed, run.upto) if status == "done" and is_answered else run.surveyed,
+            duplicates_after=duplicates,
             limit=None,
             upto=Revision(0),
             asked=(),
@@ -231,52 +201,55 @@ class Consolidation:
         return await self.runs.save_run(run, self.batch_submission.get_lease(run))
 
     async def abandon_run(self, run: Run) -> None:
-        """Close the record of a run that cannot go on; what it decided stays."""
+        """Close the record of a run that cannot go on, as `interrupted`. What it has applied stays. Raises
+        StoreError."""
         if not run.dry and run.ended_at is None:
             await self.runs.interrupt_run(run, self.clock.now())
 
     async def _abandon_safely(self, run: Run) -> None:
         with contextlib.suppress(StoreError):
-            await asyncio.create_task(self.abandon_run(run))  # by itself: this task may be cancelled
+            await asyncio.create_task(self.abandon_run(run))  # a task of its own: this one may be cancelled
 
     async def list_runs(self, scope: Scope, limit: int, run: UUID | None) -> list[Run]:
-        """See `Memory.consolidations`."""
+        """Return the space's runs: the one under way, then the newest first; or only `run`. Raises BadInput."""
         if not 1 <= limit <= _MAX_LIMIT:
             raise BadInput(f"limit: 1 to {_MAX_LIMIT:,} wanted")
         return await self.runs.list_runs(scope.owner_scope, limit, None if run is None else RunId(run))
 
     async def get_run(self, scope: Scope, run: UUID) -> Run:
-        """The record of one run. Raises NotFound."""
-        found = await self.runs.list_runs(scope.owner_scope, 1, RunId(run))
-        if not found:
+        """Return the record of one run. Raises NotFound."""
+        records = await self.runs.list_runs(scope.owner_scope, 1, RunId(run))
+        if not records:
             raise NotFound(f"no consolidation {run} in the space of {scope.owner!r}", id=str(run))
-        return found[0]
+        return records[0]
+
+    async def find_last_run(self, scope: Scope) -> Run | None:
+        """Return the run of the space that is under way, else its last one."""
+        return next(iter(await self.runs.list_runs(scope.owner_scope, 1)), None)
 
     async def find_waiting_run(self, scope: Scope) -> Run | None:
-        """The run of the space that waits for a batch endpoint, if there is one."""
-        last = next(
-            iter(await self.runs.list_runs(scope.owner_scope, 1)), None
-        )  # the one that is not over, if there is one
+        """Return the run of the space that waits for a batch endpoint, if there is one."""
+        last = await self.find_last_run(scope)
         return last if last is not None and last.status == "waiting" else None
 
     async def _decide_findings(
         self, run: Run, findings: Sequence[Finding], ids: Sequence[MemoryId]
     ) -> tuple[Run, WritePlan, list[Finding]]:
-        """The run as the findings leave it, the plan, and the findings that are kept."""
-        board = consolidate.ConsolidationState(
+        """Return the run with the findings counted, the plan, and the findings that are not outdated."""
+        state = consolidate.ConsolidationState(
             members=await self.reads.read_members(run.scope, ids),
             run_id=run.id,
             context_categories=self.pair_prompts.get_lasting_categories(),
         )
-        rev = board.members.rev
-        counts: dict[consolidate.FindingOutcome, int] = dict.fromkeys(get_args(consolidate.FindingOutcome), 0)
-        kept = []
-        for one in findings:
-            fate, held = board.apply_finding(one)
-            counts[fate] += 1
-            if fate != "outdated":
-                kept.append(held)
-        done = replace(
+        rev = state.members.rev
+        counts: Counter[consolidate.FindingOutcome] = Counter()
+        applied = []
+        for finding in findings:
+            outcome, result = state.apply_finding(finding)
+            counts[outcome] += 1
+            if outcome != "outdated":
+                applied.append(result)
+        decided = replace(
             run,
             checked=run.checked + counts["same"] + counts["superseded"] + counts["distinct"],
             same=run.same + counts["same"],
@@ -290,63 +263,66 @@ class Consolidation:
             expected_rev=rev,
             node="worker",
             at=self.clock.now(),
-            changes=tuple(board.changes),
-            relations=tuple(board.relations.values()),
+            changes=tuple(state.changes),
+            relations=tuple(state.relations.values()),
         )
-        return done, plan, kept
+        return decided, plan, applied
 
-    async def _ask_model(self, run: Run, question: PairPrompt) -> tuple[Run, tuple[Finding, ...]]:
-        """A prompt's worth of findings; a run that may not or cannot ask any more says so by its status."""
-        run = replace(run, prompt=question.prompt, model=run.model or (self.model.name if self.model else None))
-        before, nothing = run.requests, mark_unanswered(question.pairs)
+    async def _ask_model(self, run: Run, prompt: PairPrompt) -> tuple[Run, tuple[Finding, ...]]:
+        """Return the findings of one prompt, and the run; its status says whether it may go on."""
+        run = replace(run, prompt=prompt.version, model=run.model or (self.model.name if self.model else None))
+        requests = run.requests + 1
+        unanswered = tuple(Finding(pair=pair, judgement=None, source="model") for pair in prompt.pairs)
         try:
-            answer = await self.usage_meter.ask_model(run.scope, "consolidate", question.messages, form=question.form)
-            run = self.add_answer_cost(run, answer)
-            found = self.pair_prompts.parse_answer(question.pairs, answer.message.content)
+            answer = await self.usage_meter.ask_model(run.scope, "consolidate", prompt.messages, form=prompt.form)
+            run = self._add_answer(run, answer)
+            return run, self.pair_prompts.parse_answer(prompt.pairs, answer.message.content)
         except BadModelAnswer as error:
-            lost = self.usage_meter.charge_failed_answer("consolidate", run.model or "", error)
-            return replace(_add_charge(run, lost) if lost else run, requests=before + 1), nothing
+            charge = self.usage_meter.charge_failed_answer("consolidate", run.model or "", error)
+            return replace(add_charge(run, charge) if charge else run, requests=requests), unanswered
         except OverBudget as error:
             return replace(run, status="over_budget", reason=type(error).__name__), ()
         except ModelError as error:
-            if is_rejected_request(error):  # one page; the others may be read
-                return replace(run, requests=before + 1), nothing
+            if is_rejected_request(error):  # this prompt alone; the model may answer the others
+                return replace(run, requests=requests), unanswered
             return replace(run, status="failed", reason=type(error).__name__), ()
-        return run, found
 
-    def add_answer_cost(self, run: Run, answer: ChatAnswer) -> Run:
-        """The run with what an answer has cost."""
+    def _add_answer(self, run: Run, answer: ChatAnswer) -> Run:
         prices = self.settings.spend.prices
         charge = cost.calculate_charge("consolidate", answer.model, answer.input_tokens, answer.output_tokens, prices)
-        return _add_charge(replace(run, model=answer.model, requests=run.requests + 1), charge)
+        return add_charge(replace(run, model=answer.model, requests=run.requests + 1), charge)
+
+    def _judge_pair(self, pair: Pair) -> tuple[Judgement, bool]:
+        return consolidate.judge_pair(pair, self.profile, self.pair_prompts.get_lasting_categories())
 
     def _judge_by_rules(self, pair: Pair) -> Finding:
-        judgement, sure = consolidate.judge_pair(pair, self.profile, self.pair_prompts.get_lasting_categories())
-        return Finding(pair=pair, judgement=judgement, source="rules", sure=sure or judgement != "different")
+        judgement, is_sure = self._judge_pair(pair)
+        return Finding(pair=pair, judgement=judgement, source="rules", sure=is_sure or judgement != "different")
 
     def _needs_model(self, pair: Pair) -> bool:
-        return (
-            self.model is not None
-            and not consolidate.judge_pair(pair, self.profile, self.pair_prompts.get_lasting_categories())[1]
-        )
+        return self.model is not None and not self._judge_pair(pair)[1]
+
+    def _count_duplicates(self, pairs: Sequence[Pair]) -> int:
+        return consolidate.count_duplicates(pairs, self.profile, self.pair_prompts.get_lasting_categories())
 
     async def _find_near_pairs(self, run: Run) -> tuple[tuple[Pair, ...], Revision]:
-        """The pairs that are near, and up to which revision the space is compared once all of them are checked."""
+        """Return the pairs that are near, and up to which revision the space is compared once all of them are
+        checked."""
         limit = self.settings.consolidation.pairs
-        found = await self.runs.survey_space(run.scope, self._make_bounds(), limit, since=run.surveyed)
-        near = tuple(one for one in found.pairs if consolidate.is_near(one, self.profile))
-        return near, found.upto if _is_complete(found.pairs, near, limit) else run.surveyed
+        survey = await self.runs.survey_space(run.scope, self._make_bounds(), limit, since=run.surveyed)
+        near = tuple(pair for pair in survey.pairs if consolidate.is_near(pair, self.profile))
+        return near, survey.upto if _is_complete(survey.pairs, near, limit) else run.surveyed
 
     def _make_bounds(self) -> SurveyBounds:
-        now, told, profile = self.clock.now(), self.settings.consolidation, self.profile
+        now, rules, profile = self.clock.now(), self.settings.consolidation, self.profile
         return SurveyBounds(
-            pool=told.pool,
-            recent=now - timedelta(hours=told.recent_hours),
-            importance=told.importance_from,
-            retrieved=told.retrieved_share,
-            partners=now - timedelta(days=told.partner_days),
-            most=_PARTNERS,
-            checked=now - timedelta(days=told.fingerprint_days),
+            pool=rules.pool,
+            recent=now - timedelta(hours=rules.recent_hours),
+            importance=rules.importance_from,
+            retrieved=rules.retrieved_share,
+            partners=now - timedelta(days=rules.partner_days),
+            most=_MAX_PARTNERS,
+            checked=now - timedelta(days=rules.fingerprint_days),
             tries=consolidate.MAX_TRIES,
             asks=self.model is not None,
             closest=_CLOSEST,
@@ -356,12 +332,17 @@ class Consolidation:
         )
 
     async def _count_remaining(self, run: Run) -> int:
-        """How many pairs the run may check: what the day (UTC) has left, or what a person has asked for."""
+        """Return how many pairs the run may check: its `limit`, else what the day (UTC) has left."""
         if run.limit is not None:
             return run.limit
         midnight = datetime.combine(self.clock.now().astimezone(UTC).date(), time(), UTC)
-        done = await self.runs.count_checked_pairs(run.scope, midnight)
-        return max(0, self.settings.consolidation.per_day - done)
+        checked = await self.runs.count_checked_pairs(run.scope, midnight)
+        return max(0, self.settings.consolidation.per_day - checked)
 
-    async def _keep_run(self, run: Run) -> Run:
-        return run if run.dry else await self.runs.save_run(run, self.batch_submission.get_lease(run))
+
+def _is_complete(pairs: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
+    """Return whether the survey has left out no pair that is near. Others are never checked, and always open."""
+    unchecked = [pair for pair in near if not pair.checked]
+    counts = Counter(memory.id for pair in unchecked for memory in (pair.older, pair.newer))
+    has_room = sum(not pair.checked for pair in pairs) < limit or not unchecked
+    return has_room and max(counts.values(), default=0) < _CLOSEST

@@ -15,64 +15,58 @@ from muniment.memory.rules.merging import consolidate, pair_answers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairPrompt:
-    """A prompt about some pairs, as a model is asked it."""
+    """A prompt about pairs: its messages, the form of its answer, and its version."""
 
     pairs: tuple[Pair, ...]
     messages: tuple[ChatMessage, ...]
     form: AnswerForm
-    prompt: str  # version
+    version: str
 
 
 def make_prompt(pairs: Sequence[Pair]) -> PairPrompt:
-    """The prompt about some pairs, the form of its answer, and the prompt's version."""
-    told = load_prompt("consolidate")
-    shown = json.dumps(pair_answers.encode_pairs(pairs), ensure_ascii=False)
-    most = pair_answers.ANSWER_TOKENS * (len(pairs) + 1)
+    """Return the prompt about these pairs."""
+    prompt = load_prompt("consolidate")
+    content = json.dumps(pair_answers.encode_pairs(pairs), ensure_ascii=False)
+    max_tokens = pair_answers.ANSWER_TOKENS * (len(pairs) + 1)
     return PairPrompt(
         pairs=tuple(pairs),
-        messages=(ChatMessage(role="system", content=told.text), ChatMessage(role="user", content=shown)),
-        form=AnswerForm(name="pairs", schema=pair_answers.ANSWER_SCHEMA, max_tokens=most),
-        prompt=told.version,
+        messages=(ChatMessage(role="system", content=prompt.text), ChatMessage(role="user", content=content)),
+        form=AnswerForm(name="pairs", schema=pair_answers.ANSWER_SCHEMA, max_tokens=max_tokens),
+        version=prompt.version,
     )
 
 
-def mark_unanswered(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
-    """Of a prompt that had no answer, or none that can be used."""
-    return tuple(Finding(pair=one, judgement=None, source="model") for one in pairs)
-
-
 def split_pairs(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:
-    """The pairs in portions of at most so many."""
+    """Return the pairs in portions of at most `size`."""
     return [tuple(pairs[start : start + size]) for start in range(0, len(pairs), size)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairPrompts:
-    """What a model is asked about pairs of memories, and what its answer says of them."""
+    """Splits pairs into prompts and reads the answers, as the settings say."""
 
     settings: Settings
 
     def parse_answer(self, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
-        """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. Raises BadExtraction
-        when the answer is not in form."""
-        said = pair_answers.parse_answer(content, len(pairs))
+        """Return a finding for each pair of a prompt. A judgement that the rules forbid becomes `different`; a pair
+        without a judgement has None. Raises BadExtraction when the answer is not in form."""
+        judgements = pair_answers.parse_answer(content, len(pairs))
+        categories = self.get_lasting_categories()
         return tuple(
             Finding(
-                pair=one,
-                judgement=consolidate.guard_judgement(said[n], one, self.get_lasting_categories())
-                if n in said
-                else None,
+                pair=pair,
+                judgement=consolidate.guard_judgement(judgements[n], pair, categories) if n in judgements else None,
                 source="model",
             )
-            for n, one in enumerate(pairs, 1)
+            for n, pair in enumerate(pairs, 1)
         )
 
     def get_lasting_categories(self) -> frozenset[str]:
-        """The categories that are always in context."""
-        return frozenset(slug for slug, one in self.settings.categories.items() if one.context == "all")
+        """Return the categories that are always in context."""
+        return frozenset(slug for slug, category in self.settings.categories.items() if category.context == "all")
 
     def split_prompts(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-        """The pairs, a prompt's worth each. One that was asked in vain is asked by itself: what it shared a prompt with may have
-        had no answer because of it."""
-        fresh = split_pairs([one for one in pairs if not one.tries], self.settings.consolidation.per_prompt)
-        return fresh + [(one,) for one in pairs if one.tries]
+        """Return the pairs of each prompt. A pair that got no answer before has a prompt of its own, because it may be
+        the reason why the others in its prompt got none."""
+        fresh = split_pairs([pair for pair in pairs if not pair.tries], self.settings.consolidation.per_prompt)
+        return fresh + [(pair,) for pair in pairs if pair.tries]

@@ -1,11 +1,11 @@
-"""Undoing a consolidation: what it changed becomes what it was, as new revisions; what changed since is left."""
+"""Undoing a consolidation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from muniment.memory.domain.consolidation import Run, UndoResult
+from muniment.memory.domain.consolidation import UndoResult
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
@@ -19,7 +19,7 @@ from muniment.memory.rules.merging.undo import plan_undo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunUndo:
-    """Undoing a consolidation: what it changed becomes what it was, as new revisions; what changed since is left."""
+    """Undoes a consolidation: writes what it changed as it was before, as new revisions."""
 
     clock: Clock
     committer: PlanCommitter
@@ -28,28 +28,26 @@ class RunUndo:
     runs: ConsolidationRuns
 
     async def undo_consolidation(self, scope: Scope, run_id: UUID) -> UndoResult:
-        """See `Memory.undo_consolidation`."""
+        """Restore what the run changed, except what has changed since. Returns how many memories are restored and left.
+
+        Raises NotFound, BadInput for a run that is undone already, Busy for one that is not over, Conflict,
+        StoreError."""
 
         async def restore() -> UndoResult:
-            run = await self._get_finished_run(scope, run_id)
+            run = await self.consolidation.get_run(scope, run_id)
+            if run.status == "undone":
+                raise BadInput(f"the consolidation {run_id} is undone already")
+            if run.ended_at is None:
+                raise Busy(
+                    f"the consolidation {run_id} is not over yet ({run.status}): take it back then; one whose process "
+                    "has died is over when the next one begins"
+                )
             rev, steps = await self.runs.read_run_changes(scope, run.id)
-            back = plan_undo(steps, run.id)
-            plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=self.clock.now(), changes=back.changes)
-            await self.runs.undo_run(run, plan, back)
-            restored = len(back.changes)
+            reversal = plan_undo(steps, run.id)
+            plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=self.clock.now(), changes=reversal.changes)
+            await self.runs.undo_run(run, plan, reversal)
+            restored = len(reversal.changes)
             return UndoResult(run=replace(run, status="undone"), restored=restored, left=len(steps) - restored)
 
         async with self.locks.space_lock(scope.space):
             return await self.committer.retry_on_conflict(restore)
-
-    async def _get_finished_run(self, scope: Scope, run_id: UUID) -> Run:
-        """The run, if it can be undone. Raises NotFound, BadInput, Busy."""
-        run = await self.consolidation.get_run(scope, run_id)
-        if run.status == "undone":
-            raise BadInput(f"the consolidation {run_id} is undone already")
-        if run.ended_at is None:
-            raise Busy(
-                f"the consolidation {run_id} is not over yet ({run.status}): take it back then; one whose process has died is over "
-                "when the next one begins"
-            )
-        return run
