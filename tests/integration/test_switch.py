@@ -28,7 +28,7 @@ async def test_every_query_is_right_at_every_step(
     database_url: str, other_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is swept, moved or written in between: the answers are those of one embedder, now and as of before."""
-    monkeypatch.setattr(reembed, "_TOGETHER", 16)
+    monkeypatch.setattr(reembed, "_BATCH", 16)
     monkeypatch.setattr(embedder_switch, "_AT_ONCE", 2)
     async with engine(database_url) as old:
         mine = await fill(old, "ana", 60, 1)
@@ -111,7 +111,7 @@ async def test_a_switch_is_given_up_by_a_switch_to_what_is_in_use(database_url: 
 
 async def test_a_failing_embedder_keeps_what_is_done(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third batch fails: the old embedder stays in use, and the next attempt makes the rest only."""
-    monkeypatch.setattr(reembed, "_TOGETHER", 8)
+    monkeypatch.setattr(reembed, "_BATCH", 8)
     failing, asked = True, 0
 
     async def hook() -> None:

@@ -179,9 +179,9 @@ async def nothing() -> None:
 
 async def test_writers_do_not_wait_for_a_slow_embedder(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody always writes and the embedder is slow: there is no cut-over, the writers hardly waited, nothing is lost."""
-    monkeypatch.setattr(reembed, "_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(reembed, "_ACTIVATION_SECONDS", 0.05)
     monkeypatch.setattr(reembed, "_ATTEMPTS", 3)
-    monkeypatch.setattr(reembed, "_BREATH_SECONDS", 0.0)
+    monkeypatch.setattr(reembed, "_RETRY_SECONDS", 0.0)
     slow, longest, writing = True, 0.0, True
 
     async def hook() -> None:

@@ -1,4 +1,4 @@
-"""Episodes: what was asked, decided and done in a thread, kept every now and then, deterministically and cheaply."""
+"""Episodes: what was asked, decided and done in a thread."""
 
 from __future__ import annotations
 
@@ -19,22 +19,12 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.rules.episodes import episode
 from muniment.memory.rules.merging.merge import make_memory
 
-_MAX_TURNS = 40  # that one look reads, at most
-
-
-def _merge_episode(one: Candidate, young: Sequence[Memory], now: datetime) -> Memory | None:
-    """The latest young episode of the same topic with this one added; None when there is none that has room."""
-    for old in young:
-        text = episode.combine_episodes(old.text, one.text) if episode.is_same_topic(old.text, one.text) else None
-        if text is not None:
-            turns = tuple(dict.fromkeys(old.turns + one.turns))
-            return replace(old, text=text, turns=turns, event_time=one.event_time, updated_at=now)
-    return None
+_MAX_TURNS = 40  # read at once, at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Episodes:
-    """Episodes: what was asked, decided and done in a thread, kept every now and then, deterministically and cheaply."""
+    """Captures episodes by rule, at most so many a day."""
 
     clock: Clock
     committer: PlanCommitter
@@ -42,54 +32,57 @@ class Episodes:
     settings: Settings
 
     async def capture_episode(self, scope: Scope) -> Receipt:
-        """See `Memory.capture`. One read, and one commit when there is something to tell."""
+        """Capture what happened in the scope's thread, if enough was said since its last episode. An episode of the
+        same topic as a recent one is merged into it. Raises Conflict, ModelError, StoreError."""
 
         async def make_plan(vectors: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
             now = self.clock.now()
-            found = await self.ledger.read_thread_events(
-                scope, tag=episode.TAG, category=episode.CATEGORY, since=self._find_horizon(now), limit=_MAX_TURNS
+            # As far back as an episode matters: it may be merged with, or it counts among those of today.
+            since = now - timedelta(hours=max(24.0, self.settings.episodes.merge_hours))
+            source = await self.ledger.read_thread_events(
+                scope, tag=episode.TAG, category=episode.CATEGORY, since=since, limit=_MAX_TURNS
             )
-            candidates = episode.build_episodes(found.turns) if self._is_due(scope, found, now) else ()
-            changes = self._make_changes(scope, candidates, found.episodes, now, vectors)
+            candidates = episode.build_episodes(source.turns) if self._is_due(scope, source, now) else ()
+            changes = self._make_changes(scope, candidates, source.episodes, now, vectors)
             if not changes:
-                return Receipt(rev=found.rev, skipped="nothing to tell")
-            turns = tuple(turn for one in candidates for turn in one.turns)
+                return Receipt(rev=source.rev, skipped="nothing to tell")
+            turns = tuple(turn for candidate in candidates for turn in candidate.turns)
             plan = WritePlan(
-                scope=scope, expected_rev=found.rev, node="episodic", at=now, changes=changes, source_turns=turns
+                scope=scope, expected_rev=source.rev, node="episodic", at=now, changes=changes, source_turns=turns
             )
             return plan, Rejections()
 
         return await self.committer.commit_with_retry(scope, make_plan)
 
-    def _is_due(self, scope: Scope, found: EpisodeSource, now: datetime) -> bool:
-        """Whether enough was said, and long enough ago, since the thread's last episode."""
+    def _is_due(self, scope: Scope, source: EpisodeSource, now: datetime) -> bool:
+        """Return whether there are enough turns, and enough time has passed, since the thread's last episode."""
         rules = self.settings.episodes
-        if scope.thread is None or not found.turns or len(found.turns) < rules.cooldown_turns:
+        if scope.thread is None or not source.turns or len(source.turns) < rules.cooldown_turns:
             return False
-        mine = [one.updated_at for one in found.episodes if one.thread_id == scope.thread]
-        start = max(mine, default=found.turns[0].at)
+        times = [memory.updated_at for memory in source.episodes if memory.thread_id == scope.thread]
+        start = max(times, default=source.turns[0].at)
         return now - start >= timedelta(minutes=rules.cooldown_minutes)
 
     def _make_changes(
         self,
         scope: Scope,
         candidates: Sequence[Candidate],
-        known: Sequence[Memory],
+        episodes: Sequence[Memory],
         now: datetime,
         cache: VectorCache,
     ) -> tuple[Change, ...]:
         rules, midnight = self.settings.episodes, datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-        left = rules.per_day - sum(one.created_at >= midnight for one in known)
+        left = rules.per_day - sum(memory.created_at >= midnight for memory in episodes)
         oldest = now - timedelta(hours=rules.merge_hours)
-        young = [one for one in known if one.updated_at >= oldest]
+        recent = [memory for memory in episodes if memory.updated_at >= oldest]
         drafts: list[tuple[Memory, Memory | None]] = []
-        for one in candidates:
-            merged = _merge_episode(one, young, now)
+        for candidate in candidates:
+            merged = _merge_episode(candidate, recent, now)
             if merged is not None:
-                drafts.append((merged, young.pop(next(n for n, old in enumerate(young) if old.id == merged.id))))
+                drafts.append((merged, recent.pop([memory.id for memory in recent].index(merged.id))))
             elif left > 0:
                 left -= 1
-                drafts.append((make_memory(one, MemoryId(uuid4()), scope, now), None))
+                drafts.append((make_memory(candidate, MemoryId(uuid4()), scope, now), None))
         vectors = cache.get_vectors([after.text for after, _ in drafts])
         return tuple(
             Change(
@@ -102,6 +95,14 @@ class Episodes:
             for (after, before), vector in zip(drafts, vectors, strict=True)
         )
 
-    def _find_horizon(self, now: datetime) -> datetime:
-        """As far back as an episode may matter: merged with, or counted today."""
-        return now - timedelta(hours=max(24.0, self.settings.episodes.merge_hours))
+
+def _merge_episode(candidate: Candidate, recent: Sequence[Memory], now: datetime) -> Memory | None:
+    """Return the first recent episode of the same topic with this one added; None where none has room."""
+    for old in recent:
+        if not episode.is_same_topic(old.text, candidate.text):
+            continue
+        text = episode.combine_episodes(old.text, candidate.text)
+        if text is not None:
+            turns = tuple(dict.fromkeys(old.turns + candidate.turns))
+            return replace(old, text=text, turns=turns, event_time=candidate.event_time, updated_at=now)
+    return None

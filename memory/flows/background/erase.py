@@ -1,4 +1,4 @@
-"""Removal for good, now: a memory with all that says it, or all of a space."""
+"""Erasure: the removal of a memory with its traces, or of a space, for good."""
 
 from __future__ import annotations
 
@@ -29,20 +29,9 @@ _PAGE = 100
 _NIL = UUID(int=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _RelatedStatements:
-    """Other memories that go; former texts of those that stay; what is said only around a text that stays; and all texts
-    that go with these."""
-
-    removed: list[MemoryStatement] = field(default_factory=list)
-    former: list[MemoryStatement] = field(default_factory=list)
-    context: list[MemoryStatement] = field(default_factory=list)
-    texts: dict[str, None] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Erasures:
-    """Removal for good, now: a memory with all that says it, or all of a space."""
+    """Finds the traces of a memory, and removes a memory with its traces, or a space, for good."""
 
     browser: MemoryBrowser
     cache: ProcessCache
@@ -56,35 +45,37 @@ class Erasures:
     write_behind: WriteBehind
 
     async def find_traces(self, scope: Scope, memory_id: MemoryId | None) -> Traces:
-        """See `Memory.traces`."""
+        """Return where a memory left traces: what else says it, what was derived from it, and the threads that hold it.
+        For None, all threads of the space. Reads the whole space. Raises NotFound."""
         rev, _ = await self.reads.find_neighbours(scope, (), 0)
         if memory_id is None:
             return Traces(rev=rev, threads=await self.erasure.find_threads(scope))
         await self.browser.get_memory(scope, memory_id)
-        own = await self._read_statements(scope, memory_id)
-        texts = tuple(dict.fromkeys(one.text for one in own))
-        turns, threads = {turn: None for one in own for turn in one.turns}, set()
+        statements = await self._read_statements(scope, memory_id)
+        texts = tuple(dict.fromkeys(statement.text for statement in statements))
+        turns, threads = {turn: None for statement in statements for turn in statement.turns}, set()
         fresh, derived = texts, dict[str, None]()
-        while fresh:  # what goes with it was shown and repeated elsewhere, too
+        while fresh:  # what goes with it may have been recalled and repeated elsewhere, too
             async for turn in self._iterate_turns(scope):
-                said = (
-                    echoes_any(fresh, turn)
-                    if derived
-                    else mentions_any(fresh, turn.text) or turn_states_any(fresh, turn)
-                )
-                if said:
+                if derived:
+                    is_trace = echoes_any(fresh, turn)
+                else:
+                    is_trace = mentions_any(fresh, turn.text) or turn_states_any(fresh, turn)
+                if is_trace:
                     turns[turn.id] = None
-                known = frozenset(turn.recalled)
-                if turn.thread and any(is_repetition(text, known) for text in fresh):
+                recalled = frozenset(turn.recalled)
+                if turn.thread and any(is_repetition(text, recalled) for text in fresh):
                     threads.add(turn.thread)
             others = await self._find_related(scope, memory_id, texts, frozenset(turns))
-            twins = dict.fromkeys(turn for one in others.removed if one.kind == "semantic" for turn in one.turns)
-            if not twins.keys() <= turns.keys():  # of these, too, something may have been made
-                turns |= twins
+            sources = dict.fromkeys(
+                turn for statement in others.removed if statement.kind == "semantic" for turn in statement.turns
+            )
+            if not sources.keys() <= turns.keys():  # other memories may have been derived from these turns
+                turns |= sources
                 others = await self._find_related(scope, memory_id, texts, frozenset(turns))
             fresh = tuple(text for text in others.texts if text not in derived and text not in texts)
             derived |= dict.fromkeys(fresh)
-        ids = (memory_id, *(one.id for one in others.removed))
+        ids = (memory_id, *(statement.id for statement in others.removed))
         return Traces(
             rev=rev,
             threads=await self.erasure.find_threads(scope, ids, tuple(turns)) | threads,
@@ -94,72 +85,89 @@ class Erasures:
             around=tuple(others.context),
             texts=texts,
             derived=tuple(derived),
-            shingle_hashes=tuple({one for text in (*texts, *derived) for one in hash_shingles([text])}),
+            shingle_hashes=tuple({value for text in (*texts, *derived) for value in hash_shingles([text])}),
         )
 
     async def erase_memory(self, scope: Scope, memory_id: MemoryId) -> ErasureReceipt:
-        """See `Memory.erase`."""
+        """Remove a memory and its traces, except the checkpoints, which the caller removes first. May be repeated.
 
-        async def remove() -> tuple[Traces, ErasureReceipt]:
-            found = await self.find_traces(scope, memory_id)
-            others = (one.id for one in (*found.built_on, *found.former, *found.around))
+        Raises NotFound, Conflict while too much is being written, StoreError."""
+
+        async def erase() -> tuple[Traces, ErasureReceipt]:
+            traces = await self.find_traces(scope, memory_id)
+            others = (statement.id for statement in (*traces.built_on, *traces.former, *traces.around))
             await self.cancellation.withdraw_batches(scope, {memory_id, *others})
-            return found, await self.erasure.erase_memory(scope, memory_id, found, self.clock.now())
+            return traces, await self.erasure.erase_memory(scope, memory_id, traces, self.clock.now())
 
-        found, done = await self.committer.retry_on_conflict(remove)
-        self.cache.drop_space(scope)
-        self.write_behind.drop_space(scope)
-        self.redactor.redact_cached.cache_clear()
-        if any(one.kind == "insight" for one in found.built_on):
+        traces, receipt = await self.committer.retry_on_conflict(erase)
+        self._drop_cached(scope)
+        if any(statement.kind == "insight" for statement in traces.built_on):
             await self.insights.schedule_reflection(scope)
-        return done
+        return receipt
 
     async def erase_space(self, scope: Scope) -> ErasureReceipt:
-        """See `Memory.erase_space`."""
+        """Remove all of a space. The receipt of a space that does not exist counts nothing. Raises Conflict,
+        StoreError."""
         await self.cancellation.withdraw_batches(scope)
-        done = await self.erasure.erase_space(scope, self.clock.now())
+        receipt = await self.erasure.erase_space(scope, self.clock.now())
+        self._drop_cached(scope)
+        return receipt
+
+    def _drop_cached(self, scope: Scope) -> None:
         self.cache.drop_space(scope)
         self.write_behind.drop_space(scope)
         self.redactor.redact_cached.cache_clear()
-        return done
 
     async def _read_statements(self, scope: Scope, memory_id: MemoryId) -> list[MemoryStatement]:
+        """Return what one memory says and has said."""
         own: list[MemoryStatement] = []
-        async with aclosing(self._iterate_statements(scope, memory_id)) as told:
-            async for one in told:
-                if one.id != memory_id:
+        async with aclosing(self._iterate_statements(scope, memory_id)) as statements:
+            async for statement in statements:
+                if statement.id != memory_id:
                     break
-                own.append(one)
+                own.append(statement)
         return own
 
     async def _find_related(
         self, scope: Scope, memory_id: MemoryId, texts: tuple[str, ...], turns: frozenset[TurnId]
     ) -> _RelatedStatements:
-        found = _RelatedStatements()
-        async for one in self._iterate_statements(scope, MemoryId(_NIL)):
-            part = None if one.id == memory_id else find_affected_part(texts, turns, one)
-            of_gone = bool(found.removed) and found.removed[-1].id == one.id  # its former texts come after it
-            if of_gone or part == "text":
-                found.texts[one.text] = None
-                if not of_gone:
-                    (found.former if one.since else found.removed).append(one)
+        related = _RelatedStatements()
+        async for statement in self._iterate_statements(scope, MemoryId(_NIL)):
+            part = None if statement.id == memory_id else find_affected_part(texts, turns, statement)
+            # The former texts of a memory come after its text.
+            is_former_of_removed = bool(related.removed) and related.removed[-1].id == statement.id
+            if is_former_of_removed or part == "text":
+                related.texts[statement.text] = None
+                if not is_former_of_removed:
+                    (related.former if statement.since else related.removed).append(statement)
             elif part == "context":
-                found.context.append(one)
-        return found
+                related.context.append(statement)
+        return related
 
     async def _iterate_statements(self, scope: Scope, start: MemoryId) -> AsyncGenerator[MemoryStatement, None]:
-        """What the memories say and said, from one on."""
+        """Yield what the memories say and have said, from the memory `start` on, in the order of their ids."""
         after = (start, Revision(-1))
         while page := await self.erasure.list_memory_texts(scope, after, _PAGE):
-            for one in page:
-                yield one
+            for statement in page:
+                yield statement
             after = (page[-1].id, page[-1].since)
             await asyncio.sleep(0)
 
     async def _iterate_turns(self, scope: Scope) -> AsyncIterator[Turn]:
         after = TurnId(_NIL)
         while page := await self.erasure.list_turns(scope, after, _PAGE):
-            for one in page:
-                yield one
+            for turn in page:
+                yield turn
             after = page[-1].id
             await asyncio.sleep(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _RelatedStatements:
+    """Other memories to remove, former texts and contexts of memories that stay, and all texts that are removed with
+    these."""
+
+    removed: list[MemoryStatement] = field(default_factory=list)
+    former: list[MemoryStatement] = field(default_factory=list)
+    context: list[MemoryStatement] = field(default_factory=list)
+    texts: dict[str, None] = field(default_factory=dict)

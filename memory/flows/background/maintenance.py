@@ -1,4 +1,4 @@
-"""The night shift of a space: forget what is due, purge, clean the ledger; and the rounds that find which spaces want it."""
+"""Maintenance of spaces, and its schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import JobName
 from muniment.memory.domain.maintenance import DueMemories, MaintenanceResult, RetentionTerms
-from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
@@ -23,7 +22,6 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.write_behind import WriteBehind
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.maintenance import MaintenanceStore
 from muniment.memory.rules.policy import retention
@@ -31,49 +29,50 @@ from muniment.memory.rules.policy.schedule import find_slot_start
 
 _log = logging.getLogger(__name__)
 _BATCH = 200  # memories of one plan
-_CLOCK_CHECK_SECONDS = 60.0  # a clock that is set is noticed so late
+_CLOCK_CHECK_SECONDS = 60.0  # how late a clock that was set is noticed
 _RETRY_SECONDS = 5.0
 
 
 class SlotStore(Protocol):
-    """The part of a store that gives each slot of a periodic job away once."""
+    """The part of a store that enqueues a periodic job once per slot."""
 
     async def enqueue_periodic(self, name: JobName, at: datetime) -> bool: ...
 
 
 class Schedule:
-    """Asks for a round in every slot of `cleanup_interval_seconds`; of all that ask for one slot, one is heard."""
+    """Enqueues the job `round` once in every slot of `cleanup_interval_seconds`, however many processes do."""
 
     def __init__(self, store: SlotStore, clock: Clock, rules: Ledger) -> None:
         self._store, self._clock = store, clock
         self._every = timedelta(seconds=rules.cleanup_interval_seconds)
-        self._last_slot: datetime | None = None if rules.run_on_startup else self._current_slot()
+        self._last_slot: datetime | None = None if rules.run_on_startup else self._find_slot()
 
     async def request_round(self) -> None:
-        """Ask for the slot of now, unless that was done. Raises StoreError."""
-        start = self._current_slot()
-        if start != self._last_slot:
-            await self._store.enqueue_periodic("round", start)
-            self._last_slot = start
+        """Enqueue the job of the current slot, unless that was done. Raises StoreError."""
+        slot = self._find_slot()
+        if slot != self._last_slot:
+            await self._store.enqueue_periodic("round", slot)
+            self._last_slot = slot
 
     async def run(self) -> None:
-        """Ask for every slot from now on, whatever becomes of the database meanwhile."""
+        """Enqueue the job of every slot from now on. A database that is down is tried again."""
         while True:
             try:
                 await self.request_round()
-                left = (self._current_slot() + self._every - self._clock.now()).total_seconds()
+                left = (self._find_slot() + self._every - self._clock.now()).total_seconds()
             except StoreError as error:
                 _log.warning("no round: %s", type(error).__name__)
                 left = _RETRY_SECONDS
             await asyncio.sleep(min(_CLOCK_CHECK_SECONDS, max(left, 0.01)))
 
-    def _current_slot(self) -> datetime:
+    def _find_slot(self) -> datetime:
         return find_slot_start(self._clock.now(), self._every)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Maintenance:
-    """The night shift of a space: forget what is due, purge, clean the ledger; and the rounds that find which spaces want it."""
+    """Maintains a space: forgets what is due, purges, cleans the ledger, consolidates. Finds the spaces that are
+    due."""
 
     batch_collection: BatchCollection
     clock: Clock
@@ -82,80 +81,74 @@ class Maintenance:
     erasure: ErasureStore
     maintenance: MaintenanceStore
     retention: RetentionTerms
-    runs: ConsolidationRuns
     settings: Settings
     write_behind: WriteBehind
 
-    async def perform_maintenance(self, scope: Scope, _key: str) -> MaintenanceResult:
-        """The job `tend`."""
-        return await self.maintain_space(scope)
-
-    async def perform_round(self, _scope: Scope, _key: str) -> int | None:
-        """The job `round`."""
-        return await self.enqueue_due()
-
     async def enqueue_due(self) -> int | None:
-        """See `Memory.enqueue_due`."""
+        """Enqueue a job `tend` for every space that is due. Returns how many; None while another process does the
+        same."""
         every = timedelta(hours=self.settings.consolidation.every_hours)
         spread = timedelta(seconds=self.settings.session_ledger.cleanup_interval_seconds)
         return await self.maintenance.enqueue_due_spaces(self.clock.now(), every, spread, self.retention)
 
     async def maintain_space(self, scope: Scope) -> MaintenanceResult:
-        """See `Memory.tend`. Every step can be taken again: what is done already is not due any more."""
+        """Maintain the space. Every step can be repeated: what is done is not due any more.
+
+        Raises NotFound, Busy while another run is under way, Conflict, StoreError."""
         await self.write_behind.flush(scope)  # what was retrieved here counts before anything is forgotten
         now, terms = self.clock.now(), self.retention
         due, forgotten = await self._forget_all(scope, now)
         due, purged = await self._purge_all(scope, due, now)
         checked = max(terms.events, timedelta(days=self.settings.consolidation.fingerprint_days))
         turns = await self.maintenance.delete_expired(scope, now - terms.turns, now - terms.events, now - checked)
-        run, seen = await self._consolidate_changed(scope, due, forgotten + purged)
+        run, checked_rev = await self._consolidate_changed(scope, due, forgotten + purged)
         if run is not None:
             due = await self._find_due(scope, now)
-        await self.maintenance.record_maintenance(scope, seen, now, due.next_due_at, terms)
+        await self.maintenance.record_maintenance(scope, checked_rev, now, due.next_due_at, terms)
         return MaintenanceResult(forgotten=forgotten, purged=purged, turns=turns, run=run)
 
     async def _consolidate_changed(
         self, scope: Scope, due: DueMemories, own_changes: int
     ) -> tuple[Run | None, Revision | None]:
-        """The consolidation of a space that has changed, but for `own` changes of this tending, and up to where the space was
-        looked at; None for not to the end.
+        """Consolidate the space, if it has changed other than by `own_changes` of this maintenance. Returns the run,
+        and the revision up to which the space is compared, None when the run did not reach the end.
 
-        Raises Busy while another run is under way, whose process may be gone: the space is tended once it is given up."""
+        Raises Busy while another run is under way: its process may have died, and the job is tried again."""
         if due.rev - own_changes == due.maintained_rev or not self.settings.consolidation.per_day:
             return None, due.rev
         run = await self.consolidation.consolidate_space(scope)
         if run is None and await self.batch_collection.abandon_overdue(scope):
             run = await self.consolidation.consolidate_space(scope)
         if run is None:
-            last = next(iter(await self.runs.list_runs(scope, 1)), None)  # the one that is not over, if there is one
+            last = await self.consolidation.find_last_run(scope)
             if last is not None and last.ended_at is None and last.status != "waiting":
                 raise Busy("another run of the space is under way")
         return run, run.surveyed if run is not None and run.status == "done" else None
 
     async def _forget_all(self, scope: Scope, now: datetime) -> tuple[DueMemories, int]:
-        """What is due when nothing is to be forgotten any more, and how many were."""
+        """Forget all that is due. Returns what else is due then, and how many memories were forgotten."""
         forgotten, attempt = 0, 0
         while (due := await self._find_due(scope, now)).forget:
             try:
-                gone = await self._forget_due(scope, due, now)
+                count = await self._forget_due(scope, due, now)
             except Conflict:
                 attempt += 1
                 if attempt == self.settings.write.attempts:
                     raise
                 continue
-            if not gone:
-                break  # the database and the rule are not of one mind, and would not be the next time either
-            forgotten += gone
+            if not count:
+                break  # the query and the rule disagree, and would again
+            forgotten += count
         return due, forgotten
 
     async def _purge_all(self, scope: Scope, due: DueMemories, now: datetime) -> tuple[DueMemories, int]:
         purged = 0
         while due.purge:
-            gone = (await self.erasure.purge_memories(scope, due.purge, now)).counts.get("memories", 0)
+            count = (await self.erasure.purge_memories(scope, due.purge, now)).counts.get("memories", 0)
             due = await self._find_due(scope, now)
-            if not gone:
-                break  # restored at this very moment
-            purged += gone
+            if not count:
+                break  # restored at this moment
+            purged += count
         return due, purged
 
     async def _find_due(self, scope: Scope, now: datetime) -> DueMemories:
@@ -165,22 +158,22 @@ class Maintenance:
         return due
 
     async def _forget_due(self, scope: Scope, due: DueMemories, now: datetime) -> int:
-        """Soft-delete what is due, in one plan; how many. Raises Conflict when any of it was touched meanwhile."""
+        """Soft-delete what is due in one plan. Returns how many. Raises Conflict when a memory was retrieved
+        meanwhile."""
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
-
-        def make_deletion(memory: Memory) -> Change:
-            after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
-            return Change(action="TTL", before=memory, after=after, meta=retention.describe_reason(memory, now))
-
-        ripe = [memory for memory in due.forget if retention.is_forgettable(scope, memory, self.retention, now)]
-        if not ripe:
+        changes = tuple(
+            Change(
+                action="TTL",
+                before=memory,
+                after=replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now),
+                meta=retention.describe_reason(memory, now),
+            )
+            for memory in due.forget
+            if retention.is_forgettable(scope, memory, self.retention, now)
+        )
+        if not changes:
             return 0
         plan = WritePlan(
-            scope=scope,
-            expected_rev=due.rev,
-            node="worker",
-            at=now,
-            changes=tuple(map(make_deletion, ripe)),
-            conflicts_on_access=True,
+            scope=scope, expected_rev=due.rev, node="worker", at=now, changes=changes, conflicts_on_access=True
         )
         return len((await self.consents.commit_plan(plan)).changes)

@@ -1,4 +1,4 @@
-"""How-to memory: what was done in a thread until it succeeded, kept when a person asks or when failures came before."""
+"""How-to memory: procedures that are learned from the work in a thread."""
 
 from __future__ import annotations
 
@@ -51,38 +51,24 @@ from muniment.memory.rules.procedures.procedure import (
 from muniment.memory.rules.procedures.traces import SolutionPath, find_paths, make_candidate
 
 _log = logging.getLogger(__name__)
-_TURNS = 300  # of a thread, that one look reads
-_MAX_KNOWN = 500  # procedures that it is compared with
+_TURNS = 300  # of a thread, read at once
+_MAX_KNOWN = 500  # procedures that a path is compared with
 _MAX_SOURCE_TURNS = 200  # turns of a procedure, the latest
 _FORM = AnswerForm(name="procedure", schema=trace_answer.PROCEDURE_SCHEMA, max_tokens=700)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PathDraft:
-    """A path, and how it is to be told."""
+    """A path, its procedure as it is stored, and the vector of the procedure's text."""
 
     path: SolutionPath
     procedure: Procedure
     vector: Vector
 
-    @property
-    def probe(self) -> NeighbourProbe:
-        """What its neighbours are looked for by."""
-        return NeighbourProbe(vector=self.vector, kind="procedural")
-
-
-def _covers_path(memory: Memory, path: SolutionPath) -> bool:
-    """Whether a memory tells of this path already, or was forgotten after it: that is not learned from the same work again."""
-    if not set(memory.turns) & {act.turn for act, _ in path.uses}:
-        return False
-    more = path.is_requested and memory.importance < make_candidate(path, path.procedure).importance
-    done = memory.event_time is not None and memory.event_time >= path.at
-    return memory.state != "active" or (done and not more)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Procedures:
-    """How-to memory: what was done in a thread until it succeeded, kept when a person asks or when failures came before."""
+    """Learns how-to memory from what was done in a thread until it succeeded."""
 
     clock: Clock
     committer: PlanCommitter
@@ -97,83 +83,85 @@ class Procedures:
     usage_meter: UsageMeter
 
     async def learn_procedures(self, scope: Scope) -> Receipt:
-        """See `Memory.learn_path`."""
+        """Learn from the paths in the scope's thread that a person wished to keep, or that succeeded after failures. A
+        path that was learned before is skipped. Raises Conflict, ModelError of the embedder, StoreError."""
         if scope.thread is None:
             return Receipt(rev=Revision(0), skipped="no thread")
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
-        turns = [
-            one
-            for one in await self.ledger.list_work_turns(scope, limit=_TURNS)
-            if self.redactor.find_denial_reason(scope, one) is None
-        ]
-        found = find_paths(turns, failures=self.settings.procedures.failures)
-        if not found:
+        work_turns = await self.ledger.list_work_turns(scope, limit=_TURNS)
+        turns = [turn for turn in work_turns if self.redactor.find_denial_reason(scope, turn) is None]
+        paths = find_paths(turns, failures=self.settings.procedures.failures)
+        if not paths:
             return Receipt(rev=Revision(0), skipped="no path that succeeded")
-        known = await self._list_procedures(scope)
-        new = [one for one in found if not any(_covers_path(memory, one) for memory in known)]
-        told = [(one, await self._describe_path(scope, one)) for one in new]
-        fitting = [(one, short) for one, full in told if (short := self._fit_procedure(full)) is not None]
+        memories = await self._list_procedures(scope)
+        new = [path for path in paths if not any(_covers_path(memory, path) for memory in memories)]
+        described = [(path, self._fit_procedure(await self._describe_path(scope, path))) for path in new]
+        fitting = [(path, procedure) for path, procedure in described if procedure is not None]
         if not fitting:
-            refused = ("longer than procedures.chars",) * len(told)
+            refused = ("longer than procedures.chars",) * len(new)
             return Receipt(rev=Revision(0), skipped=None if refused else "known", refused=refused)
-        vectors = await self.embedder.embed_documents([render_procedure(short) for _, short in fitting])
-        some = [
-            _PathDraft(path=one, procedure=short, vector=vector)
-            for (one, short), vector in zip(fitting, vectors, strict=True)
+        vectors = await self.embedder.embed_documents([render_procedure(procedure) for _, procedure in fitting])
+        drafts = [
+            _PathDraft(path=path, procedure=procedure, vector=vector)
+            for (path, procedure), vector in zip(fitting, vectors, strict=True)
         ]
-        return await self.committer.commit_with_retry(scope, partial(self._plan_or_skip, scope, some))
+        return await self.committer.commit_with_retry(scope, partial(self._plan_or_skip, scope, drafts))
 
     async def perform_learning(self, scope: Scope, key: str) -> Receipt:
-        """The job `learn_path`; its key says why, and the thread."""
+        """Perform the job `learn_path`; its key is the reason and the thread."""
         return await self.learn_procedures(replace(scope, thread=key.partition(" ")[2]))
 
     async def _list_procedures(self, scope: Scope) -> Sequence[Memory]:
-        wanted = ListRequest(kinds=("procedural",), states=STATES, limit=_MAX_KNOWN)
-        return (await self.reads.list_memories(self.settings.make_owner_reader(scope), wanted)).memories
+        request = ListRequest(kinds=("procedural",), states=STATES, limit=_MAX_KNOWN)
+        return (await self.reads.list_memories(self.settings.make_owner_reader(scope), request)).memories
 
     async def _describe_path(self, scope: Scope, path: SolutionPath) -> Procedure:
-        """The path as a model tells it where there is one and its answer holds, else as the rules do."""
+        """Return the path in a model's words where there is a model and its answer is valid, else in those of the
+        rules."""
         if self.model is None:
             return path.procedure
-        told = load_prompt("path")
         messages = [
-            ChatMessage(role="system", content=told.text),
+            ChatMessage(role="system", content=load_prompt("path").text),
             ChatMessage(role="user", content=trace_answer.describe_path(path)),
         ]
         try:
             answer = await self.usage_meter.ask_model(scope, "path", messages, form=_FORM)
             return trace_answer.parse_procedure_answer(answer.message.content, path)
         except ModelError as error:
-            # What succeeded is known without a model; it only says it better.
             _log.info("a path is told by the rules: %s", type(error).__name__)
             return path.procedure
 
     def _fit_procedure(self, procedure: Procedure) -> Procedure | None:
-        """The procedure as it may be stored: cleaned, secrets taken out, within the limits."""
+        """Return the procedure without secrets and within the limits; None where it does not fit."""
+        sanitize = self.redactor.sanitize_text
         safe = Procedure(
-            goal=self.redactor.sanitize_text(procedure.goal),
-            steps=tuple(self.redactor.sanitize_text(one) for one in procedure.steps),
-            avoid=tuple(self.redactor.sanitize_text(one) for one in procedure.avoid),
-            conditions=self.redactor.sanitize_text(procedure.conditions),
+            goal=sanitize(procedure.goal),
+            steps=tuple(map(sanitize, procedure.steps)),
+            avoid=tuple(map(sanitize, procedure.avoid)),
+            conditions=sanitize(procedure.conditions),
         )
         rules = self.settings.procedures
         return fit_procedure(safe, max_chars=rules.chars, max_steps=rules.steps)
 
     async def _plan_or_skip(
-        self, scope: Scope, found: Sequence[_PathDraft], vectors: VectorCache
+        self, scope: Scope, drafts: Sequence[_PathDraft], vectors: VectorCache
     ) -> tuple[WritePlan, Rejections] | Receipt:
-        """The plan and what is refused of it, or the receipt where there is nothing to write."""
-        # The revision first: what another writer adds between the looks makes the plan outdated.
-        rev, near = await self.reads.find_neighbours(
-            scope, [one.probe for one in found], self.settings.write.neighbours
-        )
-        # While a model told it a path may have been erased; one that is erased from here on is refused by the commit.
-        there = await self.ledger.find_existing_turns(scope, [turn for one in found for turn in one.path.turns])
-        left = [(one, close) for one, close in zip(found, near, strict=True) if there.issuperset(one.path.turns)]
-        if not left:
+        """Return the plan and what is refused, or the receipt where there is nothing to write."""
+        # The revision first: what another writer adds between the reads makes the plan outdated.
+        probes = [NeighbourProbe(vector=draft.vector, kind="procedural") for draft in drafts]
+        rev, neighbours = await self.reads.find_neighbours(scope, probes, self.settings.write.neighbours)
+        # A path may have been erased while the model described it. The commit refuses one that is erased from here on.
+        sources = [turn for draft in drafts for turn in draft.path.turns]
+        existing = await self.ledger.find_existing_turns(scope, sources)
+        matches = [
+            (draft, near)
+            for draft, near in zip(drafts, neighbours, strict=True)
+            if existing.issuperset(draft.path.turns)
+        ]
+        if not matches:
             return Receipt(rev=rev, skipped="erased meanwhile")
-        plan, refused = await self._build_plan(scope, rev, left, vectors)
+        plan, refused = await self._build_plan(scope, rev, matches, vectors)
         if plan.changes:
             return plan, Rejections(refused=refused)
         return Receipt(rev=rev, refused=refused, skipped=None if refused else "known")
@@ -182,123 +170,133 @@ class Procedures:
         self,
         scope: Scope,
         rev: Revision,
-        found: Sequence[tuple[_PathDraft, Sequence[Neighbour]]],
+        matches: Sequence[tuple[_PathDraft, Sequence[Neighbour]]],
         vectors: VectorCache,
     ) -> tuple[WritePlan, tuple[str, ...]]:
         now = self.clock.now()
-        known = {one.id: one for one in await self._list_procedures(scope)}
+        memories = {memory.id: memory for memory in await self._list_procedures(scope)}
         changes: dict[MemoryId, Change] = {}
         write = WriteContext(scope=scope, node="worker", rev=rev, at=now)
-        for one, close in found:
-            if any(_covers_path(memory, one.path) for memory in known.values()):
+        for draft, near in matches:
+            if any(_covers_path(memory, draft.path) for memory in memories.values()):
                 continue
-            change = self._make_change(write, one, [*known.values()], close, vectors)
-            if change is not None:
-                earlier = changes.get(change.after.id)
-                changes[change.after.id] = (
-                    replace(change, action=earlier.action, before=earlier.before) if earlier else change
-                )
-                known[change.after.id] = change.after
+            change = self._make_change(write, draft, [*memories.values()], near, vectors)
+            if change is None:
+                continue
+            if earlier := changes.get(change.after.id):
+                change = replace(change, action=earlier.action, before=earlier.before)
+            changes[change.after.id] = change
+            memories[change.after.id] = change.after
         merged = await self.quotas.apply_quotas(write, MergeResult(changes=tuple(changes.values()), relations=()))
-        rests_on = tuple(turn for one, _ in found for turn in one.path.turns)
+        sources = tuple(turn for draft, _ in matches for turn in draft.path.turns)
         plan = WritePlan(
-            scope=scope, expected_rev=rev, node="worker", at=now, changes=merged.changes, source_turns=rests_on
+            scope=scope, expected_rev=rev, node="worker", at=now, changes=merged.changes, source_turns=sources
         )
         return plan, merged.refused
 
     def _make_change(
         self,
         write: WriteContext,
-        one: _PathDraft,
-        known: Sequence[Memory],
+        draft: _PathDraft,
+        memories: Sequence[Memory],
         near: Sequence[Neighbour],
         vectors: VectorCache,
     ) -> Change | None:
-        """The new procedure, or the known one of the same goal with the newer path and the failures of both."""
-        said = make_candidate(one.path, one.procedure)
-        kept, _ = validate_candidate(
-            said, categories=frozenset(self.settings.categories), max_chars=self.settings.procedures.chars
+        """Return the new procedure, or the known one of the same goal with the newer path and the failures of both."""
+        candidate, _ = validate_candidate(
+            make_candidate(draft.path, draft.procedure),
+            categories=frozenset(self.settings.categories),
+            max_chars=self.settings.procedures.chars,
         )
-        if kept is None:
+        if candidate is None:
             return None
-        old = self._find_same_goal(one, known, near) or self._find_reworded(one, known, vectors)
+        old = self._find_same_goal(draft, memories, near) or self._find_reworded(draft, memories, vectors)
         if old is None:
-            # A how-to outlives the run that found it: what belongs to one is forgotten with it.
-            where = replace(write.scope, agent=one.path.agent, session=one.path.session, run=None)
-            return Change(
-                action="ADD", after=make_memory(kept, MemoryId(uuid4()), where, write.at), vector=one.vector, band="new"
-            )
+            # A procedure outlives the run that it was learned in: a memory of a run is forgotten with it.
+            scope = replace(write.scope, agent=draft.path.agent, session=draft.path.session, run=None)
+            memory = make_memory(candidate, MemoryId(uuid4()), scope, write.at)
+            return Change(action="ADD", after=memory, vector=draft.vector, band="new")
         before = parse_procedure(old.text)
-        if before is None or (old.event_time is not None and old.event_time > one.path.at):
-            return None  # edited by hand, or a later success is known
-        # Where no request is in sight, the beginning of the work may be out of sight, too.
-        told = replace(
-            one.procedure, goal=renew_goal(one.procedure.goal, before.goal) if one.path.request else before.goal
-        )
-        both = self._fit_procedure(merge_procedures(told, before)) or told
-        text = render_procedure(both)
+        if before is None or (old.event_time is not None and old.event_time > draft.path.at):
+            return None  # edited by hand, or a later success is stored
+        # Without a request in the turns, the beginning of the work may be missing too.
+        goal = renew_goal(draft.procedure.goal, before.goal) if draft.path.request else before.goal
+        procedure = replace(draft.procedure, goal=goal)
+        procedure = self._fit_procedure(merge_procedures(procedure, before)) or procedure
+        text = render_procedure(procedure)
         after = replace(
             old,
             text=text,
-            importance=max(old.importance, kept.importance),
-            confidence=max(old.confidence, kept.confidence),
-            event_time=one.path.at,
-            turns=tuple(dict.fromkeys(old.turns + kept.turns))[-_MAX_SOURCE_TURNS:],
-            tags=tuple(dict.fromkeys(old.tags + kept.tags)),
+            importance=max(old.importance, candidate.importance),
+            confidence=max(old.confidence, candidate.confidence),
+            event_time=draft.path.at,
+            turns=tuple(dict.fromkeys(old.turns + candidate.turns))[-_MAX_SOURCE_TURNS:],
+            tags=tuple(dict.fromkeys(old.tags + candidate.tags)),
             updated_at=max(write.at, old.updated_at),
         )
-        same = both.steps == before.steps
+        is_same = procedure.steps == before.steps
         [vector] = vectors.get_vectors([text])
         return Change(
-            action="MERGE" if same else "UPDATE",
+            action="MERGE" if is_same else "UPDATE",
             after=after,
             before=old,
             vector=vector,
-            meta={"why": "same", "notes": 2} if same else {"why": "supersedes"},
+            meta={"why": "same", "notes": 2} if is_same else {"why": "supersedes"},
         )
 
-    def _find_same_goal(self, one: _PathDraft, known: Sequence[Memory], near: Sequence[Neighbour]) -> Memory | None:
-        """The active procedure of the same work or the same goal: by the turns it rests on, by its words, or by its vector where
-        one goal only says more than the other.
-
-        A vector alone does not tell a deployment to staging from one to production."""
-        worked = {act.turn for act, _ in one.path.uses}
-        active = [memory for memory in known if memory.state == "active"]
-        said = [(memory, found) for memory in active if (found := parse_procedure(memory.text)) is not None]
-        sure = {item.memory.id for item in near if item.sim >= self.profile.auto}
-        reached = [(memory, found) for memory, found in said if reaches_goal(one.procedure, found)]
-        looks = (
-            (memory for memory, _ in said if worked & set(memory.turns)),
-            (memory for memory, found in reached if has_same_wording(one.procedure.goal, found.goal)),
+    def _find_same_goal(
+        self, draft: _PathDraft, memories: Sequence[Memory], near: Sequence[Neighbour]
+    ) -> Memory | None:
+        """Return the active procedure of the same work or the same goal: by its turns, by its words, or by its vector
+        where one goal only says more than the other. A vector alone does not tell staging from production."""
+        turns = {call.turn for call, _ in draft.path.acts}
+        active = _parse_active(memories)
+        similar = {neighbour.memory.id for neighbour in near if neighbour.sim >= self.profile.auto}
+        reached = [(memory, known) for memory, known in active if reaches_goal(draft.procedure, known)]
+        searches = (
+            (memory for memory, _ in active if turns & set(memory.turns)),
+            (memory for memory, known in reached if has_same_wording(draft.procedure.goal, known.goal)),
             (memory for memory, _ in reached),
             (
                 memory
-                for memory, found in said
-                if memory.id in sure and reaches_goal(one.procedure, found, is_near=True)
+                for memory, known in active
+                if memory.id in similar and reaches_goal(draft.procedure, known, is_near=True)
             ),
         )
-        return next(chain.from_iterable(looks), None)
+        return next(chain.from_iterable(searches), None)
 
-    def _find_reworded(self, one: _PathDraft, known: Sequence[Memory], vectors: VectorCache) -> Memory | None:
-        """The active procedure of the same steps whose goal says the same in another wording."""
-        active = [
-            (memory, found) for memory in known if memory.state == "active" and (found := parse_procedure(memory.text))
-        ]
-        for memory, found in active if one.path.request else ():
-            wordings = [wording for wording in split_wordings(found.goal) if is_rewording(wording, one.procedure.goal)]
-            if any(is_distinct(wording, one.procedure.goal) for wording in split_wordings(found.goal)):
+    def _find_reworded(self, draft: _PathDraft, memories: Sequence[Memory], vectors: VectorCache) -> Memory | None:
+        """Return the active procedure of the same steps whose goal says the same in another wording."""
+        goal = draft.procedure.goal
+        for memory, known in _parse_active(memories) if draft.path.request else ():
+            wordings = split_wordings(known.goal)
+            if any(is_distinct(wording, goal) for wording in wordings):
                 continue
-            if (
-                wordings
-                and has_same_steps(found, one.procedure)
-                and self._is_close(one.procedure.goal, wordings, vectors)
-            ):
+            rewordings = [wording for wording in wordings if is_rewording(wording, goal)]
+            if rewordings and has_same_steps(known, draft.procedure) and self._is_close(goal, rewordings, vectors):
                 return memory
         return None
 
     def _is_close(self, goal: str, wordings: Sequence[str], cache: VectorCache) -> bool:
-        """Whether a goal is near one of its wordings, where the embedder knows the script."""
+        """Return whether the vector of a goal is near that of a wording, or the embedder does not know the script."""
         if not is_legible(self.profile.scripts, goal, *wordings):
             return True
-        asked, *vectors = cache.get_vectors([goal, *wordings])
-        return max(float(asked @ vector) for vector in vectors) >= self.profile.check
+        goal_vector, *vectors = cache.get_vectors([goal, *wordings])
+        return max(float(goal_vector @ vector) for vector in vectors) >= self.profile.check
+
+
+def _covers_path(memory: Memory, path: SolutionPath) -> bool:
+    """Return whether a memory was learned from this path, also one that was forgotten since."""
+    if not set(memory.turns) & {call.turn for call, _ in path.acts}:
+        return False
+    is_raised = path.is_requested and memory.importance < make_candidate(path, path.procedure).importance
+    is_later = memory.event_time is not None and memory.event_time >= path.at
+    return memory.state != "active" or (is_later and not is_raised)
+
+
+def _parse_active(memories: Sequence[Memory]) -> list[tuple[Memory, Procedure]]:
+    return [
+        (memory, procedure)
+        for memory in memories
+        if memory.state == "active" and (procedure := parse_procedure(memory.text)) is not None
+    ]

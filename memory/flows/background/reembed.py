@@ -1,4 +1,4 @@
-"""From one embedder to another beside the live index: sweep, compare, cut over, tidy."""
+"""Switching from one embedder to another: embed beside the vectors in use, compare, activate, move."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from muniment.memory.ports.store import Store
 from muniment.memory.rules.retrieval.overlap import compute_mean, compute_overlap
 
 OnProgress = Callable[[int], None]
-_TOGETHER = 64  # texts that are embedded at once
+_BATCH = 64  # texts that are embedded at once
 _ATTEMPTS = 20
-_PAUSE_SECONDS = 3.0  # how long writers may have to wait for the cut-over
-_BREATH_SECONDS = 0.2
+_ACTIVATION_SECONDS = 3.0  # how long writers may have to wait for the activation
+_RETRY_SECONDS = 0.2
 _QUESTIONS = 100
 _CLOSEST = 10
-_ABREAST = 4  # questions that are asked at once
+_CONCURRENCY = 4  # questions that are compared at once
 _FIRST = MemoryId(UUID(int=0))
 
 
 class EmbedderSwitch:
-    """A switch to the house's embedder, by the one process that holds it.
+    """A switch to the configured embedder, in the one process that holds its lock.
 
-    Each step can be repeated and is over at once where nothing is left of it, so that whoever was interrupted begins
-    anew. Until the cut-over the embedder in use stays in use; from then on only the next one is."""
+    Each step can be repeated, and returns at once where nothing is left to do: after a crash the switch begins anew.
+    The former embedder is in use until `activate_embedder`."""
 
     def __init__(self, parts: Reembedding, run: UUID | None, on_progress: OnProgress | None) -> None:
         self._embedder, self._redactor, self._run = parts.embedder, parts.redactor, run
@@ -47,44 +47,46 @@ class EmbedderSwitch:
 
     @property
     def model_name(self) -> str:
-        """The embedder's name beside its vectors."""
+        """The embedder's name, as it is stored beside its vectors."""
         return self._embedder.name
 
     async def embed_missing(self) -> int:
-        """Give what has none a vector of the next model, beside the one in use; how many memories and versions.
+        """Embed what has no vector of the next embedder, beside the vectors in use. Returns how many memories and
+        versions.
 
-        Goes over what was written meanwhile until that is little, or gets no less. Raises ModelError, StoreError; what is
-        done is kept."""
-        done = found = await self._run_pass()
-        before = 2 * found + 1
-        while _TOGETHER < found < before / 2:
-            before, found = found, await self._run_pass()
-            done += found
-        return done
+        Repeats for what was written meanwhile, until that is little or gets no less. Raises ModelError, StoreError; the
+        vectors that are written stay."""
+        total = count = await self._run_pass()
+        previous = 2 * count + 1
+        while _BATCH < count < previous / 2:
+            previous, count = count, await self._run_pass()
+            total += count
+        return total
 
     async def compare_answers(
         self, former: Embedder, queries: Sequence[tuple[Scope, str]] | None = None
     ) -> tuple[SearchComparison, ...]:
-        """What each question finds by its vector alone, under the former embedder and the next; nothing when none is due.
-
-        Without questions so many texts of memories are asked, and what is asked for is no result. Raises ModelError."""
+        """Compare what each query finds by its vector alone under the former embedder and the next; empty when no
+        switch is due. Without queries, texts of memories are the queries, and these memories are no results. Raises
+        ModelError."""
         if not self.is_due:
             return ()
         questions = (
             [(scope, text, None) for scope, text in queries] if queries is not None else await self._sample_questions()
         )
-        free = asyncio.Semaphore(_ABREAST)
+        semaphore = asyncio.Semaphore(_CONCURRENCY)
 
-        async def one(number: int, scope: Scope, text: str, but: MemoryId | None) -> SearchComparison:
-            async with free:
-                return await self._compare_question(former, number, scope, self._redactor.sanitize_text(text), but)
+        async def compare(number: int, scope: Scope, text: str, excluded: MemoryId | None) -> SearchComparison:
+            async with semaphore:
+                question = self._redactor.sanitize_text(text)
+                return await self._compare_question(former, number, scope, question, excluded)
 
-        return tuple(await asyncio.gather(*(one(n, *question) for n, question in enumerate(questions, 1))))
+        return tuple(await asyncio.gather(*(compare(n, *question) for n, question in enumerate(questions, 1))))
 
     @staticmethod
     def summarize_contrasts(contrasts: Sequence[SearchComparison]) -> dict[str, float]:
-        """How many questions were asked, the mean of their overlaps, and the least."""
-        overlaps = [one.overlap for one in contrasts]
+        """Return the number of questions, and the mean and the least of their overlaps in [0, 1]."""
+        overlaps = [comparison.overlap for comparison in contrasts]
         return {
             "questions": len(contrasts),
             "mean": round(compute_mean(overlaps), 4),
@@ -92,9 +94,9 @@ class EmbedderSwitch:
         }
 
     async def activate_embedder(self) -> None:
-        """Put the embedder into use, for every process at once; the writers wait for a moment, at most some seconds.
+        """Put the embedder into use, for all processes at once. Writers wait for at most a few seconds.
 
-        Raises Conflict when so much is being written that there is no such moment."""
+        Raises Conflict when too much is being written, ModelError, StoreError."""
         if self._run is None:
             return
         for attempt in range(_ATTEMPTS):
@@ -102,22 +104,19 @@ class EmbedderSwitch:
             try:
                 await self._store.activate_embedder(self._run, self._embed_rest)
             except Conflict:
-                await asyncio.sleep(_BREATH_SECONDS * attempt)
+                await asyncio.sleep(_RETRY_SECONDS * attempt)
             else:
                 self._run = None
                 return
         raise Conflict("too much is being written for a cut-over; what is done is kept: try again when less is written")
 
     async def move_vectors(self) -> int:
-        """Move the vectors in use into their own column; how many rows. Queries are right before, meanwhile and after."""
-        done = 0
-        async for scope in self._reads.list_spaces():
-            done += await self._store.clean_vectors(scope)
-        return done
+        """Move the vectors in use into their own column. Returns how many rows. Searches are right all the time."""
+        return sum([await self._store.clean_vectors(scope) async for scope in self._reads.list_spaces()])
 
     async def _embed_rest(self) -> None:
         try:
-            async with asyncio.timeout(_PAUSE_SECONDS):
+            async with asyncio.timeout(_ACTIVATION_SECONDS):
                 await self._run_pass()
         except TimeoutError:
             raise Conflict("the embedder is too slow for the writers to wait") from None
@@ -125,34 +124,35 @@ class EmbedderSwitch:
     async def _run_pass(self) -> int:
         if self._run is None:
             return 0
-        done = 0
+        count = 0
         for scope in await self._store.list_pending_spaces(self._run):
             since = await self._store.begin_space(scope, self._run)
             if since is not None:
-                done += await self._embed_space(self._run, scope, since)
-        return done
+                count += await self._embed_space(self._run, scope, since)
+        return count
 
     async def _embed_space(self, run: UUID, scope: Scope, since: Revision) -> int:
-        """What is written while the space is swept is of a later revision than the one that was first seen: for later."""
-        done, (rev, found) = 0, await self._store.list_unembedded(scope, since, None, _FIRST, _TOGETHER)
-        while found:
-            texts = list(dict.fromkeys(one.text for one in found))
-            made = dict(zip(texts, await self._embedder.embed_documents(texts), strict=True))
-            await self._store.write_vectors(scope, run, found, [made[one.text] for one in found])
-            done += len(found)
-            self._on_progress(len(found))
-            _, found = await self._store.list_unembedded(scope, since, rev, found[-1].id, _TOGETHER)
+        """Embed the rows up to the revision of the first page. What is written meanwhile is left to the next pass."""
+        count, (rev, page) = 0, await self._store.list_unembedded(scope, since, None, _FIRST, _BATCH)
+        while page:
+            texts = list(dict.fromkeys(row.text for row in page))
+            vectors = dict(zip(texts, await self._embedder.embed_documents(texts), strict=True))
+            await self._store.write_vectors(scope, run, page, [vectors[row.text] for row in page])
+            count += len(page)
+            self._on_progress(len(page))
+            _, page = await self._store.list_unembedded(scope, since, rev, page[-1].id, _BATCH)
         await self._store.mark_embedded(scope, run, rev)
-        return done
+        return count
 
     async def _sample_questions(self) -> list[tuple[Scope, str, MemoryId | None]]:
-        """Texts of active memories, as many of each space as there is room for."""
+        """Return texts of active memories, about as many of each space."""
         spaces = [scope async for scope in self._reads.list_spaces()]
-        step, each = max(1, len(spaces) // _QUESTIONS), -(-_QUESTIONS // max(1, len(spaces)))
-        found: list[tuple[Scope, str, MemoryId | None]] = []
+        step, per_space = max(1, len(spaces) // _QUESTIONS), -(-_QUESTIONS // max(1, len(spaces)))
+        questions: list[tuple[Scope, str, MemoryId | None]] = []
         for scope in spaces[::step]:
-            found += [(scope, one.text, one.id) for one in await self._store.sample_memories(scope, each)]
-        return found[:_QUESTIONS]
+            memories = await self._store.sample_memories(scope, per_space)
+            questions += [(scope, memory.text, memory.id) for memory in memories]
+        return questions[:_QUESTIONS]
 
     async def _compare_question(
         self, former: Embedder, number: int, scope: Scope, text: str, excluded: MemoryId | None
@@ -161,20 +161,20 @@ class EmbedderSwitch:
             await self._store.find_closest(scope, model.name, await model.embed_query(text), _CLOSEST, excluded)
             for model in (former, self._embedder)
         ]
-        ids, next_ids = [one.id for one in used], [one.id for one in following]
+        ids, next_ids = [memory.id for memory in used], [memory.id for memory in following]
         return SearchComparison(
             scope=scope,
             number=number,
             question=text,
             overlap=compute_overlap(ids, next_ids),
-            only_used=tuple(one for one in used if one.id not in next_ids),
-            only_next=tuple(one for one in following if one.id not in ids),
+            only_used=tuple(memory for memory in used if memory.id not in next_ids),
+            only_next=tuple(memory for memory in following if memory.id not in ids),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reembedding:
-    """From one embedder to another beside the live index: sweep, compare, cut over, tidy."""
+    """Switches from one embedder to another while the database is in use."""
 
     embedder: Embedder
     embedder_switch: EmbedderSwitchStore
@@ -184,20 +184,21 @@ class Reembedding:
 
     @asynccontextmanager
     async def open_switch(self, on_progress: OnProgress | None) -> AsyncIterator[EmbedderSwitch]:
-        """See `Memory.switch`."""
+        """Open a switch to the embedder; `on_progress` is called with numbers of memories. Raises Conflict while
+        another process holds one, StoreError."""
         await self.store.open(any_model=True)
         async with self.embedder_switch.acquire_switch() as run:
             yield EmbedderSwitch(self, run, on_progress)
 
     async def read_embedders(self) -> SwitchProgress:
-        """See `Memory.embedders`."""
+        """Return the embedder in use, the next one, and how many vectors of it there are. Uses no embedder."""
         await self.store.open(any_model=True)
         return await self.embedder_switch.count_vectors()
 
     async def reembed_all(self, on_progress: OnProgress | None) -> int:
-        """See `Memory.reembed`."""
+        """Switch to the embedder without a comparison. Returns how many memories and versions were embedded."""
         async with self.open_switch(on_progress) as switch:
-            done = await switch.embed_missing()
+            count = await switch.embed_missing()
             await switch.activate_embedder()
             await switch.move_vectors()
-        return done
+        return count

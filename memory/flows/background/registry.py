@@ -1,4 +1,4 @@
-"""What each job does, and which turns still want one."""
+"""What performs each job."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MODEL_JOBS: frozenset[JobName] = frozenset({"extract", "reflect", "collect"})
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobRegistry:
-    """What each job does, and which turns still want one."""
+    """Performs jobs by their names, and enqueues those that were missed."""
 
     batch_collection: BatchCollection
     consents: Consents
@@ -41,43 +41,43 @@ class JobRegistry:
     reads: MemoryReads
     turn_jobs: TurnJobs
 
-    def _performers(self) -> dict[JobName, Callable[[Scope, str], Awaitable[object]]]:
-        """What each job does, called with the scope and the job's key."""
+    def _list_performers(self) -> dict[JobName, Callable[[Scope, str], Awaitable[object]]]:
+        """Return what performs each job, called with the scope and the job's key."""
         return {
             "extract": self.model_extraction.perform_extraction,
-            "reflect": self.insights.perform_reflection,
+            "reflect": lambda scope, _key: self.insights.find_insights(scope),
             "expire": self.consents.perform_expiry,
             "index": self.indexes.perform_indexing,
             "collect": self.batch_collection.perform_collection,
             "learn_path": self.procedures.perform_learning,
-            "round": self.maintenance_flow.perform_round,
-            "tend": self.maintenance_flow.perform_maintenance,
+            "round": lambda _scope, _key: self.maintenance_flow.enqueue_due(),
+            "tend": lambda scope, _key: self.maintenance_flow.maintain_space(scope),
         }
 
     def list_performable(self) -> tuple[JobName, ...]:
-        """The jobs that this house can do. What wants a model waits, untouched, for a worker that has one."""
-        return tuple(name for name in self._performers() if self.model is not None or name not in _MODEL_JOBS)
+        """Return the jobs that this process can perform. A job that needs a model waits for a process that has one."""
+        return tuple(name for name in self._list_performers() if self.model is not None or name not in _MODEL_JOBS)
 
     async def perform_job(self, job: Job) -> None:
-        """See `Memory.perform`."""
-        performers = self._performers()
+        """Perform a job now. Raises BadInput for an unknown name, ModelError, StoreError, NotFound."""
+        performers = self._list_performers()
         if job.name not in performers:
             raise BadInput(f"there is no job called {job.name!r}")
         await performers[job.name](job.scope, job.key)
 
     async def enqueue_missed(self) -> int:
-        """Enqueue what the user said while there was no model, or what came with an import; returns how many turns. So are
-        the spaces that want an index.
+        """Enqueue the turns that were recorded without a model, or imported, and the spaces whose indexes may have to
+        change.
 
-        A turn that waits already, or that a model has looked at, is left alone."""
+        Returns how many turns. A turn that is in the queue, or that a model has read, is not among them."""
         await self.indexes.enqueue_overgrown()
-        found = 0
+        count = 0
         if self.model is None:
-            return found
+            return count
         async for scope in self.reads.list_spaces():
             last: Turn | None = None
             while turns := await self.jobs.list_unextracted_turns(scope, last, _PAGE):
                 jobs = self.turn_jobs.make_extraction_jobs(scope, turns)
                 await self.jobs.enqueue_jobs(jobs)
-                found, last = found + len(jobs), turns[-1]
-        return found
+                count, last = count + len(jobs), turns[-1]
+        return count

@@ -1,4 +1,4 @@
-"""The worker: takes jobs that are due, does them, and sees to it that each is done in the end."""
+"""The worker: takes due jobs from the queue and performs them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,21 @@ from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.rules.policy.retry import is_waiting, plan_retry
 
 _log = logging.getLogger(__name__)
-_POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
+_POLL_SECONDS = 5.0  # how late a job starts whose notification was lost
 _RETRY_SECONDS = 2.0
 _FAREWELL_SECONDS = 3.0
-# A database has one at a time: another hand would only find it taken.
+# The database runs one of these at a time: a second one would only fail.
 _EXCLUSIVE_JOBS: frozenset[JobName] = frozenset({"index"})
 _UNANSWERED = (
     "the database does not answer: what was under way goes to another worker, or to the next one that starts, "
     "jobs.stalled_seconds after this one's last sign of life"
 )
-
-
 OnOutcome = Callable[[JobOutcome], None]
 
 
 class Worker:
-    """Does jobs, several at once, until it is stopped. Loses none: not by a failure, not by a lost connection, not by the
-    end of its process at any moment."""
+    """Performs jobs, several at once, until it is stopped. No job is lost by a failure, a lost connection or a
+    crash."""
 
     def __init__(
         self,
@@ -56,88 +54,82 @@ class Worker:
         self._failure: BaseException | None = None
 
     def stop(self) -> None:
-        """End soon: what is running goes back to the queue."""
+        """Let `run` end soon. Jobs that are running go back to the queue."""
         self._stopping = True
         self._wake_event.set()
 
     async def run(self, *, max_jobs: int | None = None, drain: bool = False) -> None:
-        """Work until `stop` or a cancellation. With `drain` until nothing is due, with `most` for at most so many jobs;
-        then, and only then, a queue that cannot be reached is a StoreError - or where it cannot be told that the worker leaves.
-        What breaks beside a job, such as `told`, ends it."""
+        """Perform jobs until `stop` or a cancellation; with `drain` until no job is due, with `max_jobs` at most so
+        many.
+
+        With either of these, raises StoreError when the queue is out of reach; without, the worker tries again. Raises
+        StoreDown when the queue cannot be told at the end that the worker leaves, and any error of `on_outcome`."""
         async with self._run_side_tasks():
             left = max_jobs
             while not self._stopping:
                 self._wake_event.clear()
                 try:
-                    took = await self._take_jobs(left)
+                    count = await self._take_jobs(left)
                 except StoreError as error:
                     if drain or max_jobs is not None:
                         raise
                     _log.warning("the queue cannot be read: %s", type(error).__name__)
                     await asyncio.sleep(_RETRY_SECONDS)
                     continue
-                left = left - took if left is not None else None
-                # What ended while the queue was asked may have held up what is next.
-                idle = not self._running and not took and not self._wake_event.is_set()
-                if idle and (drain or max_jobs is not None):
+                left = left - count if left is not None else None
+                # A job that ended since the event was cleared may have blocked the next one.
+                is_idle = not self._running and not count and not self._wake_event.is_set()
+                if is_idle and (drain or max_jobs is not None):
                     break
                 await self._wait_for_work()
         if self._failure is not None:
             raise self._failure
 
     async def _take_jobs(self, left: int | None) -> int:
-        """Take jobs while there are free hands; how many."""
-        took = 0
-        while len(self._running) < self._rules.concurrency and took != left and not self._stopping:
-            ticket = await self._take_job()
+        """Start due jobs, up to the concurrency and to `left`. Returns how many."""
+        count = 0
+        while len(self._running) < self._rules.concurrency and count != left and not self._stopping:
+            if self._worker_id is None:
+                self._worker_id = await self._queue.register_worker()
+            excluded = _EXCLUSIVE_JOBS.intersection(self._running.values())
+            names = [name for name in self.names if name not in excluded]
+            ticket = await self._queue.take_job(self._worker_id, names)
             if ticket is None:
                 break
             task = asyncio.create_task(self._run_job(ticket))
             self._running[task] = ticket.job.name
             task.add_done_callback(self._on_task_end)
-            took += 1
-        return took
-
-    async def _take_job(self) -> JobTicket | None:
-        if self._worker_id is None:
-            self._worker_id = await self._queue.register_worker()
-        taken = _EXCLUSIVE_JOBS.intersection(self._running.values())
-        return await self._queue.take_job(self._worker_id, [name for name in self.names if name not in taken])
+            count += 1
+        return count
 
     async def _run_job(self, ticket: JobTicket) -> None:
         started = monotonic()
-        failed: Exception | None = None
+        failure: Exception | None = None
         try:
             await self._perform(ticket.job)
         except Exception as error:  # noqa: BLE001 - a boundary: a defect in one job ends neither the worker nor the job
-            failed = error
-        if failed is None or isinstance(failed, NotFound):
+            failure = error
+        error_class = type(failure).__name__ if failure is not None else None
+        if failure is None or isinstance(failure, NotFound):
             await self._update_queue(lambda: self._queue.finish_job(ticket))
-            self._report_outcome(
-                JobOutcome(job=ticket.job, seconds=monotonic() - started, error_class=_error_name(failed))
-            )
+            self._report_outcome(JobOutcome(job=ticket.job, seconds=monotonic() - started, error_class=error_class))
             return
         now = self._clock.now()
-        verdict = plan_retry(failed, ticket.attempts, now)
-        early = is_waiting(failed)
-        if not early:
+        verdict = plan_retry(failure, ticket.attempts, now)
+        if is_waiting(failure):
+            error_class = None
+        else:
             _log.warning(
-                "%s failed: %s; again at %s", ticket.job.name, _error_name(failed), verdict.at.isoformat("T", "seconds")
+                "%s failed: %s; again at %s", ticket.job.name, error_class, verdict.at.isoformat("T", "seconds")
             )
-        wait = verdict.at - now  # a clock that is wrong must not make a failing model be asked without a pause
+        wait = verdict.at - now  # a duration: by a wrong clock a failing model would be asked without a pause
         await self._update_queue(lambda: self._queue.reschedule_job(ticket, wait, step_aside=verdict.lets_others_pass))
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake_event.set)
-        self._report_outcome(
-            JobOutcome(
-                job=ticket.job,
-                seconds=monotonic() - started,
-                error_class=None if early else _error_name(failed),
-                retry_at=verdict.at,
-            )
-        )
+        seconds = monotonic() - started
+        self._report_outcome(JobOutcome(job=ticket.job, seconds=seconds, error_class=error_class, retry_at=verdict.at))
 
     async def _update_queue(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Tell the queue, however long it is out of reach: nobody else would put the job of a living worker back."""
+        """Repeat the step until the queue is in reach: no other worker puts back the job of a living one."""
         while True:
             try:
                 return await step()
@@ -151,7 +143,7 @@ class Worker:
 
     def _on_task_end(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)
-        self._wake_event.set()  # a hand is free, and so is the space
+        self._wake_event.set()  # the next job may start, also one of the same space
         if not task.cancelled() and (error := task.exception()) is not None:
             self._failure = self._failure or error
             self.stop()
@@ -166,26 +158,26 @@ class Worker:
 
     @asynccontextmanager
     async def _run_side_tasks(self) -> AsyncIterator[None]:
-        """Give signs of life and listen meanwhile; at the end everything that is running goes back."""
+        """Send heartbeats, listen for jobs and run the schedule meanwhile. At the end all running jobs go back to the
+        queue."""
         if self._schedule is not None:
-            with suppress(StoreError):  # here, so that a drain does what it brings; later by `keep`
+            with suppress(StoreError):  # here, because a drain performs this job too; `Schedule.run` tries again
                 await self._schedule.request_round()
         side = [asyncio.create_task(self._send_heartbeats()), asyncio.create_task(self._listen_for_jobs())]
         if self._schedule is not None:
             side.append(asyncio.create_task(self._schedule.run()))
         for task in side:
-            task.add_done_callback(
-                self._on_task_end
-            )  # a worker without a heartbeat would lose its jobs to others, again and again
+            # Without heartbeats the worker would lose its jobs to others: the end of a side task ends it.
+            task.add_done_callback(self._on_task_end)
         try:
             yield
         finally:
             tasks = [*side, *self._running]
             for task in tasks:
                 task.cancel()
-            # Not for ever: a connection asks its server to stop first, which may not answer.
+            # With a timeout: a connection that is cancelled waits for its server, which may not answer.
             await asyncio.wait(tasks, timeout=_FAREWELL_SECONDS)
-            # A task of its own, because this one may be cancelled; and only for so long, because the database may be down.
+            # A task of its own, because this one may be cancelled; with a timeout, because the database may be down.
             leaving = asyncio.create_task(self._leave_queue())
             await asyncio.wait([leaving], timeout=_FAREWELL_SECONDS)
             if not leaving.done() or not leaving.result():
@@ -193,12 +185,12 @@ class Worker:
             leaving.cancel()
 
     async def _leave_queue(self) -> bool:
-        """Whether the queue knows."""
+        """Return whether the queue knows that the worker has left."""
         try:
             if self._worker_id is not None:
                 await self._queue.unregister_worker(self._worker_id)
         except StoreError:
-            return False  # out of reach: another worker will find this one dead
+            return False  # another worker will find this one dead
         finally:
             self._worker_id = None
         return True
@@ -207,7 +199,7 @@ class Worker:
         while True:
             try:
                 if self._worker_id is not None and not await self._queue.record_heartbeat(self._worker_id):
-                    self._worker_id = None  # it was silent for too long: its jobs are another's by now
+                    self._worker_id = None  # silent for too long: other workers have its jobs by now
                 if await self._queue.requeue_abandoned(self._rules.stalled_seconds):
                     self._wake_event.set()
             except StoreError as error:
@@ -220,7 +212,3 @@ class Worker:
                 async for _ in self._queue.listen_for_jobs(self.names):
                     self._wake_event.set()
             await asyncio.sleep(_RETRY_SECONDS)
-
-
-def _error_name(error: Exception | None) -> str | None:
-    return type(error).__name__ if error is not None else None
