@@ -249,7 +249,7 @@ class Procedures:
     ) -> Memory | None:
         """Return the active procedure of the same work or the same goal: by its turns, by its words, or by its vector
         where one goal only says more than the other. A vector alone does not tell staging from production."""
-        turns = {call.turn for call, _ in draft.path.acts}
+        turns = {call.turn for call, _ in draft.path.uses}
         active = _parse_active(memories)
         similar = {neighbour.memory.id for neighbour in near if neighbour.sim >= self.profile.auto}
         reached = [(memory, known) for memory, known in active if reaches_goal(draft.procedure, known)]
@@ -287,7 +287,7 @@ class Procedures:
 
 def _covers_path(memory: Memory, path: SolutionPath) -> bool:
     """Return whether a memory was learned from this path, also one that was forgotten since."""
-    if not set(memory.turns) & {call.turn for call, _ in path.acts}:
+    if not set(memory.turns) & {call.turn for call, _ in path.uses}:
         return False
     is_raised = path.is_requested and memory.importance < make_candidate(path, path.procedure).importance
     is_later = memory.event_time is not None and memory.event_time >= path.at
