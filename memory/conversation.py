@@ -25,6 +25,13 @@ class Conversation:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
+    def sanitize_turn(self, scope: Scope, turn: Turn) -> Turn:
+        """Return a turn with its texts redacted, for `learn` and `record`, which do not redact it again.
+
+        A turn that the denylist names is returned as it is; `learn` and `record` refuse it. Raises TooLarge."""
+        engine = self.engine
+        return turn if engine.redactor.find_denial_reason(scope, turn) else engine.writer.sanitize_turn(turn)
+
     async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
         """Append turns to the ledger, redacted; with them the jobs of a model, when one is configured."""
         await self.engine.writer.record_turns(scope, turns)

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.flows.access_log import AccessLog
 from muniment.memory.flows.background.episodes import Episodes
 from muniment.memory.flows.background.erase import Erasures
 from muniment.memory.flows.background.indexing import Indexes
@@ -26,15 +25,12 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.process_cache import ProcessCache
-from muniment.memory.flows.reading.as_of import RevisionResolver
+from muniment.memory.flows.process_state import AccessLog, ProcessCache, SpaceLocks, WriteBehind
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.stats import Statistics
 from muniment.memory.flows.redactor import Redactor
-from muniment.memory.flows.space_locks import SpaceLocks
-from muniment.memory.flows.write_behind import WriteBehind
 from muniment.memory.flows.writing.background_jobs import TurnJobs
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget_requests import ForgetRequests
@@ -71,10 +67,9 @@ class Engine:
     write_behind: WriteBehind
 
     usage_meter: UsageMeter
-    revisions: RevisionResolver
+    browser: MemoryBrowser
     recall: Recall
     absence_explainer: AbsenceExplainer
-    browser: MemoryBrowser
     statistics: Statistics
     consents: Consents
     committer: PlanCommitter
@@ -166,10 +161,9 @@ _PORTS = (
 )  # fmt: skip
 _FLOWS: dict[str, type[Any]] = {
     "usage_meter": UsageMeter,
-    "revisions": RevisionResolver,
+    "browser": MemoryBrowser,
     "recall": Recall,
     "absence_explainer": AbsenceExplainer,
-    "browser": MemoryBrowser,
     "statistics": Statistics,
     "consents": Consents,
     "committer": PlanCommitter,

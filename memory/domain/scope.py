@@ -1,9 +1,9 @@
-"""Who is asking, and for which space: scopes and readers."""
+"""Scopes and readers: whose memory is read or written, and by which agent."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
@@ -17,6 +17,7 @@ SPACE_NAMESPACE = uuid5(NAMESPACE_URL, "muniment:space")
 
 
 def normalize_key(text: str) -> str:
+    """Return a text in lower case with single spaces, as the parts of stable keys are."""
     return " ".join(text.casefold().split())
 
 
@@ -32,7 +33,7 @@ def _derive_space(tenant: str, owner_type: str, owner: str) -> SpaceId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Who is asking. Made by the server, never from a model's arguments."""
+    """Whose memory a call concerns, and from where it comes. Made by the server, never from a model's arguments."""
 
     owner: str
     tenant: str = "default"
@@ -43,27 +44,24 @@ class Scope:
     run: str | None = None
     actor: str | None = None
     project: str | None = None
+    space: SpaceId = field(init=False, repr=False, compare=False)  # `uuid5(tenant, owner)`: computed, never looked up
 
     def __post_init__(self) -> None:
-        named = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
-        # Without `filter` for these two: who has no name is not the user "None".
-        for name in (self.owner, self.tenant, *filter(None, named)):
+        names = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
+        # The owner and the tenant are not filtered: None is no name, and must fail here.
+        for name in (self.owner, self.tenant, *filter(None, names)):
             if _UNSTORABLE.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
-
-    @property
-    def space(self) -> SpaceId:
-        """The space of this owner: `uuid5(tenant, owner)`, computed, never looked up."""
-        return _derive_space(self.tenant, self.owner_type, self.owner)
+        object.__setattr__(self, "space", _derive_space(self.tenant, self.owner_type, self.owner))
 
     @property
     def tenant_space(self) -> SpaceId:
-        """Where the tenant's own books are kept, such as what it spends."""
+        """The space of the tenant itself, in which its spending is kept."""
         return _derive_tenant_space(self.tenant)
 
     @property
     def owner_scope(self) -> Scope:
-        """The scope without what differs from turn to turn."""
+        """The scope with its tenant and owner alone."""
         return _make_owner_scope(self.tenant, self.owner, self.owner_type)
 
 
@@ -74,7 +72,7 @@ def _make_owner_scope(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """A scope that reads, with the categories that its agent may see (also set for row-level security)."""
+    """A scope with the categories that its agent may read; row-level security has them, too."""
 
     scope: Scope
     allowed: frozenset[str]

@@ -19,7 +19,7 @@ from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.access_log import AccessLog
+from muniment.memory.flows.process_state import AccessLog
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope
@@ -98,8 +98,8 @@ async def test_counting_writes_itself_when_there_is_much_or_for_long(
     late: int,
 ) -> None:
     """A reader that never flushes loses little, and waits for nothing; neither does it when its clock was set back."""
-    monkeypatch.setattr("muniment.memory.flows.access_log._FULL", full)
-    monkeypatch.setattr("muniment.memory.flows.access_log._MOST", most)
+    monkeypatch.setattr("muniment.memory.flows.process_state._FULL", full)
+    monkeypatch.setattr("muniment.memory.flows.process_state._MOST", most)
     (tea,) = await kept(memory, "The teahouse opens at nine")
     clock.advance(late)
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?"))

@@ -15,10 +15,9 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, turn_states_any
 from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.consolidation.cancel import Cancellation
-from muniment.memory.flows.process_cache import ProcessCache
+from muniment.memory.flows.process_state import ProcessCache, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.redactor import Redactor
-from muniment.memory.flows.write_behind import WriteBehind
 from muniment.memory.flows.writing.transaction import PlanCommitter
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore

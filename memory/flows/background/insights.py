@@ -15,7 +15,7 @@ from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Extraction
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.process_cache import ProcessCache
+from muniment.memory.flows.process_state import ProcessCache
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue

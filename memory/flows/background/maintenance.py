@@ -19,7 +19,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.consolidate import Consolidation
-from muniment.memory.flows.write_behind import WriteBehind
+from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore

@@ -35,7 +35,7 @@ from muniment.memory.flows.consolidation.batch_submit import (
 )
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.process_cache import ProcessCache
+from muniment.memory.flows.process_state import ProcessCache
 from muniment.memory.ports.consolidation import BatchRuns, ConsolidationRuns
 from muniment.memory.ports.llm import BatchModel, BatchResults
 from muniment.memory.rules.merging import pair_answers

@@ -19,8 +19,8 @@ from muniment.memory.errors import Conflict, ModelError, OverBudget
 from muniment.memory.flows import metering
 from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, make_prompt
 from muniment.memory.flows.metering import UsageMeter
+from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser
-from muniment.memory.flows.write_behind import WriteBehind
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import BatchRuns, ConsolidationRuns
 from muniment.memory.ports.llm import BatchModel, BatchRequest

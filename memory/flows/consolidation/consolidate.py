@@ -24,7 +24,7 @@ from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, NotFoun
 from muniment.memory.flows.consolidation.batch_submit import BatchSubmission, add_charge, make_batched_pairs
 from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, make_prompt, split_pairs
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.space_locks import SpaceLocks
+from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.transaction import PlanCommitter
 from muniment.memory.ports.clock import Clock

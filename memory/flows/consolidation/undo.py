@@ -10,7 +10,7 @@ from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
 from muniment.memory.flows.consolidation.consolidate import Consolidation
-from muniment.memory.flows.space_locks import SpaceLocks
+from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.transaction import PlanCommitter
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns

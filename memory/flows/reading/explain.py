@@ -1,4 +1,4 @@
-"""Why a memory is not in an answer: asked of the very path that answers, so that it cannot say anything else."""
+"""Why a memory is not in an answer. The search, ranking and packing that answer the query give the reason."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from muniment.memory.domain.query import Explanation, Filters, Hit, Query, Rulin
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchHit
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.reading import as_of as asof, recall
-from muniment.memory.flows.reading.as_of import RevisionResolver
-from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
+from muniment.memory.flows.reading.recall import Recall, Retrieval, TokenBudget
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import render, token_count
 from muniment.memory.rules.retrieval.explanation import explain_ruling
 from muniment.memory.rules.retrieval.pack import JOINT_TOKENS
 from muniment.memory.rules.retrieval.rank import is_near_duplicate, rank_hits, score_hits
 
-_WIDE_CANDIDATES = 1_000  # candidates among which the place of a memory is looked for that is not among the usual ones
-_ATTEMPTS = 3  # writers may change the memory between two looks
+_WIDE_CANDIDATES = 1_000  # candidates of the second search, for a memory that is not among the usual ones
+_ATTEMPTS = 3  # writers may change the memory between two reads
 _MAX_ENTRIES = 2**31 - 1
 _MAX_WORDS = 12
 _FILTER_FIELDS = {
@@ -36,9 +35,42 @@ _FILTER_FIELDS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AbsenceExplainer:
+    """Explains why a memory is not in the answer to a query."""
+
+    browser: MemoryBrowser
+    reads: MemoryReads
+    recall: Recall
+    settings: Settings
+
+    async def explain_absence(self, scope: Scope, agent: str, memory_id: MemoryId, query: Query) -> Explanation:
+        """Return the first reason that keeps the memory out of the answer. Of another space's memory it says nothing.
+
+        Raises Denied, BadInput, Conflict when writers change the memory at each of three attempts."""
+        as_of = await self.browser.resolve_revision(scope, query.as_of)
+        query = replace(query, explain=True, as_of=as_of)
+        reader, search = await self.recall.authorize_query(scope, agent, query)
+        case = _Case(
+            reads=self.reads,
+            recall=self.recall,
+            agent=agent,
+            reader=reader,
+            query=query,
+            search=search,
+            as_of=as_of,
+            owner_reader=self.settings.make_owner_reader(scope),
+            id=memory_id,
+        )
+        for _ in range(_ATTEMPTS):
+            if (explanation := await case.explain()) is not None:
+                return explanation
+        raise Conflict
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """What is asked about, and by whom."""
+    """One request: the memory, the query and its search, and the agent that reads."""
 
     reads: MemoryReads
     recall: Recall
@@ -50,165 +82,127 @@ class _Case:
     as_of: Revision | None
     id: MemoryId
 
-    def make_verdict(
+    async def explain(self) -> Explanation | None:
+        """Return the explanation, or None when the memory changed while it was read."""
+        latest, _ = await self.reads.find_neighbours(self.reader.scope, (), 0)
+        check_revision(latest, self.as_of)
+        rev = latest if self.as_of is None else self.as_of
+        memory = await self.reads.get_memory(self.owner_reader, self.id, as_of=self.as_of)
+        if memory is None:
+            entries = await self._read_history(latest)
+            if not entries or any(render.name_event(entry) == "deleted" for entry in entries):
+                return self._make_explanation("other space or unknown", rev)
+            return self._make_explanation("not yet known", rev, as_of=rev, created=entries[-1].rev)
+        if memory.category not in self.reader.allowed:
+            allowed = sorted(self.reader.allowed)
+            return self._make_explanation(
+                "not allowed", rev, agent=self.agent, category=memory.category, allowed=allowed
+            )
+        if memory.state != "active":
+            return await self._explain_inactive(memory, rev)
+        if memory.category not in self.search.categories:
+            facts: dict[str, Any] = {"filter": "categories", "wanted": list(self.search.categories)}
+            return self._make_explanation("filtered", rev, memory=memory, has=memory.category, **facts)
+        return await self._explain_search(memory)
+
+    def _make_explanation(
         self, reason: Ruling, rev: Revision, *, memory: Memory | None = None, hit: Hit | None = None, **facts: Any
     ) -> Explanation:
         readable = memory if memory is not None and memory.category in self.reader.allowed else None
-        said = explain_ruling(reason, facts)
-        return Explanation(id=self.id, reason=reason, rev=rev, sentence=said, facts=facts, memory=readable, hit=hit)
+        sentence = explain_ruling(reason, facts)
+        return Explanation(id=self.id, reason=reason, rev=rev, sentence=sentence, facts=facts, memory=readable, hit=hit)
+
+    async def _read_history(self, rev: Revision) -> Sequence[JournalEntry]:
+        """Return the memory's journal entries up to a revision, newest first."""
+        entries = await self.reads.read_history(self.owner_reader, self.id, _MAX_ENTRIES)
+        return [entry for entry in entries if entry.rev <= rev]
+
+    async def _explain_inactive(self, memory: Memory, rev: Revision) -> Explanation:
+        if memory.state == "soft_deleted":
+            entries = await self._read_history(rev)
+            since = next(
+                (entry.ts for entry in entries if render.name_event(entry) == "soft_deleted"), memory.updated_at
+            )
+            return self._make_explanation("soft-deleted", rev, memory=memory, since=since, until=memory.purge_at)
+        if memory.state == "superseded":
+            by = memory.superseded_by
+            heir = await self.reads.get_memory(self.reader, by, as_of=self.as_of) if by is not None else None
+            text: dict[str, Any] = {"text": heir.text} if heir is not None and heir.state == "active" else {}
+            return self._make_explanation("superseded", rev, memory=memory, by=by, **text)
+        return self._make_explanation("pending" if memory.state == "pending" else "rejected", rev, memory=memory)
+
+    async def _explain_search(self, memory: Memory) -> Explanation | None:
+        """Explain an active memory of the categories that are searched: by the search, the ranking and the packing."""
+        retrieval = await self.recall.retrieve_hits(self.reader, self.query, self.search)
+        hits, rev = retrieval.answer.hits, retrieval.answer.rev
+        if (place := _find_place(self.id, hits)) is not None:
+            facts = {"place": place, "of": len(hits)}
+            return self._make_explanation("in the answer", rev, memory=memory, hit=hits[place - 1], **facts)
+        usual = (retrieval.search or self.search).candidates
+        if not _has_hit(self.id, retrieval.snapshot.hits):
+            wide = replace(self.search, candidates=max(_WIDE_CANDIDATES, usual), watched=self.id)
+            retrieval = await self.recall.retrieve_hits(self.reader, self.query, wide)
+        if not _has_hit(self.id, retrieval.snapshot.hits):
+            return await self._explain_filtered(memory, retrieval.snapshot.rev)
+        return self._explain_omission(memory, retrieval, usual)
+
+    async def _explain_filtered(self, memory: Memory, rev: Revision) -> Explanation | None:
+        """Search with each filter alone, and name the first that leaves the memory out."""
+        for name, value in asdict(self.query.filters).items():
+            if value is None or name == "user_id":
+                continue
+            alone = replace(self.search, filters=Filters(**{name: value}), candidates=1, watched=self.id)
+            snapshot = await self.reads.read_snapshot(self.reader, alone, as_of=self.as_of)
+            if not _has_hit(self.id, snapshot.hits):
+                has = getattr(memory, _FILTER_FIELDS.get(name, name))
+                return self._make_explanation("filtered", rev, memory=memory, filter=name, wanted=value, has=has)
+        return None
+
+    def _explain_omission(self, memory: Memory, retrieval: Retrieval, usual: int) -> Explanation:
+        """Explain a candidate that is not in the answer. `usual`: how many candidates the query itself has."""
+        candidates, ranking, answer = retrieval.snapshot.hits, retrieval.ranking, retrieval.answer
+        hit = next(hit for hit in score_hits(candidates, ranking) if hit.memory.id == self.id)
+        ranked = [hit for hit in rank_hits(candidates, ranking) if isinstance(hit, Hit)]
+        place = _find_place(self.id, ranked)
+        # A memory that only the wide search finds, and that would be in the answer, has no omission.
+        reason: Ruling = next((each.reason for each in answer.omissions if each.id == self.id), "beyond candidates")
+        facts: dict[str, Any]
+        if reason == "below threshold":
+            facts = {"relevance": hit.relevance, "threshold": ranking.threshold, "gate": ranking.gate}
+            if not hit.channels:
+                reason = "no match"
+                cosine = next(candidate.cosine for candidate in candidates if candidate.memory.id == self.id)
+                facts |= {
+                    "cosine": cosine,
+                    "floor": ranking.profile.floor,
+                    "words": tokens.extract_terms(memory.text, _MAX_WORDS),
+                    "asked": retrieval.search.terms if retrieval.search else (),
+                }
+        elif reason == "near-duplicate":
+            twin = next(other.memory for other in ranked if is_near_duplicate(other.memory, memory, ranking))
+            facts = {"twin": twin.id, "text": twin.text}
+        elif reason == "category full":
+            facts = {"category": memory.category, "rag_length": ranking.categories[memory.category].rag_length}
+        elif reason == "over budget":
+            shown = {hit.memory.id for hit in answer.hits}
+            before = [other for other in ranked[: (place or 1) - 1] if other.memory.id in shown]
+            facts = _count_tokens(hit, before, retrieval.token_budget)
+        else:
+            facts = {"place": place, "top_k": self.query.top_k, "candidates": usual}
+        return self._make_explanation(reason, answer.rev, memory=memory, hit=hit, **facts)
 
 
-async def _find_verdict(case: _Case) -> Explanation | None:
-    """The verdict, None when the memory changed while it was looked for."""
-    reads, scope = case.reads, case.reader.scope
-    now, _ = await reads.find_neighbours(scope, (), 0)
-    asof.check_revision(now, case.as_of)
-    rev = now if case.as_of is None else case.as_of
-    memory = await reads.get_memory(case.owner_reader, case.id, as_of=case.as_of)
-    if memory is None:
-        lines = await _read_history(case, now)
-        if not lines or any(render.name_event(line) == "deleted" for line in lines):
-            return case.make_verdict("other space or unknown", rev)
-        return case.make_verdict("not yet known", rev, as_of=rev, created=lines[-1].rev)
-    if memory.category not in case.reader.allowed:
-        allowed = sorted(case.reader.allowed)
-        return case.make_verdict("not allowed", rev, agent=case.agent, category=memory.category, allowed=allowed)
-    if memory.state != "active":
-        return await _explain_inactive(case, memory, rev)
-    if memory.category not in case.search.categories:
-        wanted = list(case.search.categories)
-        return case.make_verdict(
-            "filtered", rev, memory=memory, filter="categories", wanted=wanted, has=memory.category
-        )
-    return await _explain_search(case, memory)
-
-
-async def _read_history(case: _Case, rev: Revision) -> Sequence[JournalEntry]:
-    """The memory's history up to a revision, newest first."""
-    lines = await case.reads.read_history(case.owner_reader, case.id, _MAX_ENTRIES)
-    return [line for line in lines if line.rev <= rev]
-
-
-async def _explain_inactive(case: _Case, memory: Memory, rev: Revision) -> Explanation:
-    """Of a memory that is not active."""
-    if memory.state == "soft_deleted":
-        ends = [line.ts for line in await _read_history(case, rev) if render.name_event(line) == "soft_deleted"]
-        since = ends[0] if ends else memory.updated_at
-        return case.make_verdict("soft-deleted", rev, memory=memory, since=since, until=memory.purge_at)
-    if memory.state == "superseded":
-        by = memory.superseded_by
-        heir = await case.reads.get_memory(case.reader, by, as_of=case.as_of) if by is not None else None
-        text: dict[str, Any] = {"text": heir.text} if heir is not None and heir.state == "active" else {}
-        return case.make_verdict("superseded", rev, memory=memory, by=by, **text)
-    return case.make_verdict("pending" if memory.state == "pending" else "rejected", rev, memory=memory)
-
-
-async def _explain_search(case: _Case, memory: Memory) -> Explanation | None:
-    """Of a memory that could be found: what the search, the ranking and the packing made of it."""
-    reading = await case.recall.retrieve_hits(case.reader, case.query, case.search)
-    place = _find_place(case.id, reading.answer.hits)
-    if place is not None:
-        hits = reading.answer.hits
-        return case.make_verdict(
-            "in the answer", reading.answer.rev, memory=memory, hit=hits[place - 1], place=place, of=len(hits)
-        )
-    usual = (reading.search or case.search).candidates
-    if _find_hit(case.id, reading.snapshot.hits) is None:
-        wide = replace(case.search, candidates=max(_WIDE_CANDIDATES, usual), watched=case.id)
-        reading = await case.recall.retrieve_hits(case.reader, case.query, wide)
-    if _find_hit(case.id, reading.snapshot.hits) is None:
-        return await _explain_filtered(case, memory, reading.snapshot.rev)
-    return _explain_omission(case, memory, reading, usual)
-
-
-async def _explain_filtered(case: _Case, memory: Memory, rev: Revision) -> Explanation | None:
-    """Each filter is tried alone, by the search itself."""
-    for name, value in asdict(case.query.filters).items():
-        if value is None or name == "user_id":
-            continue
-        alone = replace(case.search, filters=Filters(**{name: value}), candidates=1, watched=case.id)
-        snapshot = await case.reads.read_snapshot(case.reader, alone, as_of=case.as_of)
-        if _find_hit(case.id, snapshot.hits) is None:
-            has = getattr(memory, _FILTER_FIELDS.get(name, name))
-            return case.make_verdict("filtered", rev, memory=memory, filter=name, wanted=value, has=has)
-    return None
-
-
-def _explain_omission(case: _Case, memory: Memory, retrieval: recall.Retrieval, usual: int) -> Explanation:
-    found, ranking = retrieval.snapshot.hits, retrieval.ranking
-    hit = next(one for one in score_hits(found, ranking) if one.memory.id == case.id)
-    hits = [one for one in rank_hits(found, ranking) if isinstance(one, Hit)]
-    place = _find_place(case.id, hits)
-    # What only the wider look brings up has no omission where it would be in the answer.
-    reason: Ruling = next((one.reason for one in retrieval.answer.omissions if one.id == case.id), "beyond candidates")
-    facts: dict[str, Any]
-    if reason == "below threshold":
-        facts = {"relevance": hit.relevance, "threshold": ranking.threshold, "gate": ranking.gate}
-        if not hit.channels:
-            reason = "no match"
-            cosine = next(one.cosine for one in found if one.memory.id == case.id)
-            facts |= {"cosine": cosine, "floor": ranking.profile.floor}
-            facts |= {
-                "words": words.extract_terms(memory.text, _MAX_WORDS),
-                "asked": retrieval.search.terms if retrieval.search else (),
-            }
-    elif reason == "near-duplicate":
-        twin = next(one.memory for one in hits if is_near_duplicate(one.memory, memory, ranking))
-        facts = {"twin": twin.id, "text": twin.text}
-    elif reason == "category full":
-        facts = {"category": memory.category, "rag_length": ranking.categories[memory.category].rag_length}
-    elif reason == "over budget":
-        before = {one.memory.id for one in retrieval.answer.hits}
-        facts = _count_tokens(
-            hit, [one for one in hits[: (place or 1) - 1] if one.memory.id in before], retrieval.token_budget
-        )
-    else:
-        facts = {"place": place, "top_k": case.query.top_k, "candidates": usual}
-    return case.make_verdict(reason, retrieval.answer.rev, memory=memory, hit=hit, **facts)
-
-
-def _count_tokens(hit: Hit, before: Sequence[Hit], token_budget: recall.TokenBudget) -> dict[str, int]:
-    """The tokens that the packing wanted for a hit, and what those before it had left of the budget."""
-    sizes = [token_count.count_tokens(token_budget.render_hit(one)) + JOINT_TOKENS for one in (*before, hit)]
+def _count_tokens(hit: Hit, before: Sequence[Hit], token_budget: TokenBudget) -> dict[str, int]:
+    """Return the tokens that the hit needs, and those that the hits before it leave of the budget."""
+    sizes = [token_count.count_tokens(token_budget.render_hit(each)) + JOINT_TOKENS for each in (*before, hit)]
     left = token_budget.max_tokens - token_count.count_tokens(token_budget.render_block(())) - sum(sizes[:-1])
     return {"needed": sizes[-1], "left": max(0, left), "budget": token_budget.max_tokens}
 
 
-def _find_hit(memory_id: MemoryId, found: Iterable[SearchHit]) -> SearchHit | None:
-    return next((one for one in found if one.memory.id == memory_id), None)
+def _has_hit(memory_id: MemoryId, hits: Iterable[SearchHit]) -> bool:
+    return any(hit.memory.id == memory_id for hit in hits)
 
 
 def _find_place(memory_id: MemoryId, hits: Sequence[Hit]) -> int | None:
-    """From 1; None where it is not among them."""
+    """Return the place of a memory among the hits, from 1, or None."""
     return next((n for n, hit in enumerate(hits, 1) if hit.memory.id == memory_id), None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AbsenceExplainer:
-    """Why a memory is not in an answer: asked of the very path that answers, so that it cannot say anything else."""
-
-    reads: MemoryReads
-    recall: Recall
-    revisions: RevisionResolver
-    settings: Settings
-
-    async def explain_absence(self, scope: Scope, agent: str, memory_id: MemoryId, asked: Query) -> Explanation:
-        """See `Memory.why_not`."""
-        as_of = await self.revisions.resolve_revision(scope, asked.as_of)
-        asked = replace(asked, explain=True, as_of=as_of)
-        reader, search = await self.recall.authorize_query(scope, agent, asked)
-        case = _Case(
-            reads=self.reads,
-            recall=self.recall,
-            agent=agent,
-            reader=reader,
-            query=asked,
-            search=search,
-            as_of=as_of,
-            owner_reader=self.settings.make_owner_reader(scope),
-            id=memory_id,
-        )
-        for _ in range(_ATTEMPTS):
-            if (verdict := await _find_verdict(case)) is not None:
-                return verdict
-        raise Conflict

@@ -1,10 +1,10 @@
-"""Single memories, pages of memories, and their history."""
+"""Single memories, pages of memories, their history, and the revision that a read in the past means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, time
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
@@ -13,22 +13,99 @@ from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Memory, Neighbo
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.flows.reading import as_of as asof
-from muniment.memory.flows.reading.as_of import RevisionResolver
+from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.normalize import normalize_text
 
-_MOST = 2**31 - 1
-_MAX_RELATED = 10  # of a memory's edges that are shown
+_MAX_REVISION = 2**63 - 1
+_MAX_ROWS = 2**31 - 1
+_MAX_RELATED = 10  # edges of a memory that are shown
 
 
-def _check_names(what: str, given: Sequence[str], allowed: Sequence[str]) -> None:
-    if unknown := sorted(set(given) - set(allowed)):
-        raise BadInput(f"unknown {what} {unknown[0]!r}; allowed: {', '.join(allowed)}")
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MemoryBrowser:
+    """Reads single memories, pages of memories and their history, now or as of a revision or a time."""
+
+    clock: Clock
+    reads: MemoryReads
+    settings: Settings
+
+    async def get_memory(self, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None) -> Memory:
+        """Return a memory, whatever its state. Raises NotFound, BadInput for a revision that the space has not reached."""
+        rev = await self.resolve_revision(scope, as_of)
+        if rev is not None:
+            check_revision((await self.reads.find_neighbours(scope, (), 0))[0], rev)
+        memory = await self.reads.get_memory(self.settings.make_owner_reader(scope), memory_id, as_of=rev)
+        if memory is None:
+            at = "" if rev is None else f" at revision {rev}"
+            raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}{at}", id=str(memory_id))
+        return memory
+
+    async def get_memories(self, scope: Scope, ids: Iterable[MemoryId]) -> dict[MemoryId, Memory]:
+        """Return the memories with these ids, whatever their state; an unknown id is left out."""
+        return (await self.reads.read_members(scope, list(dict.fromkeys(ids)))).memories
+
+    async def find_related(self, scope: Scope, memory_id: MemoryId) -> list[Neighbour]:
+        """Return the active memories that an edge ties to this one, strongest first, at most ten."""
+        return await self.reads.find_related(self.settings.make_owner_reader(scope), memory_id, _MAX_RELATED)
+
+    async def list_page(
+        self, scope: Scope, request: ListRequest, as_of: Revision | datetime | None = None
+    ) -> MemoryPage:
+        """Return the memories that a request asks for, newest change first, and their total number.
+
+        Raises BadInput for an unknown name, a limit or an offset out of range, and a revision or time that cannot be read."""
+        _check_page(request.limit, request.offset)
+        for what, given, allowed in (
+            ("category", request.categories, sorted(self.settings.categories)),
+            ("kind", request.kinds, KINDS),
+            ("trust", request.trusts, TRUSTS),
+            ("state", request.states, STATES),
+        ):
+            if unknown := sorted(set(given) - set(allowed)):
+                raise BadInput(f"unknown {what} {unknown[0]!r}; allowed: {', '.join(allowed)}")
+        rev = await self.resolve_revision(scope, as_of)
+        request = replace(
+            request, contains=_clean_filter("contains", request.contains), tag=_clean_filter("tag", request.tag)
+        )
+        page = await self.reads.list_memories(self.settings.make_owner_reader(scope), request, as_of=rev)
+        check_revision(page.rev, rev)
+        return page
+
+    async def read_history(self, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
+        """Return at most `limit` journal entries of a memory or of the space, newest first. Raises NotFound, BadInput."""
+        _check_page(limit, 0)
+        entries = await self.reads.read_history(self.settings.make_owner_reader(scope), memory_id, limit)
+        if memory_id is not None and not entries:
+            await self.get_memory(scope, memory_id)
+        return entries
+
+    async def resolve_revision(self, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
+        """Return the revision to read; None is the latest. A time without a zone is UTC; today's end is now.
+
+        Raises BadInput for what is no revision and for a time to come. `check_revision` refuses one that is not reached yet."""
+        if as_of is None:
+            return None
+        if not isinstance(as_of, datetime):
+            # It may come from the state of a thread, which can be edited by hand.
+            if type(as_of) is not int or not 0 <= as_of <= _MAX_REVISION:
+                raise BadInput(f"as_of: revision {as_of} given; a revision is a whole number of 0 or more")
+            return as_of
+        moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
+        now = self.clock.now()
+        if moment > now and moment != datetime.combine(now.date(), time.max, tzinfo=UTC):
+            raise BadInput(f"as_of: {moment.isoformat()} is in the future; it is {now.isoformat(timespec='seconds')}")
+        return await self.reads.find_revision_at(scope, moment)
+
+
+def check_revision(rev: Revision, as_of: Revision | None) -> None:
+    """Raise BadInput for a revision above `rev`, the latest of the space."""
+    if as_of is not None and as_of > rev:
+        raise BadInput(f"as_of: revision {as_of} given, the space is at {rev}")
 
 
 def _clean_filter(what: str, given: str | None) -> str | None:
-    """A text as what is stored has it. Whoever seeks an empty one does not want all."""
+    """Return a text normalized as stored texts are. Raises BadInput for an empty one, which would match everything."""
     if given is None:
         return None
     if not (text := normalize_text(given)):
@@ -37,58 +114,5 @@ def _clean_filter(what: str, given: str | None) -> str | None:
 
 
 def _check_page(limit: int, offset: int) -> None:
-    if not 1 <= limit <= _MOST or not 0 <= offset <= _MOST:
-        raise BadInput(f"limit: 1 to {_MOST:,} wanted; offset: 0 to {_MOST:,} wanted")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MemoryBrowser:
-    """Single memories, pages of memories, and their history."""
-
-    reads: MemoryReads
-    revisions: RevisionResolver
-    settings: Settings
-
-    async def get_memory(self, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None) -> Memory:
-        """See `Memory.get`."""
-        then = await self.revisions.resolve_revision(scope, as_of)
-        if then is not None:
-            asof.check_revision((await self.reads.find_neighbours(scope, (), 0))[0], then)
-        found = await self.reads.get_memory(self.settings.make_owner_reader(scope), memory_id, as_of=then)
-        if found is None:
-            at = "" if then is None else f" at revision {then}"
-            raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}{at}", id=str(memory_id))
-        return found
-
-    async def get_memories(self, scope: Scope, ids: Iterable[MemoryId]) -> dict[MemoryId, Memory]:
-        """See `Memory.members`."""
-        return (await self.reads.read_members(scope, list(dict.fromkeys(ids)))).memories
-
-    async def find_related(self, scope: Scope, memory_id: MemoryId) -> list[Neighbour]:
-        """See `Memory.related`."""
-        return await self.reads.find_related(self.settings.make_owner_reader(scope), memory_id, _MAX_RELATED)
-
-    async def list_page(
-        self, scope: Scope, listing: ListRequest, as_of: Revision | datetime | None = None
-    ) -> MemoryPage:
-        """See `Memory.page`."""
-        _check_page(listing.limit, listing.offset)
-        _check_names("category", listing.categories, sorted(self.settings.categories))
-        _check_names("kind", listing.kinds, KINDS)
-        _check_names("trust", listing.trusts, TRUSTS)
-        _check_names("state", listing.states, STATES)
-        then = await self.revisions.resolve_revision(scope, as_of)
-        needle, tag = _clean_filter("contains", listing.contains), _clean_filter("tag", listing.tag)
-        found = await self.reads.list_memories(
-            self.settings.make_owner_reader(scope), replace(listing, contains=needle, tag=tag), as_of=then
-        )
-        asof.check_revision(found.rev, then)
-        return found
-
-    async def read_history(self, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
-        """See `Memory.history`. Raises BadInput for a limit that cannot be."""
-        _check_page(limit, 0)
-        lines = await self.reads.read_history(self.settings.make_owner_reader(scope), memory_id, limit)
-        if memory_id is not None and not lines:
-            await self.get_memory(scope, memory_id)
-        return lines
+    if not 1 <= limit <= _MAX_ROWS or not 0 <= offset <= _MAX_ROWS:
+        raise BadInput(f"limit: 1 to {_MAX_ROWS:,} wanted; offset: 0 to {_MAX_ROWS:,} wanted")

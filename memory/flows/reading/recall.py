@@ -17,9 +17,9 @@ from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.fence import fence_text
-from muniment.memory.flows.reading.as_of import RevisionResolver, check_revision
+from muniment.memory.flows.process_state import WriteBehind
+from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.redactor import Redactor
-from muniment.memory.flows.write_behind import WriteBehind
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
@@ -91,12 +91,12 @@ class ThreadView:
 class Recall:
     """Answers queries, and writes the briefs that go before a model. Both read by `retrieve_hits`."""
 
+    browser: MemoryBrowser
     clock: Clock
     embedder: Embedder
     profile: EmbedderProfile
     reads: MemoryReads
     redactor: Redactor
-    revisions: RevisionResolver
     settings: Settings
     write_behind: WriteBehind
     writes: MemoryWrites
@@ -202,7 +202,7 @@ class Recall:
 
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a revision
         that the space has not reached."""
-        as_of = None if query.as_of is None else await self.revisions.resolve_revision(reader.scope, query.as_of)
+        as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
         beside = view or ThreadView()
         while True:
             snapshot = await self.reads.read_snapshot(
@@ -214,7 +214,8 @@ class Recall:
                 horizon=beside.horizon,
                 as_of=as_of,
             )
-            check_revision(snapshot.rev, as_of)
+            if as_of is not None:
+                check_revision(snapshot.rev, as_of)
             if search and (count := self._find_wider_count(search, snapshot)):
                 search = replace(search, candidates=count)
                 continue

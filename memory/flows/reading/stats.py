@@ -11,7 +11,7 @@ from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import SpaceActivity, UsageReport
 from muniment.memory.errors import BadInput
-from muniment.memory.flows.write_behind import WriteBehind
+from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.usage import UsageStore

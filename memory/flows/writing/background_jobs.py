@@ -23,7 +23,7 @@ _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TurnJobs:
-    """The background jobs that follow from turns of a conversation."""
+    """Makes the background jobs that follow from turns of a conversation."""
 
     clock: Clock
     model: ChatModel | None
@@ -31,8 +31,9 @@ class TurnJobs:
     settings: Settings
 
     def make_procedure_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-        """The jobs of these turns. A wish is done at once; work that may go on is looked at when it has been quiet for a while,
-        once for all that came in between."""
+        """Return at most two jobs a thread: one at once for a request to keep a procedure, one after a pause for work.
+
+        The pause is `procedures.wait_seconds`; all work that comes before its end is one job."""
         jobs: dict[str, Job] = {}
         for turn in turns:
             if turn.thread is None:
@@ -47,15 +48,15 @@ class TurnJobs:
         return tuple(jobs.values())
 
     def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-        """The jobs of these turns: a model looks at what the user said, when there is a model and something to look at.
+        """Return a job for each of the user's turns from which a model may extract statements.
 
-        Without a model nothing is enqueued; `jobs.catch_up` finds those turns when there is one."""
+        Without a model there are none; `enqueue_missed` enqueues those turns once there is one."""
         if self.model is None:
             return ()
-        asked = [
-            turn
+        return tuple(
+            Job(name="extract", scope=scope, key=str(turn.id))
             for turn in turns
-            if turn.role == "user" and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
-        ]
-        wanted = [turn for turn in asked if self.redactor.find_denial_reason(scope, turn) is None]
-        return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in wanted)
+            if turn.role == "user"
+            and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
+            and self.redactor.find_denial_reason(scope, turn) is None
+        )

@@ -1,4 +1,4 @@
-"""What a person asks to forget meets what is known."""
+"""Finding the memories that a person asks to forget."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.extraction.forget_requests import explain_refusal, resolve_forget_request
 
-_MAX_EXPLAINED = 3  # of the wishes of a turn that came to nothing
+_MAX_EXPLAINED = 3  # unmet requests of a turn that are explained
 RequestSearch = tuple[ForgetRequest, Search | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForgetRequests:
-    """What a person asks to forget meets what is known."""
+    """Finds the memories that a person asks to forget, and explains the requests that no memory matches."""
 
     ledger: TurnLedger
     lifecycle: Lifecycle
@@ -33,47 +33,48 @@ class ForgetRequests:
     recall: Recall
     settings: Settings
 
-    async def find_request_searches(self, wishes: Sequence[ForgetRequest]) -> tuple[RequestSearch, ...]:
-        """The wishes with what finds the memories that they are about, where anything can."""
-        return tuple(
-            [
-                (
-                    one,
-                    await self.recall.prepare_search(Query(text=one.words), tuple(self.settings.categories))
-                    if one.words
-                    else None,
-                )
-                for one in wishes
-            ]
-        )
+    async def find_request_searches(self, requests: Sequence[ForgetRequest]) -> tuple[RequestSearch, ...]:
+        """Return each request with the search for its memories; None for one without words to search by."""
+        searches: list[RequestSearch] = []
+        for request in requests:
+            query = Query(text=request.words)
+            search = await self.recall.prepare_search(query, tuple(self.settings.categories)) if query.text else None
+            searches.append((request, search))
+        return tuple(searches)
 
     async def resolve_requests(
-        self, scope: Scope, wishes: Sequence[RequestSearch], changes: Sequence[Change]
+        self, scope: Scope, searches: Sequence[RequestSearch], changes: Sequence[Change]
     ) -> tuple[tuple[Change, ...], tuple[ForgetRequest, ...]]:
-        """The soft deletions that the wishes come to, and the wishes that come to nothing. What the same turn changes stays."""
+        """Return the soft deletions that the requests ask for, and the requests that no memory matches.
+
+        A memory that `changes` of the same turn touch is not deleted."""
         touched = {change.after.id for change in changes}
-        gone: dict[MemoryId, Change] = {}
+        deletions: dict[MemoryId, Change] = {}
         unmet = []
-        for wish, search in wishes:
-            found = resolve_forget_request(wish, await self._find_memories(scope, wish, search)) if search else []
-            gone |= {one.id: self.lifecycle.make_deletion(one) for one in found if one.id not in touched}
-            if not found:
-                unmet.append(wish)
-        return tuple(gone.values()), tuple(unmet)
+        for request, search in searches:
+            memories = (
+                resolve_forget_request(request, await self._find_memories(scope, request, search)) if search else ()
+            )
+            deletions |= {each.id: self.lifecycle.make_deletion(each) for each in memories if each.id not in touched}
+            if not memories:
+                unmet.append(request)
+        return tuple(deletions.values()), tuple(unmet)
 
     async def explain_unmet(
         self, scope: Scope, unmet: Sequence[ForgetRequest], turns: Sequence[Turn]
     ) -> tuple[str, ...]:
-        """A sentence for each of the first wishes that came to nothing; none where the turn was taken before, and a wish of it was met then."""
-        if not unmet or await self.ledger.find_consumed_turns(scope, [one.id for one in turns]):
-            return ()
-        return tuple(explain_refusal(one, scope.owner) for one in unmet[:_MAX_EXPLAINED])
+        """Return a sentence for each of the first three unmet requests.
 
-    async def _find_memories(self, scope: Scope, wish: ForgetRequest, search: Search) -> list[Memory]:
-        sight = await self.reads.read_snapshot(self.settings.make_owner_reader(scope), search)
-        found = {one.memory.id: one.memory for one in sight.hits}
-        if keys := (*wish.key_prefixes, *(one.attribute for one in wish.facts)):
-            probes = [NeighbourProbe(vector=search.vector, kind="semantic", attribute=one) for one in keys]
-            _, kin = await self.reads.find_neighbours(scope, probes, 1)
-            found |= {one.memory.id: one.memory for some in kin for one in some}
-        return list(found.values())
+        A turn that was consumed before gets none: its requests may have been met then."""
+        if not unmet or await self.ledger.find_consumed_turns(scope, [turn.id for turn in turns]):
+            return ()
+        return tuple(explain_refusal(request, scope.owner) for request in unmet[:_MAX_EXPLAINED])
+
+    async def _find_memories(self, scope: Scope, request: ForgetRequest, search: Search) -> list[Memory]:
+        snapshot = await self.reads.read_snapshot(self.settings.make_owner_reader(scope), search)
+        memories = {hit.memory.id: hit.memory for hit in snapshot.hits}
+        if keys := (*request.key_prefixes, *(fact.attribute for fact in request.facts)):
+            probes = [NeighbourProbe(vector=search.vector, kind="semantic", attribute=key) for key in keys]
+            _, neighbours = await self.reads.find_neighbours(scope, probes, 1)
+            memories |= {each.memory.id: each.memory for near in neighbours for each in near}
+        return list(memories.values())

@@ -1,4 +1,4 @@
-"""Pinning, forgetting and restoring one memory. Each change is a plan through commit."""
+"""Pinning, forgetting and restoring one memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shlex import quote
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory, State
+from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -24,7 +24,7 @@ MakeChange = Callable[[Memory], Awaitable[Change | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lifecycle:
-    """Pinning, forgetting and restoring one memory. Each change is a plan through commit."""
+    """Pins, forgets and restores one memory. A memory that is so already is not changed."""
 
     browser: MemoryBrowser
     clock: Clock
@@ -33,7 +33,7 @@ class Lifecycle:
     settings: Settings
 
     async def pin_memory(self, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:
-        """See `Memory.pin`. Raises BadInput for a pin on what is forgotten."""
+        """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""
 
         async def make_change(memory: Memory) -> Change | None:
             if pinned and memory.state == "soft_deleted":
@@ -49,7 +49,7 @@ class Lifecycle:
         return await self._commit_change(scope, memory_id, make_change)
 
     async def forget_memory(self, scope: Scope, memory_id: MemoryId) -> Receipt:
-        """See `Memory.forget`."""
+        """Soft-delete a memory: it can be restored until it is purged. Raises NotFound."""
 
         async def make_change(memory: Memory) -> Change | None:
             return None if memory.state == "soft_deleted" else self.make_deletion(memory)
@@ -57,30 +57,27 @@ class Lifecycle:
         return await self._commit_change(scope, memory_id, make_change)
 
     async def restore_memory(self, scope: Scope, memory_id: MemoryId) -> Receipt:
-        """See `Memory.restore`. Raises BadInput when a newer memory says the same by now."""
+        """Bring a forgotten memory back in its former state. Raises NotFound, BadInput when another says the same by now."""
 
         async def make_change(memory: Memory) -> Change | None:
             if memory.state != "soft_deleted":
                 return None
-            state = await self._find_former_state(scope, memory)
+            # A memory that waited for consent, or was rejected, is not approved by having been forgotten.
+            former: Memory | None = memory
+            while former is not None and former.state == "soft_deleted":
+                former = await self.reads.get_memory(
+                    self.settings.make_owner_reader(scope), memory.id, as_of=Revision(former.rev - 1)
+                )
+            state = "active" if former is None else former.state
             after = replace(memory, state=state, purge_at=None, updated_at=self.clock.now())
-            # Of what has given way to another one there is nothing to tell: that one is there.
+            # The journal names the memory that superseded this one: it is what the user sees.
             meta = {"into": str(memory.superseded_by)} if state == "superseded" else {}
             return Change(action="RESTORE", before=memory, after=after, meta=meta)
 
         return await self._commit_change(scope, memory_id, make_change)
 
-    async def _find_former_state(self, scope: Scope, memory: Memory) -> State:
-        """What a memory was before it was forgotten: one that waits for a yes, or had a no, has none by being forgotten."""
-        before: Memory | None = memory
-        while before is not None and before.state == "soft_deleted":
-            before = await self.reads.get_memory(
-                self.settings.make_owner_reader(scope), memory.id, as_of=Revision(before.rev - 1)
-            )
-        return "active" if before is None else before.state
-
     def make_deletion(self, memory: Memory) -> Change:
-        """The soft deletion of a memory."""
+        """Return the soft deletion of a memory."""
         now = self.clock.now()
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
         after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
@@ -88,12 +85,11 @@ class Lifecycle:
 
     async def _commit_change(self, scope: Scope, memory_id: MemoryId, make_change: MakeChange) -> Receipt:
         async def make_plan(_: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
-            rev, _near = await self.reads.find_neighbours(scope, (), 0)
+            rev, _neighbours = await self.reads.find_neighbours(scope, (), 0)
             change = await make_change(await self.browser.get_memory(scope, memory_id))
             if change is None:
                 return Receipt(rev=rev)
-            return WritePlan(
-                scope=scope, expected_rev=rev, node="face", at=self.clock.now(), changes=(change,)
-            ), Rejections()
+            now = self.clock.now()
+            return WritePlan(scope=scope, expected_rev=rev, node="face", at=now, changes=(change,)), Rejections()
 
         return await self.committer.commit_with_retry(scope, make_plan)

@@ -1,4 +1,4 @@
-"""What candidates meet: the memories near them, by likeness, and by words where the embedder does not know the script."""
+"""The memories near a candidate: by vector, and by words where the embedder does not know the script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muniment.memory.rules.language.tokens import is_legible
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NeighbourFinder:
-    """What candidates meet: the memories near them, by likeness, and by words where the embedder does not know the script."""
+    """Finds the memories near candidates."""
 
     profile: EmbedderProfile
     reads: MemoryReads
@@ -27,23 +27,22 @@ class NeighbourFinder:
     async def find_neighbours(
         self, scope: Scope, candidates: Sequence[Candidate], vectors: Sequence[Vector]
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
-        """The space's revision, and the neighbours of each candidate."""
+        """Return the space's revision, and the neighbours of each candidate."""
         probes = [
             NeighbourProbe(
                 vector=vector,
-                kind=one.kind,
-                stable_key=one.fact.key if one.fact else None,
-                attribute=one.fact.attribute if one.fact else None,
+                kind=candidate.kind,
+                stable_key=candidate.fact.key if candidate.fact else None,
+                attribute=candidate.fact.attribute if candidate.fact else None,
             )
-            for one, vector in zip(candidates, vectors, strict=True)
+            for candidate, vector in zip(candidates, vectors, strict=True)
         ]
         most = self.settings.write.neighbours
-        rev, near = await self.reads.find_neighbours(scope, probes, most)
-        unknown = [n for n, one in enumerate(candidates) if not is_legible(self.profile.scripts, one.text)]
-        if unknown:
-            # After the revision was read: what another writer adds in between makes the plan outdated, as with `near`.
-            asked = [(candidates[n].kind, candidates[n].text) for n in unknown]
-            for n, some in zip(unknown, await self.reads.find_neighbours_by_words(scope, asked, most), strict=True):
-                there = {item.memory.id for item in near[n]}
-                near[n] += tuple(item for item in some if item.memory.id not in there)
-        return rev, near
+        rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
+        if places := [n for n, each in enumerate(candidates) if not is_legible(self.profile.scripts, each.text)]:
+            # After the revision was read: what another writer adds in between makes the plan a Conflict.
+            texts = [(candidates[n].kind, candidates[n].text) for n in places]
+            for n, matches in zip(places, await self.reads.find_neighbours_by_words(scope, texts, most), strict=True):
+                ids = {neighbour.memory.id for neighbour in neighbours[n]}
+                neighbours[n] += tuple(match for match in matches if match.memory.id not in ids)
+        return rev, neighbours

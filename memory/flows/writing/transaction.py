@@ -1,4 +1,4 @@
-"""A plan that meets the space as it is, and is made anew when another writer was first."""
+"""Committing a plan by compare-and-set: when another writer was first, the plan is made again."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.plan import Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.space_locks import SpaceLocks
+from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.embedders import Embedder
 
 _JITTER_SECONDS = 0.005
-_MAX_ROUNDS = 100  # of one plan, each of which wants a text more
-_Done = TypeVar("_Done")
+_MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lacked
+_Result = TypeVar("_Result")
 
 
 class _MissingVectors(Exception):
-    """A plan wants the vectors of texts that have none yet."""
+    """A plan needs the vectors of texts that are not embedded yet."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__()
@@ -31,17 +31,18 @@ class _MissingVectors(Exception):
 
 
 class VectorCache:
-    """The vectors of the texts of one write. Where one is missing, the plan is made anew when it is there: nobody waits for an
-    embedder inside the turnstile."""
+    """The vectors of the texts of one write. When one is missing, the plan is made again after the text is embedded.
+
+    So no writer waits for an embedder while it holds the lock of the space."""
 
     def __init__(self) -> None:
         self._vectors: dict[str, Vector] = {}
 
     def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """The vectors of these texts, for `committed` to see to."""
-        if missing := [one for one in dict.fromkeys(texts) if one not in self._vectors]:
+        """Return the vectors of these texts. A missing one makes `commit_with_retry` embed it and start over."""
+        if missing := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
             raise _MissingVectors(missing)
-        return [self._vectors[one] for one in texts]
+        return [self._vectors[text] for text in texts]
 
     async def embed_texts(self, embedder: Embedder, texts: Sequence[str]) -> None:
         """Embed these texts. Raises ModelError."""
@@ -50,7 +51,7 @@ class VectorCache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejections:
-    """What is not in a plan, for its receipt."""
+    """What a plan leaves out, for its receipt: reasons of refusal, and sentences for unmet wishes to forget."""
 
     refused: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejecti
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanCommitter:
-    """A plan that meets the space as it is, and is made anew when another writer was first."""
+    """Commits plans, and makes a plan again when another writer was first."""
 
     consents: Consents
     embedder: Embedder
@@ -69,18 +70,19 @@ class PlanCommitter:
     settings: Settings
 
     async def commit_with_retry(self, scope: Scope, make_plan: MakePlan) -> Receipt:
-        """Commit what `make` plans, with what is not in it; where it gives a receipt instead, there is nothing to commit. It writes
-        nothing before it has all its vectors.
+        """Commit the plan that `make_plan` returns; a receipt in its place means that there is nothing to commit.
 
-        Raises Conflict when the space was another one at each of `write.attempts`, ModelError."""
+        `make_plan` may be called several times, and writes nothing. Raises Conflict when another writer was first at each
+        of `write.attempts`, ModelError."""
         vectors = VectorCache()
 
         async def commit_once() -> Receipt:
-            planned = await make_plan(vectors)
-            if isinstance(planned, Receipt):
-                return planned
-            plan, aside = planned
-            return replace(await self.consents.commit_plan(plan), refused=aside.refused, unmatched_requests=aside.unmet)
+            outcome = await make_plan(vectors)
+            if isinstance(outcome, Receipt):
+                return outcome
+            plan, rejections = outcome
+            receipt = await self.consents.commit_plan(plan)
+            return replace(receipt, refused=rejections.refused, unmatched_requests=rejections.unmet)
 
         for _ in range(_MAX_ROUNDS):
             try:
@@ -91,16 +93,16 @@ class PlanCommitter:
             await vectors.embed_texts(self.embedder, missing)
         raise Conflict
 
-    async def retry_on_conflict(self, step: Callable[[], Awaitable[_Done]]) -> _Done:
-        """What `step` does, which looks at the space and changes it; again, when another writer came between.
+    async def retry_on_conflict(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Return the result of `step`, which reads the space and changes it; repeat it when another writer came between.
 
-        Raises Conflict at the last of `write.attempts`, and at once when what it was about is `lost`."""
+        Raises Conflict at the last of `write.attempts`, and at once when its data says that the object is `lost`."""
         for left in reversed(range(self.settings.write.attempts)):
             try:
                 return await step()
             except Conflict as error:
                 if not left or error.data.get("lost"):
                     raise
-            # Waiting longer each time would starve whoever lost: the winner of a round is done, not back in line.
+            # A longer wait each time would starve the loser: the winner of a round is done and does not compete again.
             await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
         raise Conflict

@@ -17,8 +17,8 @@ from muniment.memory.domain.plan import Change, PackedRow, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
+from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.redactor import Redactor
-from muniment.memory.flows.space_locks import SpaceLocks
 from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock

@@ -1,0 +1,201 @@
+"""What this process keeps between calls: buffered events, settlements and access counts, cached dates, and locks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from weakref import WeakValueDictionary
+
+from muniment.memory.domain.ids import MemoryId, RunId, SpaceId
+from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.domain.query import Hit
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.usage import OpsEvent, Settlement
+from muniment.memory.errors import StoreError
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.usage import UsageStore
+from muniment.memory.ports.writes import MemoryWrites
+
+_MAX_BUFFERED_EVENTS = 200  # of one scope
+_MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within it waits for a later flush
+# Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A write
+# of many costs as much as one of few, and forgetting, which counts in weeks, does not need the last hour.
+_FULL, _MOST, _MAX_DELAY = 1_000, 20_000, timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCache:
+    """Counts and dates that save queries. Losing them costs time, never data."""
+
+    insight_slots: dict[SpaceId, datetime] = field(default_factory=dict)  # the slot of the last insight job
+    daily_counts: dict[SpaceId, tuple[datetime, int, int]] = field(default_factory=dict)  # day, revision, changes
+    reported_runs: set[RunId] = field(default_factory=set)  # runs without an endpoint that were logged once
+
+    def drop_space(self, scope: Scope) -> None:
+        """Drop what is cached of a space from which something was erased."""
+        self.insight_slots.pop(scope.space, None)
+        self.daily_counts.pop(scope.space, None)
+
+
+class SpaceLocks:
+    """Gives the writers of a space one lock, so that within this process none outdates the plan of another."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
+
+    def space_lock(self, space: SpaceId) -> asyncio.Lock:
+        """Return the lock of a space; it lives as long as somebody holds or awaits it."""
+        return self._locks.setdefault(space, asyncio.Lock())
+
+
+class AccessLog:
+    """Counts which memories were retrieved, and writes the counts later. A count in the buffer is lost with the process."""
+
+    def __init__(self, writes: MemoryWrites, clock: Clock) -> None:
+        self._writes, self._clock = writes, clock
+        self._counts: dict[Scope, Counter[MemoryId]] = {}
+        self._accessed_at: dict[Scope, datetime] = {}
+        self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
+        self._unflushed: Counter[Scope] = Counter()  # since a write was last tried
+        self._total, self._started_at = 0, clock.now()
+        self._flush_task: asyncio.Task[None] | None = None
+
+    def record_access(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
+        """Count that these memories of the owner's scope were retrieved now. Does not wait."""
+        counts = Counter(ids)
+        if not counts:
+            return
+        self._counts.setdefault(scope, Counter()).update(counts)
+        now = self._accessed_at[scope] = self._clock.now()
+        self._unflushed[scope] += len(counts)
+        self._total += len(counts)
+        if self._flush_task is not None and not self._flush_task.done():
+            return
+        if self._total >= _MOST or not timedelta() <= now - self._started_at < _MAX_DELAY:
+            # Reset first: counts that cannot be written now must not be tried again with every answer.
+            self._unflushed.clear()
+            self._total, self._started_at = 0, now
+            self._flush_task = asyncio.create_task(self._flush_scopes(list(self._counts)))
+        elif self._unflushed[scope] >= _FULL:
+            self._flush_task = asyncio.create_task(self._flush_scopes([scope]))
+
+    async def flush(self, scope: Scope, *, force: bool = False) -> None:
+        """Write the scope's counts, without `force` only those of memories that were not written within ten minutes.
+
+        Counts of rows that another writer has locked stay in the buffer, and all do when the write fails. Raises StoreError."""
+        self._total -= self._unflushed.pop(scope, 0)
+        counts, at = self._counts.pop(scope, Counter()), self._accessed_at.get(scope, self._clock.now())
+        now = self._clock.now()
+        due = {id_: n for id_, n in counts.items() if force or not self._is_recent(scope, id_, now)}
+        rest = Counter({id_: n for id_, n in counts.items() if id_ not in due})
+        try:
+            if due:
+                locked = await self._writes.record_access(scope, due, at)
+                rest.update({id_: due[id_] for id_ in locked})
+                for id_ in due.keys() - locked:
+                    self._written.pop((scope.space, id_), None)  # the latest stay the last
+                    self._written[scope.space, id_] = now
+        except BaseException:
+            rest.update(due)
+            raise
+        finally:
+            if rest:
+                self._counts.setdefault(scope, Counter()).update(rest)
+            elif scope not in self._counts:
+                self._accessed_at.pop(scope, None)
+            self._prune_written(now)
+
+    async def close(self) -> None:
+        """Write all counts. Raises StoreError."""
+        if self._flush_task is not None:
+            await asyncio.gather(self._flush_task, return_exceptions=True)
+        for scope in list(self._counts):
+            await self.flush(scope, force=True)
+
+    def _is_recent(self, scope: Scope, id_: MemoryId, now: datetime) -> bool:
+        written = self._written.get((scope.space, id_))
+        return written is not None and abs(now - written) < _MIN_INTERVAL
+
+    def _prune_written(self, now: datetime) -> None:
+        """Drop the times that no flush asks for any more; the clock may have been set back since."""
+        while self._written:
+            first, written = next(iter(self._written.items()))
+            if abs(now - written) < _MIN_INTERVAL:
+                break
+            del self._written[first]
+
+    async def _flush_scopes(self, scopes: Sequence[Scope]) -> None:
+        with suppress(StoreError):  # the next explicit flush raises it
+            for scope in scopes:
+                await self.flush(scope, force=True)
+
+
+class WriteBehind:
+    """Buffers events, settlements and access counts beside the reply, and writes them later.
+
+    While the database is down the buffers keep their content."""
+
+    def __init__(self, *, usage: UsageStore, access_log: AccessLog, retention: RetentionTerms) -> None:
+        self._usage, self._access_log, self._retention = usage, access_log, retention
+        self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
+        self._settlements: dict[Scope, list[Settlement]] = {}
+
+    async def track_event(self, scope: Scope, event: OpsEvent) -> None:
+        """Buffer an event; a full buffer is written."""
+        events = self._events[scope.owner_scope]
+        events.append(event)
+        if len(events) >= _MAX_BUFFERED_EVENTS:
+            await self._flush_events(scope)
+
+    def record_access(self, scope: Scope, hits: Iterable[Hit]) -> None:
+        """Count that these hits were retrieved now."""
+        self._access_log.record_access(scope.owner_scope, [hit.memory.id for hit in hits])
+
+    def add_settlement(self, scope: Scope, settlement: Settlement) -> None:
+        """Buffer what a request to a model came to. The settlements of a tenant are one list."""
+        if settlement.reserved or settlement.used:
+            self._settlements.setdefault(_make_tenant_scope(scope), []).append(settlement)
+
+    async def flush_settlements(self, scope: Scope) -> None:
+        """Write the settlements of the scope's tenant. Raises StoreError."""
+        if not self._settlements or not (settlements := self._settlements.pop(_make_tenant_scope(scope), [])):
+            return
+        try:
+            await self._usage.settle(scope, settlements)
+        except BaseException:
+            self._settlements.setdefault(_make_tenant_scope(scope), [])[:0] = settlements
+            raise
+
+    async def flush(self, scope: Scope) -> None:
+        """Write the settlements, events and access counts of a scope. Raises StoreError."""
+        await self._flush_events(scope)
+        await self._access_log.flush(scope.owner_scope)
+
+    async def flush_all(self) -> None:
+        """Write everything that is buffered. Raises StoreError."""
+        for scope in [*self._events, *self._settlements]:
+            await self._flush_events(scope)
+        await self._access_log.close()
+
+    def drop_space(self, scope: Scope) -> None:
+        """Drop the events of a space from which something was erased."""
+        self._events.pop(scope.owner_scope, None)
+
+    async def _flush_events(self, scope: Scope) -> None:
+        await self.flush_settlements(scope)
+        owner = scope.owner_scope
+        if not (events := self._events.pop(owner, [])):
+            return
+        try:
+            await self._usage.record_events(scope, events, retention=self._retention.events)
+        except BaseException:
+            self._events[owner][:0] = events[-_MAX_BUFFERED_EVENTS:]
+            raise
+
+
+def _make_tenant_scope(scope: Scope) -> Scope:
+    return Scope(tenant=scope.tenant, owner="")
