@@ -24,7 +24,6 @@ from muniment.memory.rules.policy import cost
 from muniment.memory.rules.policy.retry import find_retry_delay
 
 _log = logging.getLogger(__name__)
-_CACHED_CHARS = 4_000  # characters: a longer text is not worth its place among those that were redacted before
 
 
 def make_settlements(day: date, reserved: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
@@ -183,11 +182,7 @@ class UsageMeter:
             )
             for one in message.tool_calls
         )
-        return replace(message, content=self._redact_content(message.content), tool_calls=calls)
-
-    def _redact_content(self, text: str) -> str:
-        """As `safe_text`, but a text that holds none stays as it is, to the byte: what is sent again begins as it did."""
-        return self.redactor.redact_cached(text) if len(text) <= _CACHED_CHARS else self.redactor.redact_text(text)
+        return replace(message, content=self.redactor.redact_text(message.content), tool_calls=calls)
 
     async def _reserve_budget(self, scope: Scope, day: date, guess: Charge) -> Charge | None:
         """Charge the estimate to the day; None when there is no budget. Raises OverBudget, ModelUnavailable."""

@@ -12,22 +12,36 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.redaction import redact, secret_names
 
-_CACHE_SIZE = 1_000
+_CACHE_SIZE = 500
+_CACHED_CHARS = 4_000  # a longer text is not worth the place of others
 
 
 class Redactor(redact.Redactor):
     """Takes secrets out of texts, and refuses what the denylist names.
 
-    `redact_cached` is `redact_text` for texts that come again, such as the messages of a thread."""
+    The last texts are kept with their results: within a turn a message is read, learned, recorded and shown to a model, and
+    a thread goes to its model again with every turn. Each of them is redacted once."""
 
     def __init__(self, settings: RedactionSettings) -> None:
         super().__init__(settings)
         self._settings = settings
-        self.redact_cached = lru_cache(maxsize=_CACHE_SIZE)(self.redact_text)
+        self._redact = lru_cache(maxsize=_CACHE_SIZE)(super().redact_text)
+        self._sanitize = lru_cache(maxsize=_CACHE_SIZE)(super().sanitize_text)
+
+    def redact_text(self, text: str) -> str:
+        """Return the text unchanged to the byte unless it holds a secret."""
+        return self._redact(text) if len(text) <= _CACHED_CHARS else super().redact_text(text)
 
     def sanitize_text(self, text: str) -> SafeText:
         """Return the text as it may be stored, embedded and logged. A text that is marked as safe is returned as it is."""
-        return text if isinstance(text, SafeText) else SafeText(super().sanitize_text(text))
+        if isinstance(text, SafeText):
+            return text
+        return SafeText(self._sanitize(text) if len(text) <= _CACHED_CHARS else super().sanitize_text(text))
+
+    def clear_cache(self) -> None:
+        """Drop the texts that are kept, after something was erased."""
+        self._redact.cache_clear()
+        self._sanitize.cache_clear()
 
     def sanitize_value(self, value: Any) -> Any:
         """Return a JSON value with every text in it, names too, as it may be stored, embedded and logged."""

@@ -115,7 +115,7 @@ class Erasures:
     def _drop_cached(self, scope: Scope) -> None:
         self.cache.drop_space(scope)
         self.write_behind.drop_space(scope)
-        self.redactor.redact_cached.cache_clear()
+        self.redactor.clear_cache()
 
     async def _read_statements(self, scope: Scope, memory_id: MemoryId) -> list[MemoryStatement]:
         """Return what one memory says and has said."""
