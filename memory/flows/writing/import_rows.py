@@ -1,5 +1,7 @@
-"""What a row of an import has to be, and what it says. One that is not right is named by its number and field, with what kind
-of value is there and what is wanted; never with the value, which may be a secret."""
+"""Checking and reading the rows of an import.
+
+An error names the row's number, the field, and the kind of value that is there and wanted; never the value, which may be a
+secret."""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.rules.extraction import import_lines
 from muniment.memory.rules.redaction.redact import find_denial
 
-_AT_ONCE = 256  # rows whose characters are looked at together
+_CHUNK = 256  # rows whose characters are checked together
 _OBJECTS = (dict, Mapping)
 _TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
-_TEXT_OR_NONE = (str, type(None))  # `str | None` is made anew for every row
+_TEXT_OR_NONE = (str, type(None))  # `str | None` would be built anew for every row
 _MEMORY_TYPES = ("memory", "version")
 _TEXT_TYPES = (*_MEMORY_TYPES, "turn")
-_EXPLICIT_FIELDS = ("kind", "category", "fact")  # a row with one of them says itself what it is
+_EXPLICIT_FIELDS = ("kind", "category", "fact")  # a row with one of them is kept as it stands
 _EPISODIC_ADVICE = "what was said word for word is of kind 'episodic'"
-# Why a candidate is refused, as whoever wrote the row can mend it.
+# The reason of a refusal -> the field, and what the author of the row can do.
 _REFUSAL_ADVICE = {
     "first or second person": ("text", f"is in the first or second person: write 'The user …'; {_EPISODIC_ADVICE}"),
     "relative date": ("text", f"has a date such as 'yesterday' or 'next week': write the day; {_EPISODIC_ADVICE}"),
@@ -43,65 +45,16 @@ _REFUSAL_ADVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLine:
-    """What a row says. `at`: when that was so, if it states facts and tells a time; `read`: the rules found them."""
+    """The candidates of a row; `at` is when its facts were so, if it has a time; `is_parsed` if the rules found them."""
 
     candidates: tuple[Candidate, ...]
     at: datetime | None = None
     is_parsed: bool = False
 
 
-def _make_error(number: int, field: str, said: str) -> BadInput:
-    return BadInput(f"row {number}: field {field!r}: {said}", row=number, field=field)
-
-
-def _make_type_error(number: int, field: str, value: Any, wanted: str) -> BadInput:
-    return _make_error(number, field, f"{codec.describe_shape(value)} given, {wanted} wanted")
-
-
-def _check_text(row: Mapping[str, Any], number: int) -> None:
-    if "text" not in row:
-        raise _make_error(number, "text", "is missing")
-    if not isinstance(row["text"], str):
-        raise _make_type_error(number, "text", row["text"], "text")
-
-
-def _find_unsound_field(row: Mapping[str, Any]) -> str:
-    """The first field of the row that cannot be stored; its text is cleaned later. Its plain texts are looked at as one."""
-    said, rest = [*map(str, row)], []
-    for key, value in row.items():
-        if isinstance(value, str):
-            said.append(value if key != "text" else "")
-        elif value is not None and not isinstance(value, int | float):
-            rest.append(value)
-    if codec.is_storable("".join(said)) and codec.is_storable(rest):
-        return ""
-    return next(
-        str(key) for key, value in row.items() if not codec.is_storable([str(key), value if key != "text" else ""])
-    )
-
-
-def _parse_moment(row: Mapping[str, Any], number: int, field: str) -> Any:
-    try:
-        return codec.parse_time(
-            row.get(field), f"row {number}: field {field!r}: {codec.describe_shape(row.get(field))} given"
-        )
-    except BadInput as error:
-        raise BadInput(str(error), row=number, field=field) from None
-
-
-def _explain_refusal(one: Candidate, number: int, reason: str) -> BadInput:
-    if reason == "empty":
-        return _make_type_error(number, "text", one.text, "text with a word in it")
-    if reason.startswith("longer than"):
-        return _make_error(number, "text", f"{codec.describe_shape(one.text)} given, which is {reason}")
-    if reason in _REFUSAL_ADVICE:
-        return _make_error(number, *_REFUSAL_ADVICE[reason])
-    return BadInput(f"row {number}: {reason}", row=number)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportRows:
-    """What a row of an import has to be, and what it says. One that is not right is named by its number and field, with what kind of value is there and what is wanted; never with the value, which may be a secret."""
+    """Checks the rows of an import, and reads plain rows as candidates."""
 
     clock: Clock
     redactor: Redactor
@@ -109,65 +62,63 @@ class ImportRows:
     writer: Writer
 
     def parse_rows(self, rows: Sequence[Any]) -> list[tuple[Mapping[str, Any], Candidate]]:
-        """Plain rows as they stand, and of an export nothing: there every row is only looked at.
+        """Return each plain row with its candidate; the rows of an export are checked only.
 
-        Raises BadInput for the first row that cannot be, before any is written; its data has the numbers of all of them."""
-        whole = bool(rows) and isinstance(rows[0], _OBJECTS) and rows[0].get("type") == "space"
-        found: list[tuple[Mapping[str, Any], Candidate]] = []
-        flaws: list[BadInput] = []
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
-            sound = codec.is_surely_storable(some)
-            for number, row in enumerate(some, start + 1):
+        Raises BadInput for the first row that is wrong; its data has the numbers of all that are."""
+        is_export = bool(rows) and isinstance(rows[0], _OBJECTS) and rows[0].get("type") == "space"
+        parsed: list[tuple[Mapping[str, Any], Candidate]] = []
+        errors: list[BadInput] = []
+        for start in range(0, len(rows), _CHUNK):
+            chunk = rows[start : start + _CHUNK]
+            is_storable = codec.is_surely_storable(chunk)
+            for number, row in enumerate(chunk, start + 1):
                 try:
-                    self._check_row(row, number, sound=sound)
-                    if not whole:
-                        found.append((row, self._parse_candidate(row, number)))
+                    self._check_row(row, number, is_storable=is_storable)
+                    if not is_export:
+                        parsed.append((row, self._parse_candidate(row, number)))
                 except BadInput as error:
-                    flaws.append(error)
-        if flaws:
-            flaws[0].data["rows"] = [error.data["row"] for error in flaws]
-            raise flaws[0]
-        return found
+                    errors.append(error)
+        if errors:
+            errors[0].data["rows"] = [error.data["row"] for error in errors]
+            raise errors[0]
+        return parsed
 
-    def parse_line(self, scope: Scope, row: Mapping[str, Any], one: Candidate) -> ImportLine:
-        """The row's statements where the rules read all of it, as they would in a turn of the owner's; else the row as it stands."""
-        given = ImportLine(candidates=(one,), at=one.event_time if one.fact else None)
-        theirs = one.actor not in (None, scope.owner, scope.actor)
-        if theirs or any(row.get(field) is not None for field in _EXPLICIT_FIELDS):
-            return given
+    def parse_line(self, scope: Scope, row: Mapping[str, Any], candidate: Candidate) -> ImportLine:
+        """Return the row's statements where the rules read all of it, as they read a turn of the owner; else the candidate."""
+        verbatim = ImportLine(candidates=(candidate,), at=candidate.event_time if candidate.fact else None)
+        is_of_other = candidate.actor not in (None, scope.owner, scope.actor)
+        if is_of_other or any(row.get(field) is not None for field in _EXPLICIT_FIELDS):
+            return verbatim
         now = self.clock.now()
-        at = one.event_time or now
-        # The same row is the same turn: what it says twice counts once.
+        at = candidate.event_time or now
+        # The key is the time alone: the same row twice is the same turn, and its statements count once.
         turn = Turn.make(
             session="import",
-            key=at.isoformat() if one.event_time else "",
+            key=at.isoformat() if candidate.event_time else "",
             role="user",
-            text=self.redactor.sanitize_text(one.text),
+            text=self.redactor.sanitize_text(candidate.text),
             at=at,
-            actor=one.actor,
+            actor=candidate.actor,
         )
-        found = [
-            self.writer.check_candidate(said)[0]
-            for said in import_lines.extract_line(turn, scope.owner, has_date=one.event_time is not None)
-        ]
-        said = tuple(
+        lines = import_lines.extract_line(turn, scope.owner, has_date=candidate.event_time is not None)
+        statements = [self.writer.check_candidate(statement)[0] for statement in lines]
+        if not statements or None in statements:
+            return ImportLine(candidates=(replace(candidate, text=turn.text),), at=verbatim.at)
+        candidates = tuple(
             replace(
                 statement,
                 importance=row.get("importance", statement.importance),
-                pinned=one.pinned,
-                tags=one.tags,
-                event_time=statement.event_time or one.event_time,
+                pinned=candidate.pinned,
+                tags=candidate.tags,
+                event_time=statement.event_time or candidate.event_time,
             )
-            for statement in found
+            for statement in statements
             if statement is not None
         )
-        if not said or len(said) < len(found):
-            return given
-        return ImportLine(candidates=said, at=one.event_time if at < now else None, is_parsed=True)
+        return ImportLine(candidates=candidates, at=candidate.event_time if at < now else None, is_parsed=True)
 
-    def _check_row(self, row: Any, number: int, *, sound: bool) -> None:
-        """Raises BadInput naming the row; `sound` says that every text in it can be stored."""
+    def _check_row(self, row: Any, number: int, *, is_storable: bool) -> None:
+        """Raise BadInput for a row that is wrong; `is_storable`: every text in it is known to be."""
         if not isinstance(row, _OBJECTS):
             raise BadInput(
                 f'row {number}: {codec.describe_shape(row)} given, an object like {{"text": …}} wanted', row=number
@@ -175,13 +126,14 @@ class ImportRows:
         kind = row.get("type", "memory")
         if not isinstance(kind, str) or kind not in _TYPES:
             raise _make_type_error(number, "type", kind, f"nothing, or one of {', '.join(sorted(_TYPES))},")
-        if kind in _TEXT_TYPES:
-            _check_text(row, number)
+        if kind in _TEXT_TYPES and not isinstance(row.get("text"), str):
+            missing = _make_error(number, "text", "is missing")
+            raise _make_type_error(number, "text", row["text"], "text") if "text" in row else missing
         if kind == "consent" or row.get("tags") or row.get("path") is not None:
             self._check_consent(row, number)
         if not isinstance(row.get("context"), _TEXT_OR_NONE):
             raise _make_type_error(number, "context", row["context"], "text")
-        if not sound and (field := _find_unsound_field(row)):
+        if not is_storable and (field := _find_unstorable_field(row)):
             raise _make_error(number, field, "has a NUL or half a character, which cannot be stored")
         if kind == "space":
             rev = row.get("rev")
@@ -192,7 +144,7 @@ class ImportRows:
             self._check_memory(row, number)
 
     def _check_consent(self, row: Mapping[str, Any], number: int) -> None:
-        """Neither what may not be taken in, nor a field that the profile does not have."""
+        """Raise BadInput for a field that the profile does not have, and for what the denylist names."""
         if row.get("type") == "consent" and row.get("field") not in get_args(ProfileField):
             raise _make_type_error(number, "field", row.get("field"), f"one of {', '.join(get_args(ProfileField))}")
         tags, path = row.get("tags"), row.get("path")
@@ -209,12 +161,11 @@ class ImportRows:
         if row.get("type") == "version" or (category := row.get("category")) is None:
             return
         if not isinstance(category, str) or category not in self.settings.categories:
-            raise _make_type_error(
-                number, "category", category, f"one of {', '.join(sorted(self.settings.categories))}"
-            )
+            allowed = ", ".join(sorted(self.settings.categories))
+            raise _make_type_error(number, "category", category, f"one of {allowed}")
 
     def _parse_candidate(self, row: Mapping[str, Any], number: int) -> Candidate:
-        """A plain row as a candidate that will be kept: only `text` must be there. Raises BadInput naming the row."""
+        """Return a plain row as a candidate that can be kept; only `text` must be there. Raises BadInput."""
         if (part := row.get("type", "memory")) != "memory":
             raise _make_error(number, "type", f"{part!r} is a part of an export, which begins with its space")
         importance, kind = row.get("importance", 2), row.get("kind", "episodic")
@@ -245,3 +196,47 @@ class ImportRows:
         if reason is not None:
             raise _explain_refusal(candidate, number, reason)
         return candidate
+
+
+def _make_error(number: int, field: str, problem: str) -> BadInput:
+    return BadInput(f"row {number}: field {field!r}: {problem}", row=number, field=field)
+
+
+def _make_type_error(number: int, field: str, value: Any, allowed: str) -> BadInput:
+    return _make_error(number, field, f"{codec.describe_shape(value)} given, {allowed} wanted")
+
+
+def _find_unstorable_field(row: Mapping[str, Any]) -> str:
+    """Return the first field that cannot be stored, or an empty text. `text` is normalized later and not checked.
+
+    The plain texts of the row are checked as one, which is faster."""
+    texts, values = [*map(str, row)], []
+    for key, value in row.items():
+        if isinstance(value, str):
+            texts.append(value if key != "text" else "")
+        elif value is not None and not isinstance(value, int | float):
+            values.append(value)
+    if codec.is_storable("".join(texts)) and codec.is_storable(values):
+        return ""
+    return next(
+        str(key) for key, value in row.items() if not codec.is_storable([str(key), value if key != "text" else ""])
+    )
+
+
+def _parse_moment(row: Mapping[str, Any], number: int, field: str) -> datetime:
+    try:
+        return codec.parse_time(
+            row.get(field), f"row {number}: field {field!r}: {codec.describe_shape(row.get(field))} given"
+        )
+    except BadInput as error:
+        raise BadInput(str(error), row=number, field=field) from None
+
+
+def _explain_refusal(candidate: Candidate, number: int, reason: str) -> BadInput:
+    if reason == "empty":
+        return _make_type_error(number, "text", candidate.text, "text with a word in it")
+    if reason.startswith("longer than"):
+        return _make_error(number, "text", f"{codec.describe_shape(candidate.text)} given, which is {reason}")
+    if reason in _REFUSAL_ADVICE:
+        return _make_error(number, *_REFUSAL_ADVICE[reason])
+    return BadInput(f"row {number}: {reason}", row=number)

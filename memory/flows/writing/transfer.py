@@ -1,4 +1,4 @@
-"""Whole spaces in and out: bulk ingest, export and import."""
+"""Whole spaces in and out: ingesting many candidates, export and import."""
 
 from __future__ import annotations
 
@@ -29,129 +29,25 @@ from muniment.memory.rules.merging.merge import make_memory
 from muniment.memory.rules.redaction.redact import find_denial
 
 OnProgress = Callable[[int], None]
-CLOSE_GRACE_SECONDS = 3.0  # that a cancelled caller waits for a write that is all but done
+CLOSE_GRACE_SECONDS = 3.0  # that a cancelled caller waits for a write that has begun
 _BATCH = 128  # texts that are embedded at once
-_MAX_TRANSACTION = 1024  # at most so many memories in one transaction, and a batch more
-_PACK_SIZE = 16  # and then whatever else waits has its turn
+_MAX_TRANSACTION = 1024  # memories of one transaction, and up to a batch more
+_PACK_SIZE = 16  # memories that are packed before other tasks have a turn
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_OF_MEMORY = ("text", "context", "fact", "stable_key", "tags")
-# What can hold a secret, by the type of a row; of what else it says nothing is stored.
+_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags")
+# The type of a row -> its fields that can hold a secret.
 _TEXT_FIELDS = {
-    "memory": _OF_MEMORY,
-    "version": _OF_MEMORY,
+    "memory": _MEMORY_FIELDS,
+    "version": _MEMORY_FIELDS,
     "journal": ("meta",),
     "turn": ("text", "path", "tags"),
     "consent": ("value", "old"),
 }
 
 
-class _IngestPipeline:
-    """Embeds and packs what comes while what came before is written, one transaction at a time.
-
-    A slow embedder has each of its batches written at once; what a quick one has ready meanwhile is written together.
-    What is ready when the embedder fails is written all the same; after a write that failed there is none."""
-
-    def __init__(self, transfer: Transfer, scope: Scope, on_progress: OnProgress | None) -> None:
-        self.transfer, self.scope, self.on_progress = transfer, scope, on_progress
-        self.added_count = 0
-        self._ready: list[PackedRow] = []
-        self._writing: asyncio.Task[None] | None = None
-
-    async def add_batch(self, batch: Sequence[Candidate]) -> None:
-        safe = [self.transfer.sanitize_candidate(one) for one in batch]
-        vectors = await self.transfer.embedder.embed_documents([one.text for one in safe])
-        packed: list[PackedRow] = []
-        for start in range(0, len(safe), _PACK_SIZE):
-            some = slice(start, start + _PACK_SIZE)
-            packed += await self._pack_batch(safe[some], vectors[some])
-            await asyncio.sleep(0)
-        # Not before all of it is packed: with a part of what a turn says the turn would count as read.
-        self._ready += packed
-        if self._writing is None or self._writing.done() or len(self._ready) >= 2 * _MAX_TRANSACTION:
-            await self.start_write()
-
-    async def start_write(self) -> None:
-        """Begin to write what is ready, after what is being written."""
-        await self.finish_write()
-        ready, self._ready = self._ready, []
-        if ready:
-            self._writing = asyncio.create_task(self._write_rows(ready))
-
-    async def finish_write(self) -> None:
-        """Wait for what is being written; raises what it failed with, once."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            ready, self._ready = self._ready, []
-            await writing
-            self._ready = ready
-
-    def stop(self) -> None:
-        """Give up what is ready and what is being written: all of it, or it was written already."""
-        self._ready.clear()
-        if self._writing is not None:
-            self._writing.cancel()
-
-    async def _pack_batch(self, batch: Sequence[Candidate], vectors: Sequence[Vector]) -> tuple[PackedRow, ...]:
-        at, scope = self.transfer.clock.now(), self.scope
-        changes = tuple(
-            Change(action="ADD", vector=vector, band="new", after=make_memory(one, MemoryId(uuid4()), scope, at))
-            for one, vector in zip(batch, vectors, strict=True)
-        )
-        turns = tuple(_make_turn(one, turn, scope, at) for one in batch for turn in one.turns)
-        return await self.transfer.writes.pack_rows(_make_plan(scope, at, changes, turns))
-
-    async def _write_rows(self, ready: Sequence[PackedRow]) -> None:
-        plan = _make_plan(self.scope, self.transfer.clock.now())
-        async with self.transfer.locks.space_lock(self.scope.space):
-            self.added_count += await self.transfer.writes.insert_packed(plan, ready)
-        if self.on_progress:
-            self.on_progress(len(ready))
-
-
-def _make_plan(scope: Scope, at: datetime, changes: tuple[Change, ...] = (), turns: tuple[Turn, ...] = ()) -> WritePlan:
-    """Whatever revision the space has: what is only added depends on nothing that is there."""
-    return WritePlan(scope=scope, expected_rev=Revision(0), node="face", at=at, changes=changes, turns=turns)
-
-
-def _split_batches(source: Iterator[Candidate]) -> Iterator[list[Candidate]]:
-    """What is embedded at once. Candidates of one turn stay together: once it is consumed, no more of them are taken."""
-    batch: list[Candidate] = []
-    for one in source:
-        if len(batch) >= _MAX_TRANSACTION or (len(batch) >= _BATCH and set(batch[-1].turns).isdisjoint(one.turns)):
-            yield batch
-            batch = []
-        batch.append(one)
-    if batch:
-        yield batch
-
-
-def _group_lines(lines: Sequence[ImportLine]) -> Iterator[Sequence[ImportLine]]:
-    """What is one write: all notes of what happened, which meet none but such notes, and then each other line by itself, for
-    what states facts corrects what was stated before."""
-    if notes := [line for line in lines if not _states_facts(line)]:
-        yield notes
-    yield from ((line,) for line in lines if _states_facts(line))
-
-
-def _states_facts(line: ImportLine) -> bool:
-    return any(one.kind != "episodic" or one.fact is not None for one in line.candidates)
-
-
-def _make_turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:
-    return Turn(
-        id=turn,
-        role=one.role or "user",
-        text=one.text,
-        at=one.event_time or at,
-        session=scope.session,
-        thread=scope.thread,
-        actor=one.actor,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Transfer:
-    """Whole spaces in and out: bulk ingest, export and import."""
+    """Ingests many candidates, exports a space, and imports rows."""
 
     clock: Clock
     embedder: Embedder
@@ -166,69 +62,76 @@ class Transfer:
     async def ingest_candidates(
         self, scope: Scope, candidates: Iterable[Candidate], on_progress: OnProgress | None
     ) -> int:
-        """See `Memory.ingest`."""
+        """Store candidates as they are, redacted, without merging. Returns the number of new ones.
+
+        A candidate of a turn that is consumed already, or with a denied tag, is left out. Raises StoreError, ModelError."""
         if self.redactor.find_denial_reason(scope):
             return 0
-        source = (one for one in candidates if find_denial(self.settings.redact, tags=one.tags) is None)
-        intake = _IngestPipeline(self, scope, on_progress)
+        accepted = (each for each in candidates if find_denial(self.settings.redact, tags=each.tags) is None)
+        pipeline = _IngestPipeline(self, scope, on_progress)
         try:
-            for batch in _split_batches(source):
-                await intake.add_batch(batch)
+            for batch in _split_batches(accepted):
+                await pipeline.add_batch(batch)
         except asyncio.CancelledError:
-            intake.stop()
+            pipeline.stop()
             raise
         finally:
-            await intake.start_write()
-            await intake.finish_write()
-        return intake.added_count
+            await pipeline.start_write()
+            await pipeline.finish_write()
+        return pipeline.added_count
 
     async def export_space(self, scope: Scope, *, content: bool = False) -> tuple[dict[str, Any], ...]:
-        """See `Memory.export`."""
+        """Return the space as JSON rows in a fixed order; with `content` its memories and relations without revisions."""
         return await self.writes.read_content(scope) if content else (await self.writes.dump_space(scope)).rows
 
     async def load_rows(self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None) -> int:
-        """See `Memory.load`."""
-        taken = list(rows)
-        plain = self.import_rows.parse_rows(taken)
-        if taken and not plain:
-            typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in taken]
+        """Import the rows of an export into an empty space, or plain rows into any. `on_progress` gets numbers of rows.
+
+        Returns the number of changes, of an export that of its memories. Raises BadInput, StoreError, ModelError."""
+        rows = list(rows)
+        pairs = self.import_rows.parse_rows(rows)
+        if rows and not pairs:
+            typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in rows]
             return await self._restore_export(scope, typed, on_progress)
-        # What was so later corrects what was so before, wherever it stands; what tells no time is taken to be so now.
-        plain.sort(key=lambda pair: (pair[1].event_time is None, pair[1].event_time or _NO_TIME))
-        before, _ = await self.reads.find_neighbours(scope, (), 0)
-        written = 0
-        for start in range(0, len(plain), _BATCH):
-            lines = [self.import_rows.parse_line(scope, *pair) for pair in plain[start : start + _BATCH]]
-            outdated = await self._find_outdated(scope, lines, before)
-            # Together they take a fraction of what each alone would; then the embedder's cache has them.
-            if stated := [one.text for line in lines if line.is_parsed for one in line.candidates]:
-                await self.embedder.embed_documents(stated)
-            for some in _group_lines(lines):
-                said = tuple(
-                    one
-                    for line in some
-                    for one in line.candidates
-                    if one.text not in outdated or line.at or not line.is_parsed
+        # A later statement corrects an earlier one, in whatever order they stand; one without a time is of now.
+        pairs.sort(key=lambda pair: (pair[1].event_time is None, pair[1].event_time or _NO_TIME))
+        rev_before, _ = await self.reads.find_neighbours(scope, (), 0)
+        change_count = 0
+        for start in range(0, len(pairs), _BATCH):
+            lines = [self.import_rows.parse_line(scope, *pair) for pair in pairs[start : start + _BATCH]]
+            # A correction that was made since an earlier import of the same rows must stay.
+            texts = [each.text for line in lines if line.is_parsed and line.at is None for each in line.candidates]
+            outdated = await self.reads.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
+            # One call for all fills the embedder's cache, and is much faster than one a statement.
+            if parsed := [each.text for line in lines if line.is_parsed for each in line.candidates]:
+                await self.embedder.embed_documents(parsed)
+            for group in _group_lines(lines):
+                candidates = tuple(
+                    each
+                    for line in group
+                    for each in line.candidates
+                    if each.text not in outdated or line.at or not line.is_parsed
                 )
-                written += await self._keep_lines(scope, some, said, on_progress)
-        return written
+                change_count += await self._keep_lines(scope, group, candidates, on_progress)
+        return change_count
 
     async def _keep_lines(
         self,
         scope: Scope,
-        some: Sequence[ImportLine],
-        said: tuple[Candidate, ...],
+        lines: Sequence[ImportLine],
+        candidates: tuple[Candidate, ...],
         on_progress: OnProgress | None,
     ) -> int:
-        """How many changes what these lines say came to. Who is cancelled meanwhile, as by Ctrl-C, still learns of a write that is all
-        but done: else it would be there, and nobody told."""
+        """Keep the candidates of these lines and return the number of changes.
+
+        A caller that is cancelled, as by Ctrl-C, waits for the write, so that its progress is reported."""
 
         async def write_lines() -> int:
             receipt = await self.writer.keep_candidates(
-                scope, said, (), node="face", said_at=some[0].at, is_independent=len(some) > 1
+                scope, candidates, (), node="face", said_at=lines[0].at, is_independent=len(lines) > 1
             )
             if on_progress:
-                on_progress(len(some))
+                on_progress(len(lines))
             return len(receipt.changes)
 
         writing = asyncio.create_task(write_lines())
@@ -239,50 +142,141 @@ class Transfer:
                 await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), CLOSE_GRACE_SECONDS)
             raise
 
-    async def _find_outdated(self, scope: Scope, lines: Sequence[ImportLine], before: Revision) -> frozenset[str]:
-        """What of these lines without a time memory knew and had corrected: to import them again takes no correction back."""
-        texts = [one.text for line in lines if line.is_parsed and line.at is None for one in line.candidates]
-        return await self.reads.find_given_up_texts(scope, texts, before) if texts else frozenset()
-
     async def _restore_export(self, scope: Scope, rows: list[dict[str, Any]], on_progress: OnProgress | None) -> int:
-        held = (await self.writes.dump_space(scope)).rows
-        if list(held) == rows:
+        present = (await self.writes.dump_space(scope)).rows
+        if list(present) == rows:
             return 0
-        if any(row["type"] != "space" or row["rev"] for row in held):
+        if any(row["type"] != "space" or row["rev"] for row in present):
             raise BadInput(
                 f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
             )
         rows = self._redact_rows(rows)
-        kinds = [row["type"] for row in rows]
-        texts = [row["text"] for row, kind in zip(rows, kinds, strict=True) if kind in ("memory", "version")]
-        vectors = []
+        texts = [row["text"] for row in rows if row["type"] in ("memory", "version")]
+        vectors: list[Vector] = []
         for start in range(0, len(texts), _BATCH):
-            vectors += await self.embedder.embed_documents(texts[start : start + _BATCH])
+            batch = texts[start : start + _BATCH]
+            vectors += await self.embedder.embed_documents(batch)
             if on_progress:
-                on_progress(len(texts[start : start + _BATCH]))
+                on_progress(len(batch))
         await self.writes.load_space(scope, SpaceDump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
-        return kinds.count("memory")
-
-    def sanitize_candidate(self, one: Candidate) -> Candidate:
-        said = (text for text in (one.text, one.context, one.actor, *one.tags) if text)
-        return (
-            one
-            if one.fact is None and all(self.redactor.needs_no_change(text) for text in said)
-            else self.writer.sanitize_candidate(one)
-        )
+        return sum(row["type"] == "memory" for row in rows)
 
     def _redact_rows(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The rows without secrets. What a memory says its turn said, too: no text is looked at twice."""
-        known = cache(
+        """Return the rows without secrets. A memory and its turn have the same text, which is redacted once."""
+        redact_text = cache(
             lambda text: text if self.redactor.needs_no_change(text) else str(self.redactor.sanitize_value(text))
         )
-        found = []
+        redacted = []
         for row in rows:
-            said = {}
+            changes = {}
             for key in _TEXT_FIELDS.get(row["type"], ()):
                 if value := row.get(key):
-                    safe = known(value) if isinstance(value, str) else self.redactor.sanitize_value(value)
-                    if safe is not value:
-                        said[key] = safe
-            found.append(row | said if said else row)
-        return found
+                    safe = redact_text(value) if isinstance(value, str) else self.redactor.sanitize_value(value)
+                    if safe != value:
+                        changes[key] = safe
+            redacted.append(row | changes if changes else row)
+        return redacted
+
+
+class _IngestPipeline:
+    """Embeds and packs batches while earlier ones are written, one transaction at a time.
+
+    With a slow embedder each batch is written at once; with a quick one, all that is ready when the last write ends.
+    Batches that are ready when the embedder fails are written; after a write that fails none is."""
+
+    def __init__(self, transfer: Transfer, scope: Scope, on_progress: OnProgress | None) -> None:
+        self.transfer, self.scope, self.on_progress = transfer, scope, on_progress
+        self.added_count = 0
+        self._ready: list[PackedRow] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def add_batch(self, batch: Sequence[Candidate]) -> None:
+        """Redact, embed and pack a batch; begin to write if no write is under way."""
+        safe = [self.transfer.writer.sanitize_candidate(candidate) for candidate in batch]
+        vectors = await self.transfer.embedder.embed_documents([candidate.text for candidate in safe])
+        packed: list[PackedRow] = []
+        for start in range(0, len(safe), _PACK_SIZE):
+            part = slice(start, start + _PACK_SIZE)
+            packed += await self._pack_batch(safe[part], vectors[part])
+            await asyncio.sleep(0)
+        # Only when the whole batch is packed: a part of a turn's candidates would consume the turn.
+        self._ready += packed
+        if self._writing is None or self._writing.done() or len(self._ready) >= 2 * _MAX_TRANSACTION:
+            await self.start_write()
+
+    async def start_write(self) -> None:
+        """Begin to write what is ready, after the write under way."""
+        await self.finish_write()
+        ready, self._ready = self._ready, []
+        if ready:
+            self._writing = asyncio.create_task(self._write_rows(ready))
+
+    async def finish_write(self) -> None:
+        """Wait for the write under way. Raises its error once; what was ready is dropped then."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            ready, self._ready = self._ready, []
+            await writing
+            self._ready = ready
+
+    def stop(self) -> None:
+        """Drop what is ready and cancel the write under way, which is done or undone as a whole."""
+        self._ready.clear()
+        if self._writing is not None:
+            self._writing.cancel()
+
+    async def _pack_batch(self, batch: Sequence[Candidate], vectors: Sequence[Vector]) -> tuple[PackedRow, ...]:
+        at, scope = self.transfer.clock.now(), self.scope
+        changes = tuple(
+            Change(action="ADD", vector=vector, band="new", after=make_memory(each, MemoryId(uuid4()), scope, at))
+            for each, vector in zip(batch, vectors, strict=True)
+        )
+        turns = tuple(_make_turn(each, turn, scope, at) for each in batch for turn in each.turns)
+        return await self.transfer.writes.pack_rows(_make_plan(scope, at, changes, turns))
+
+    async def _write_rows(self, ready: Sequence[PackedRow]) -> None:
+        plan = _make_plan(self.scope, self.transfer.clock.now())
+        async with self.transfer.locks.space_lock(self.scope.space):
+            self.added_count += await self.transfer.writes.insert_packed(plan, ready)
+        if self.on_progress:
+            self.on_progress(len(ready))
+
+
+def _make_plan(scope: Scope, at: datetime, changes: tuple[Change, ...] = (), turns: tuple[Turn, ...] = ()) -> WritePlan:
+    """Return a plan that only adds, at whatever revision the space is."""
+    return WritePlan(scope=scope, expected_rev=Revision(0), node="face", at=at, changes=changes, turns=turns)
+
+
+def _make_turn(candidate: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:
+    return Turn(
+        id=turn,
+        role=candidate.role or "user",
+        text=candidate.text,
+        at=candidate.event_time or at,
+        session=scope.session,
+        thread=scope.thread,
+        actor=candidate.actor,
+    )
+
+
+def _split_batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
+    """Yield the candidates in batches to embed. Those of one turn stay together: a consumed turn takes no more of them."""
+    batch: list[Candidate] = []
+    for each in candidates:
+        if len(batch) >= _MAX_TRANSACTION or (len(batch) >= _BATCH and set(batch[-1].turns).isdisjoint(each.turns)):
+            yield batch
+            batch = []
+        batch.append(each)
+    if batch:
+        yield batch
+
+
+def _group_lines(lines: Sequence[ImportLine]) -> Iterator[Sequence[ImportLine]]:
+    """Yield the lines that are written together: all plain notes, then each line with facts, which may correct earlier ones."""
+    if notes := [line for line in lines if not _has_facts(line)]:
+        yield notes
+    yield from ((line,) for line in lines if _has_facts(line))
+
+
+def _has_facts(line: ImportLine) -> bool:
+    return any(candidate.kind != "episodic" or candidate.fact is not None for candidate in line.candidates)
