@@ -2,10 +2,9 @@
 
 python -m benchmarks.ablation FILE [--json] [--limit N]
 
-Every row of the first table is asked through `Memory.query` with settings of its own. The second table is of constants chosen
-on all conversations but one and measured on that one: `rank` scores every memory once, and what other constants make of
-it is computed from the parts of the score.
-"""
+Every row of the first table is asked through `Memory.query` with settings of its own. The second table is of constants
+chosen on all conversations but one and measured on that one: `rank` scores every memory once, and what other constants
+make of it is computed from the parts of the score."""
 
 from __future__ import annotations
 
@@ -31,12 +30,15 @@ ALL = "all"
 PARTS = {
     "semantic": "semantic_weight", "keyword": "keyword_weight", "actor": "actor_boost", "period": "period_boost",
     "dated": "dated_boost", "asking": "asking_penalty", "name": "name_boost", "recency": "recency_weight",
-    "own": "own_boost", "hint": "hint_boost", "told": "told_weight", "another": "another_penalty", "others": "others_penalty",
+    "own": "own_boost", "hint": "hint_boost", "told": "told_weight", "another": "another_penalty",
+    "others": "others_penalty",
 }  # fmt: skip
 STILL = ("relation_weight", "importance_weight", "pinned_boost")  # the same for every turn of an import
 CHANNELS = {
-    "meaning alone": {"semantic"}, "words alone": {"keyword"}, "meaning and words": {"semantic", "keyword"},
-}  # fmt: skip
+    "meaning alone": {"semantic"},
+    "words alone": {"keyword"},
+    "meaning and words": {"semantic", "keyword"},
+}
 # Constants to choose from, as multiples of those in the settings; what meaning loses, words gain.
 SHARES = (0.0, -0.1, 0.1)
 MULTIPLES = (1.0, 0.0, 0.5, 1.5)
@@ -184,7 +186,8 @@ def means_of(shares: Floats, seen: Sequence[recall.Score | Signals]) -> dict[str
 
 
 def figures(some: Sequence[recall.Score], first: Sequence[recall.Score]) -> dict[str, Any]:
-    """A variant's recall, what it has more than the first at each depth, and the standard error of that at the greatest."""
+    """A variant's recall, what it has more than the first at each depth, and the standard error of that at the
+    greatest."""
     shares = np.array([score.recall for score in some])
     gains = shares - np.array([score.recall for score in first])
     return means_of(shares, some) | {

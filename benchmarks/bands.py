@@ -130,8 +130,13 @@ def judged(pair: Pair, known: Vector, new: Vector, profile: EmbedderProfile, wri
     changes = merge_candidates([one], scope=SCOPE, at=NOW, profile=profile, writing=writing).changes
     sim, band = measure_similarity(pair.new, near, profile)
     return Judged(
-        pair=pair, cosine=cosine, sim=sim, band=band, verdict=_verdict(changes[0].action if changes else None), kept=bool(changes)
-    )  # fmt: skip
+        pair=pair,
+        cosine=cosine,
+        sim=sim,
+        band=band,
+        verdict=_verdict(changes[0].action if changes else None),
+        kept=bool(changes),
+    )
 
 
 def _verdict(action: str | None) -> Label:
@@ -222,10 +227,9 @@ def sweep(judge: Callable[[EmbedderProfile], list[Judged]], profile: EmbedderPro
     """The thresholds that the pairs propose, and what each one that was tried came to.
 
     `auto`: a hundredth below the highest that has the fewest worst errors and of those the fewest errors: it is sure as
-    seldom as it may be.
-    `fallback`: a hundredth below the highest up to which there are no more. `check`: what nine in ten of the pairs that say the same or
-    supersede reach, by likeness alone; the pairs cannot tell it from `fallback`, whose limits are the age and number of
-    the known ones."""
+    seldom as it may be. `fallback`: a hundredth below the highest up to which there are no more. `check`: what nine in
+    ten of the pairs that say the same or supersede reach, by likeness alone; the pairs cannot tell it from `fallback`,
+    whose limits are the age and number of the known ones."""
     low = [{"at": step / 100} | _errors_at(judge, profile, auto=step / 100) for step in range(70, 100)]
     least = min((row["worst"], row["wrong"]) for row in low)
     auto = max(row["at"] for row in low if (row["worst"], row["wrong"]) == least) - 0.01

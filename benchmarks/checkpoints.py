@@ -62,9 +62,11 @@ class Step:
         checkpoint["channel_versions"] = dict.fromkeys(checkpoint["channel_values"], version)
         where = {"thread_id": self._thread, "checkpoint_ns": ""}
         await self._saver.aput(
-            {"configurable": {**where, **self._parent}}, checkpoint, {"source": "loop", "step": self._number, "parents": {}},
+            {"configurable": {**where, **self._parent}},
+            checkpoint,
+            {"source": "loop", "step": self._number, "parents": {}},
             checkpoint["channel_versions"],
-        )  # fmt: skip
+        )
         self._parent = {"checkpoint_id": checkpoint["id"]}
         task = str(uuid4())
         await self._saver.aput_writes(
@@ -77,7 +79,8 @@ class Step:
 
 
 async def long(saver: PooledSaver, official: AsyncPostgresSaver, count: int, dice: random.Random) -> dict[str, Any]:
-    """A thread of so many messages by both savers over the same pool, in turn; medians in ms, and ours as a multiple."""
+    """A thread of so many messages by both savers over the same pool, in turn; medians in ms, and ours as a
+    multiple."""
     messages: list[AnyMessage] = [
         (AIMessage if n % 2 else HumanMessage)(text(dice, TURN_CHARS // 2), id=str(n)) for n in range(count)
     ]
@@ -93,18 +96,20 @@ async def long(saver: PooledSaver, official: AsyncPostgresSaver, count: int, dic
                 took[name].append((saved - started, perf_counter() - saved))
             tick(1)
     figures = {
-        name: {"save_ms": round(median(save for save, _ in times[WARM:]) * 1e3, 2),
-               "load_ms": round(median(load for _, load in times[WARM:]) * 1e3, 2),
-               "both_ms": round(median(save + load for save, load in times[WARM:]) * 1e3, 2)}
+        name: {
+            "save_ms": round(median(save for save, _ in times[WARM:]) * 1e3, 2),
+            "load_ms": round(median(load for _, load in times[WARM:]) * 1e3, 2),
+            "both_ms": round(median(save + load for save, load in times[WARM:]) * 1e3, 2),
+        }
         for name, times in took.items()
-    }  # fmt: skip
+    }
     ratio = {key: round(figures["ours"][key] / figures["official"][key], 2) for key in figures["ours"]}
     return {"messages": count, **figures, "ratio": ratio}
 
 
 async def growth(own: settings.Settings, saver: PooledSaver, turns: int, dice: random.Random) -> dict[str, Any]:
-    """A conversation with the supervisor, offline, by each setting of its messages, in turn: the last turns and a load of the
-    thread, in ms, and its bytes before and after the janitor."""
+    """A conversation with the supervisor, offline, by each setting of its messages, in turn: the last turns and a load
+    of the thread, in ms, and its bytes before and after the janitor."""
     took: dict[str, list[float]] = {"whole": [], "delta": []}
     found: dict[str, Any] = {"turns": turns, "chars": turns * TURN_CHARS, "keep": own.checkpoints.keep}
     async with bootstrap.create_memory(own) as memory:
@@ -197,17 +202,23 @@ def show(found: dict[str, Any]) -> Iterator[Table]:
     """Tables for people."""
     long_, size_, crowd_ = found["long"], found["size"], found["crowd"]
     yield harness.grid(
-        f"A thread of {long_['messages']} messages, ms", ["", "save", "load", "both"],
+        f"A thread of {long_['messages']} messages, ms",
+        ["", "save", "load", "both"],
         [[name, *long_[name].values()] for name in ("official", "ours", "ratio")],
-    )  # fmt: skip
+    )
     yield harness.grid(
-        f"{size_['turns']} turns of {TURN_CHARS} characters", ["messages", "a turn ms", "a load ms", "bytes", f"after, keep {size_['keep']}"],
-        [[name, one["turn_ms"], one["load_ms"], f"{one['bytes_before']:,}", f"{one['bytes_after']:,}"]
-         for name, one in ((name, size_[name]) for name in ("whole", "delta"))],
-    )  # fmt: skip
+        f"{size_['turns']} turns of {TURN_CHARS} characters",
+        ["messages", "a turn ms", "a load ms", "bytes", f"after, keep {size_['keep']}"],
+        [
+            [name, one["turn_ms"], one["load_ms"], f"{one['bytes_before']:,}", f"{one['bytes_after']:,}"]
+            for name, one in ((name, size_[name]) for name in ("whole", "delta"))
+        ],
+    )
     yield harness.grid(
-        f"{crowd_['threads']} threads at once", ["", "operations/s"], [[name, crowd_[name]] for name in ("official", "ours", "ratio")]
-    )  # fmt: skip
+        f"{crowd_['threads']} threads at once",
+        ["", "operations/s"],
+        [[name, crowd_[name]] for name in ("official", "ours", "ratio")],
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

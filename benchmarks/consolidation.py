@@ -4,12 +4,12 @@
                                        [--half tune|held-out|both|fresh|sealed|unseen|strange|last|plain|odd
                                                |usual|daily|further|later|spare|closing]
 
-Half of the memories are of families of statements that the rules may be made better on, half are held out; each half is a
-space of its own. `fresh` and `sealed` have as many memories as a half, of families written without sight of the rules;
-`unseen` too, above all about people with names nearly alike, written without sight of what the others have shown either,
-and so are `strange` and `last`, of which half of the families are about two people, `plain`, `usual`, `daily`,
-`further`, `later`, `spare` and `closing`, which are ordinary, and `odd`, which is made to fool.
-The scripted model, over real HTTP, knows what was planted, and is wrong about a share of the pairs."""
+Half of the memories are of families of statements that the rules may be made better on, half are held out; each half is
+a space of its own. `fresh` and `sealed` have as many memories as a half, of families written without sight of the
+rules; `unseen` too, above all about people with names nearly alike, written without sight of what the others have shown
+either, and so are `strange` and `last`, of which half of the families are about two people, `plain`, `usual`, `daily`,
+`further`, `later`, `spare` and `closing`, which are ordinary, and `odd`, which is made to fool. The scripted model,
+over real HTTP, knows what was planted, and is wrong about a share of the pairs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,8 @@ async def _content(memory: Memory, scope: Scope) -> bytes:
 
 
 def quality(world: doubles.World, after: Sequence[Record]) -> dict[str, Any]:
-    """What became of what was planted: shares of the doubles and of the changes, and every merge that should not have been."""
+    """What became of what was planted: shares of the doubles and of the changes, and every merge that should not have
+    been."""
     said = {one.text: one for one in world.said}
     by_id = {one.id: one for one in after}
     last = {said[one.text].text: said[_root(one, by_id).text] for one in after}
@@ -196,15 +197,24 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
     columns = [
         (
-            f"{half}, {mode}", f"{one['doubles_merged']}/{one['doubles']}", f"{one['changes_superseded']}/{one['changes']}",
-            f"{one['misses_merged']}/{one['misses']}", one["wrong"], one["wrong_persons"],
+            f"{half}, {mode}",
+            f"{one['doubles_merged']}/{one['doubles']}",
+            f"{one['changes_superseded']}/{one['changes']}",
+            f"{one['misses_merged']}/{one['misses']}",
+            one["wrong"],
+            one["wrong_persons"],
             f"{one['duplicates_before']} -> {one['duplicates_after']}",
-            one["nights"], one["pairs"], one["requests"], one["tokens"], one["money"], one["seconds"],
+            one["nights"],
+            one["pairs"],
+            one["requests"],
+            one["tokens"],
+            one["money"],
+            one["seconds"],
             "yes" if one["undone_exactly"] else "NO",
         )
         for half, modes in found["halves"].items()
         for mode, one in modes.items()
-    ]  # fmt: skip
+    ]
     names = ["", "doubles merged", "changes superseded", "near misses merged", "wrong", "across persons",
              "duplicates", "nights", "pairs", "requests", "tokens", "money", "seconds", "undone"]  # fmt: skip
     header, *rows = zip(names, *columns, strict=True)

@@ -84,8 +84,8 @@ class Muniment:
         return [hit.memory.text for hit in answer.hits]
 
     async def dense(self, asked: Asked) -> list[str]:
-        """What the dense channel found, best cosine first, before near-duplicates are folded: no memory has a word of the
-        question, so no other channel speaks."""
+        """What the dense channel found, best cosine first, before near-duplicates are folded: no memory has a word of
+        the question, so no other channel speaks."""
         query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9)
         reader, search = await self.memory.engine.recall.authorize_query(Scope(owner=asked.owner), AGENT, query)
         found = (await self.memory.engine.recall.retrieve_hits(reader, query, search)).snapshot.hits

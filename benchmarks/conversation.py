@@ -1,4 +1,5 @@
-"""What becomes of one conversation of 60 turns: kept, superseded, merged, refused and why; by rules alone, and with a model.
+"""What becomes of one conversation of 60 turns: kept, superseded, merged, refused and why; by rules alone, and with a
+model.
 
 python -m benchmarks.conversation [--json] [--rules-only | --model-only] [--locomo FILE]
 """
@@ -74,9 +75,10 @@ class Played:
     def ever(self) -> list[str]:
         """Every statement that was active at some time."""
         return [
-            row["text"] for row in self.rows
+            row["text"]
+            for row in self.rows
             if row["type"] in ("memory", "version") and row["state"] not in ("pending", "rejected")
-        ]  # fmt: skip
+        ]
 
 
 async def play(
@@ -90,8 +92,8 @@ async def play(
 ) -> Played:
     """The conversation on a database of its own: the hot path, the ledger and, with the model, what it extracts.
 
-    The looks of the model are taken after each exchange, after the whole conversation, after it and the last turn first,
-    or by a worker after it; `fail` is what befalls the requests."""
+    The looks of the model are taken after each exchange, after the whole conversation, after it and the last turn
+    first, or by a worker after it; `fail` is what befalls the requests."""
     clock, waiting = FixedClock(script.turns[0].at), list[Turn]()
     with ScriptedOpenAI(reply=script.reply, fail=fail) as server:
         model = (
@@ -286,9 +288,11 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
         for what in WHATS
     ]
     rows += [
-        ["facts that stand at the end", *(f"{run['standing'][0]} of {run['standing'][1]}" for run in found["runs"].values())],
+        ["facts that stand at the end",
+            *(f"{run['standing'][0]} of {run['standing'][1]}" for run in found["runs"].values())],
         *([name, *(_count(run[key]) for run in found["runs"].values())] for name, key in (
-            ("active memories", "active"), ("… that wait for a yes", "pending"), ("injections active", "injections_active"),
+            ("active memories", "active"), ("… that wait for a yes", "pending"),
+            ("injections active", "injections_active"),
             ("secrets in the space", "secrets_in_space"), ("secrets sent to the model", "secrets_sent"),
             ("duplicates", "duplicates"), ("noise", "noise"), ("changes written", "written"),
             ("repaired", "repaired"), ("refused", "refused"),

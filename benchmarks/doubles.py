@@ -1,7 +1,7 @@
 """Spaces with planted doubles: what says the same, what takes the place of something, and what only looks like it.
 
-Everything follows from a seed and a half. Each statement has a `group`, what it says, and a `line`, what it has one value
-of at a time; so of any two of them it is known what they are to each other."""
+Everything follows from a seed and a half. Each statement has a `group`, what it says, and a `line`, what it has one
+value of at a time; so of any two of them it is known what they are to each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ BOTH = ("tune", "held-out")
 BLIND = ("fresh", "sealed")  # of families written without sight of the rules
 # Those that follow BLIND: without sight of what others have shown, too.
 HALVES = (
-    *BOTH, *BLIND, "unseen", "strange", "last", "plain", "odd", "usual", "daily", "further", "later", "spare", "closing",
+    *BOTH, *BLIND, "unseen", "strange", "last", "plain", "odd", "usual", "daily", "further", "later", "spare",
+    "closing",
 )  # fmt: skip
 Role = Literal["base", "double", "change", "miss"]
 Label = Literal["same", "supersedes", "different"]
@@ -112,9 +113,20 @@ class _Values:
         ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
         word, digit = (of[self.n] if self.n < len(of) else str(self.n) for of in (_WORDS, _DIGITS))
         told = text.format(
-            p=person, a=self.a, b=self.b, n=self.n, w=word, c=digit, d=self.day, s=f"{month} {day}, {self.d.year}",
-            i=self.d.isoformat(), o=f"{day}{ending} of {month}", z=self.z, y=self._yearless, was=was,
-        )  # fmt: skip
+            p=person,
+            a=self.a,
+            b=self.b,
+            n=self.n,
+            w=word,
+            c=digit,
+            d=self.day,
+            s=f"{month} {day}, {self.d.year}",
+            i=self.d.isoformat(),
+            o=f"{day}{ending} of {month}",
+            z=self.z,
+            y=self._yearless,
+            was=was,
+        )
         return told[:1].upper() + told[1:]
 
 
@@ -149,8 +161,9 @@ class _Maker:
             return None
         text = self.dice.choice(family["now"])
         other = self._other(family, values)
-        return self._said(family, text, "change", "value", person, other, line=base.line, version=1, predicate=2,
-                          was=values)  # fmt: skip
+        return self._said(
+            family, text, "change", "value", person, other, line=base.line, version=1, predicate=2, was=values
+        )
 
     def miss(self, family: dict[str, Any], person: str, values: _Values, _base: Said) -> Said | None:
         """Near, and something else: of somebody else, of another number or day, of something else."""
@@ -179,9 +192,20 @@ class _Maker:
         return self._said(family, text, "miss", how, other, shown, line=_line(family, other, shown))
 
     def _said(
-        self, family: dict[str, Any], text: str, role: Role, how: str, person: str, values: _Values, *,
-        line: str | None = None, group: str | None = None, version: int = 0, predicate: int = 0, was: _Values | None = None,
-    ) -> Said | None:  # fmt: skip
+        self,
+        family: dict[str, Any],
+        text: str,
+        role: Role,
+        how: str,
+        person: str,
+        values: _Values,
+        *,
+        line: str | None = None,
+        group: str | None = None,
+        version: int = 0,
+        predicate: int = 0,
+        was: _Values | None = None,
+    ) -> Said | None:
         told = values.fill(text, person, was or values)
         if told in self.texts:
             return None
@@ -189,12 +213,23 @@ class _Maker:
         kind: Kind = family.get("kind", "semantic")
         fact, structure = family.get("fact"), None
         if fact and predicate and self.dice.random() < _STRUCTURED:
-            structure = Fact(kind=fact[0], predicate=fact[predicate], object=values.a, subject="user" if person in _USER else person,
-                             persons=() if person in _USER else (person,), single=bool(family.get("single")))  # fmt: skip
+            structure = Fact(
+                kind=fact[0],
+                predicate=fact[predicate],
+                object=values.a,
+                subject="user" if person in _USER else person,
+                persons=() if person in _USER else (person,),
+                single=bool(family.get("single")),
+            )
         candidate = Candidate(
-            text=told, category=family["category"], kind=kind, confidence=1.0, fact=structure,
-            importance=self.dice.choice((2, 2, 3)), turns=(TurnId(UUID(int=self.dice.getrandbits(128), version=4)),),
-        )  # fmt: skip
+            text=told,
+            category=family["category"],
+            kind=kind,
+            confidence=1.0,
+            fact=structure,
+            importance=self.dice.choice((2, 2, 3)),
+            turns=(TurnId(UUID(int=self.dice.getrandbits(128), version=4)),),
+        )
         return Said(
             text=told,
             role=role,
@@ -241,7 +276,8 @@ class _Maker:
                 return new
 
     def _take(self, family: dict[str, Any], person: str, values: _Values) -> bool:
-        """Whether nothing was said of this before: of what has one value at a time only one is said, and then changed."""
+        """Whether nothing was said of this before: of what has one value at a time only one is said, and then
+        changed."""
         about = (family["name"], person, "" if family.get("single") and not _each(family) else values.a)
         number, day = str(values.n) if "number" in family else "", str(values.d) if "date" in family else ""
         key = about if family.get("single") else (*about, number, day)
@@ -269,7 +305,8 @@ def world(half: str, memories: int, seed: int) -> World:
 def _planted(
     maker: _Maker, role: str, count: int, bases: Sequence[tuple[dict[str, Any], str, _Values, Said]], changed: set[str]
 ) -> Iterator[Said]:
-    """One for each of so many bases, each of another; what has a double does not change, so that it is clear what is last."""
+    """One for each of so many bases, each of another; what has a double does not change, so that it is clear what is
+    last."""
     make = {"double": maker.double, "change": maker.change, "miss": maker.miss}[role]
     for base in maker.dice.sample(bases, len(bases)) * 3:
         if not count:

@@ -1,12 +1,12 @@
 """Everyday questions over small memories: what new users have told in their first days, asked for in other words.
 
-python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--beside FILE] [--together] [--misses] [--json] [--limit N]
+python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--beside FILE] [--together] [--misses] [--json]
+[--limit N]
 
-Each user of `data/everyday.json` has a space of a few memories, with `--beside` of some hundred turns of a conversation of
-others besides, with `--together` of what all who speak the same language have told. Every question is asked as the supervisor
-asks by default, and once more without each ingredient that is for such questions; some of them nothing in the space answers.
-A further half is in a file of its own and is asked only by its name.
-"""
+Each user of `data/everyday.json` has a space of a few memories, with `--beside` of some hundred turns of a conversation
+of others besides, with `--together` of what all who speak the same language have told. Every question is asked as the
+supervisor asks by default, and once more without each ingredient that is for such questions; some of them nothing in
+the space answers. A further half is in a file of its own and is asked only by its name."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Asked:
 
 
 def read(file: Path, halves: Sequence[str], limit: int | None = None, *, together: bool = False) -> list[User]:
-    """The users of these halves, of each half and language at most `limit`; each in their own space, or those of a language
-    `together` in one."""
+    """The users of these halves, of each half and language at most `limit`; each in their own space, or those of a
+    language `together` in one."""
     some: dict[tuple[str, str], list[User]] = {pair: [] for pair in product(halves, LANGUAGES)}
     for raw in json.loads(file.read_text(encoding="utf-8"))["users"]:
         texts = [one["text"] for one in raw["memories"]]
@@ -116,8 +116,8 @@ def talks(file: Path) -> list[Sequence[Candidate]]:
 
 
 async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None, misses: bool) -> dict[str, Any]:
-    """Read the users, write everybody's memories, and one of the conversations `beside` them; then ask every question with the
-    settings as they are, and without each of `INGREDIENTS`."""
+    """Read the users, write everybody's memories, and one of the conversations `beside` them; then ask every question
+    with the settings as they are, and without each of `INGREDIENTS`."""
     users = await asyncio.to_thread(reading)
     others = cycle(await asyncio.to_thread(talks, beside) if beside else [()])
     async with harness.throwaway(settings.load_settings()) as own:
@@ -199,11 +199,18 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people, in percent."""
     header = ["", "without", "asked", "found", "first", "hits", "others", "silent"]  # 80 columns wide
     rows: list[list[object]] = [
-        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["without"] or "", row["answerable"],
-         _percent(row["found"]), _percent(row["first"]), row["hits"] and f"{row['hits']:.2f}",
-         row["unanswerable"], _percent(row["silent"])]
+        [
+            f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}",
+            row["without"] or "",
+            row["answerable"],
+            _percent(row["found"]),
+            _percent(row["first"]),
+            row["hits"] and f"{row['hits']:.2f}",
+            row["unanswerable"],
+            _percent(row["silent"]),
+        ]
         for row in found["rows"]
-    ]  # fmt: skip
+    ]
     beside = f" beside {TURNS} turns of {found['beside']}" if found["beside"] else ""
     title = f"Everyday questions{beside}, gate {found['gate']}, threshold {found['threshold']}, {found['embedder']}"
     yield harness.grid(title, header, rows)

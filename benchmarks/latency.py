@@ -143,7 +143,8 @@ async def load(
     store: Store | None,
     admin: psycopg.AsyncConnection,
 ) -> None:
-    """The same memories into both, each through its own door; the store's vector index is made afterwards, as it was."""
+    """The same memories into both, each through its own door; the store's vector index is made afterwards, as it
+    was."""
     row = await (await admin.execute("select pg_get_indexdef(to_regclass(%s))", (INDEX,))).fetchone()
     assert row is not None
     await admin.execute(sql.SQL("drop index if exists {}").format(sql.Identifier(INDEX)))
@@ -174,8 +175,8 @@ async def load(
 
 
 async def race(here: Ring, questions: Sequence[synthetic.Asked], clients: int) -> dict[str, Any]:
-    """Every contestant answers every question; they take turns by blocks, in all orders, so that nobody always comes after the one
-    who leaves the most, or the least, of the server's buffers to others."""
+    """Every contestant answers every question; they take turns by blocks, in all orders, so that nobody always comes
+    after the one who leaves the most, or the least, of the server's buffers to others."""
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
     names = list(here.contestants)
     orders = list(permutations(names))

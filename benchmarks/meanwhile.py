@@ -1,11 +1,12 @@
-"""What a question and a turn cost while their own space is consolidated by another process, against the same when it is not.
+"""What a question and a turn cost while their own space is consolidated by another process, against the same when it is
+not.
 
 python -m benchmarks.meanwhile [--memories 1000] [--seconds 4] [--rounds 6] [--model [0.3]] [--json]
 
-Calm and busy windows in turns. Busy: a worker process consolidates the very space that is asked, again and again from the
-start, without a pause between two runs - much more than a night ever does. With --model both sides have a model over real
-HTTP: a scripted server, in a process of its own, replies to a turn at once and judges pairs of memories after so many seconds.
-"""
+Calm and busy windows in turns. Busy: a worker process consolidates the very space that is asked, again and again from
+the start, without a pause between two runs - much more than a night ever does. With --model both sides have a model
+over real HTTP: a scripted server, in a process of its own, replies to a turn at once and judges pairs of memories after
+so many seconds."""
 
 from __future__ import annotations
 
@@ -134,8 +135,8 @@ async def _window(
 
 @asynccontextmanager
 async def _consolidating(dsn: str, url: str | None) -> AsyncIterator[tuple[Counter[str], Check]]:
-    """A process that consolidates meanwhile: how many runs it has made by now, how many answers it has used, and whether it has
-    done anything yet, or has ended."""
+    """A process that consolidates meanwhile: how many runs it has made by now, how many answers it has used, and
+    whether it has done anything yet, or has ended."""
     seen: Counter[str] = Counter()
     child = await _child("--consolidate", *(("--at", url) if url else ()), environment={"MUNIMENT_DATABASE_URL": dsn})
     assert child.stdout is not None
@@ -233,9 +234,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=4.0, metavar="S", help="of a window")
     parser.add_argument("--rounds", type=int, default=6, metavar="N", help="windows of each kind")
     parser.add_argument(
-        "--model", type=float, nargs="?", const=JUDGING_SECONDS, metavar="S",
+        "--model",
+        type=float,
+        nargs="?",
+        const=JUDGING_SECONDS,
+        metavar="S",
         help=f"turns and consolidation have a model that judges pairs after S seconds ({JUDGING_SECONDS:g})",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--consolidate", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)

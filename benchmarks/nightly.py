@@ -70,7 +70,8 @@ def nightly(own: settings.Settings) -> settings.Settings:
 
 
 async def work() -> dict[str, Any]:
-    """One night of one worker: a round, then everything that is due. Whom it tended, and its memory before and after."""
+    """One night of one worker: a round, then everything that is due. Whom it tended, and its memory before and
+    after."""
     heard: list[JobOutcome] = []
     own = nightly(settings.load_settings())
     vectors = [one.vector for one in synthetic.World(SEED).memories(0, POOL)]

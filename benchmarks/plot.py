@@ -3,10 +3,9 @@
 python -m benchmarks.plot FILES... --out docs/benchmarks.svg [--doc docs/benchmarks.md]
 python -m benchmarks.plot --measure LOCOMO --out docs/benchmarks.svg [--doc docs/benchmarks.md]
 
-FILES are reports of recall, latency and ablation, in any order; `--measure` makes those of recall and latency first. The caption
-(machine, versions, dates, command) goes between the two marks in the `--doc`, or to the terminal. The same reports give the
-same bytes.
-"""
+FILES are reports of recall, latency and ablation, in any order; `--measure` makes those of recall and latency first.
+The caption (machine, versions, dates, command) goes between the two marks in the `--doc`, or to the terminal. The same
+reports give the same bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +34,8 @@ STYLE = """
   .small { font-size: 11px; fill: #59636e } .near { fill: #0969da } .far { fill: #9cc7f5 } .less { fill: #cf222e }
   .axis { stroke: #59636e; stroke-width: 1 }
   @media (prefers-color-scheme: dark) {
-    .ground { fill: #0d1117 } text { fill: #e6edf3 } .small { fill: #9198a1 } .near { fill: #58a6ff } .far { fill: #1f4a7d }
+    .ground { fill: #0d1117 } text { fill: #e6edf3 } .small { fill: #9198a1 } .near { fill: #58a6ff }
+    .far { fill: #1f4a7d }
     .less { fill: #ff7b72 } .axis { stroke: #9198a1 }
   }
 """
@@ -68,15 +68,21 @@ class Panel:
 def recall(report: Mapping[str, Any]) -> list[Panel]:
     """Recall by category, 5 over 10, from 0 to 100 %."""
     rows = {**report["by_category"], "all": report}
-    return [Panel(
-        title=f"Evidence recall, percent: {report['questions']} questions, {report['memories']} memories",
-        note="inner bar: among the first 5; outer: among the first 10",
-        bars=tuple(
-            Bar(name=name, near=row["recall@5"], far=row["recall@10"],
-                figures=f"{100 * row['recall@5']:.1f} / {100 * row['recall@10']:.1f}")
-            for name, row in rows.items()
-        ),
-    )]  # fmt: skip
+    return [
+        Panel(
+            title=f"Evidence recall, percent: {report['questions']} questions, {report['memories']} memories",
+            note="inner bar: among the first 5; outer: among the first 10",
+            bars=tuple(
+                Bar(
+                    name=name,
+                    near=row["recall@5"],
+                    far=row["recall@10"],
+                    figures=f"{100 * row['recall@5']:.1f} / {100 * row['recall@10']:.1f}",
+                )
+                for name, row in rows.items()
+            ),
+        )
+    ]
 
 
 def latencies(report: Mapping[str, Any]) -> list[Panel]:
@@ -97,11 +103,15 @@ def latency(report: Mapping[str, Any], clients: str) -> Panel:
         title=f"A query of {report['users']} spaces of {report['memories']} memories, milliseconds: {several}",
         note=f"inner bar: median; outer: 95th percentile; from 1 to {longest:.0f} ms, logarithmic",
         bars=tuple(
-            Bar(name=name.replace("_", ", with "), near=length(row["p50_ms"]), far=length(row["p95_ms"]),
-                figures=f"{row['p50_ms']:.1f} / {row['p95_ms']:.1f}")
+            Bar(
+                name=name.replace("_", ", with "),
+                near=length(row["p50_ms"]),
+                far=length(row["p95_ms"]),
+                figures=f"{row['p50_ms']:.1f} / {row['p95_ms']:.1f}",
+            )
             for name, row in rows.items()
         ),
-    )  # fmt: skip
+    )
 
 
 def ablation(report: Mapping[str, Any]) -> list[Panel]:
@@ -112,17 +122,21 @@ def ablation(report: Mapping[str, Any]) -> list[Panel]:
         Bar(name=name, near=abs(gain) / most, far=0.0, figures=f"{100 * gain:+.1f}", less=gain < 0)
         for name, gain in sorted(gains.items(), key=lambda one: one[1])
     ]
-    return [Panel(
-        title="What recall@10 changes by without each ingredient, points",
-        note="red: it is lost; blue: it is won",
-        bars=tuple(bars),
-    )]  # fmt: skip
+    return [
+        Panel(
+            title="What recall@10 changes by without each ingredient, points",
+            note="red: it is lost; blue: it is won",
+            bars=tuple(bars),
+        )
+    ]
 
 
 # The key that only the reports of a benchmark have, the benchmark, and its panels; in the order of the picture.
 KINDS: tuple[tuple[str, str, Callable[[Mapping[str, Any]], list[Panel]]], ...] = (
-    ("by_category", "recall", recall), ("clients", "latency", latencies), ("variants", "ablation", ablation),
-)  # fmt: skip
+    ("by_category", "recall", recall),
+    ("clients", "latency", latencies),
+    ("variants", "ablation", ablation),
+)
 
 
 def draw(shown: Sequence[Panel]) -> str:

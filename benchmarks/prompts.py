@@ -1,10 +1,11 @@
-"""What a provider's prompt cache can keep: 20 turns with the supervisor, and how much of each prompt began the one before.
+"""What a provider's prompt cache can keep: 20 turns with the supervisor, and how much of each prompt began the one
+before.
 
 python -m benchmarks.prompts [--json]
 
-The prompts are those that a scripted model gets over HTTP: tools first, as providers read them, then the messages in order.
-What two prompts share is counted to the first byte that differs, in tokens as Muniment counts them. Beside it, from the same
-prompts, what would be left if what is recalled stood before the conversation, in the system's message.
+The prompts are those that a scripted model gets over HTTP: tools first, as providers read them, then the messages in
+order. What two prompts share is counted to the first byte that differs, in tokens as Muniment counts them. Beside it,
+from the same prompts, what would be left if what is recalled stood before the conversation, in the system's message.
 """
 
 from __future__ import annotations
@@ -37,15 +38,18 @@ from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
 LIMIT = 0.85
 KNOWN = (
     ("profile", "The user is lactose intolerant"), ("profile", "The user speaks Portuguese and German"),
-    ("goals", "The user is training for the Lisbon marathon in October"), ("goals", "The user wants to read more poetry"),
+    ("goals", "The user is training for the Lisbon marathon in October"),
+    ("goals", "The user wants to read more poetry"),
     ("preferences", "The user prefers short answers"), ("preferences", "The user likes hiking in the morning"),
-    ("tasks", "The user has to renew the passport before June"), ("relationships", "The user's sister Mara lives in Utrecht"),
+    ("tasks", "The user has to renew the passport before June"),
+    ("relationships", "The user's sister Mara lives in Utrecht"),
 )  # fmt: skip
 SAID = (
     "Good morning!", "How is my marathon training plan?", "Which poems should I read?", "What do I have to renew?",
     "Where does my sister live?", "Could you suggest a hike for Sunday?", "And one that is shorter?", "Thanks!",
     "What should I cook tonight?", "I am allergic to walnuts.", "Then what should I cook?", "Anything without an oven?",
-    "My goal is to swim two kilometres by May.", "How far may I swim this week?", "When do I have to leave for the pool?",
+    "My goal is to swim two kilometres by May.", "How far may I swim this week?",
+    "When do I have to leave for the pool?",
     "What was the name of my sister's city again?", "Remind me of my passport.", "Which languages do I speak?",
     "Write me two lines for a birthday card, please.", "Good night!",
 )  # fmt: skip
@@ -97,9 +101,13 @@ async def measure(base: settings.Settings | None = None) -> dict[str, Any]:
 async def talk(own: settings.Settings, server: ScriptedOpenAI) -> list[int]:
     """All turns in one thread, and between them somebody else's words in another; where each turn's requests begin."""
     model = OpenAIChat(
-        "scripted", api_key=SecretStr("none"), base_url=server.base_url, timeout_seconds=own.model.timeout_seconds,
-        max_retries=own.model.max_retries, max_output_tokens=own.model.max_output_tokens,
-    )  # fmt: skip
+        "scripted",
+        api_key=SecretStr("none"),
+        base_url=server.base_url,
+        timeout_seconds=own.model.timeout_seconds,
+        max_retries=own.model.max_retries,
+        max_output_tokens=own.model.max_output_tokens,
+    )
     firsts: list[int] = []
     async with bootstrap.create_memory(own) as memory:
         scope = Scope(owner="bench", tenant=own.tenant)
@@ -180,14 +188,19 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
     header = ["turn", "tokens", "began the one before", "share %", "recalled first: share %", "", ""]
     rows = [
         [
-            one["turn"], one["tokens"], one["shared"], f"{one['share']:.0%}",
-            f"{one['shared_recalled_first'] / one['tokens']:.0%}", "recalled" if one["recalled"] else "",
+            one["turn"],
+            one["tokens"],
+            one["shared"],
+            f"{one['share']:.0%}",
+            f"{one['shared_recalled_first'] / one['tokens']:.0%}",
+            "recalled" if one["recalled"] else "",
             "new profile" if one["new_profile"] else "",
         ]
         for one in found["prompts"]
-    ]  # fmt: skip
+    ]
     title = (
-        f"{found['turns']} turns: {found['share']:.0%} of all prompts began the one before, at least {found['least']:.0%} "
+        f"{found['turns']} turns: {found['share']:.0%} of all prompts began the one before, at least "
+        f"{found['least']:.0%} "
         f"while the profile stays (limit {found['limit']:.0%}); recalled first {found['share_recalled_first']:.0%}"
     )
     yield harness.grid(title, header, rows)

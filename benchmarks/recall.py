@@ -74,7 +74,8 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """A conversation that is imported into a space of its own, with those who speak in it (lower case) and its questions."""
+    """A conversation that is imported into a space of its own, with those who speak in it (lower case) and its
+    questions."""
 
     name: str
     scope: Scope
@@ -183,12 +184,14 @@ async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]
                 known = frozenset(_turn(one.tags) for one in talk.candidates)
                 with harness.bar(f"{talk.sample_id}: importing", len(talk.candidates)) as tick:
                     memories += await memory.ingest(scope, talk.candidates, tick)
-                talks.append(Talk(
-                    name=talk.sample_id,
-                    scope=scope,
-                    speakers=frozenset(one.actor.lower() for one in talk.candidates if one.actor),
-                    questions=tuple(questions(raw, known, evidence, limit)),
-                ))  # fmt: skip
+                talks.append(
+                    Talk(
+                        name=talk.sample_id,
+                        scope=scope,
+                        speakers=frozenset(one.actor.lower() for one in talk.candidates if one.actor),
+                        questions=tuple(questions(raw, known, evidence, limit)),
+                    )
+                )
             if not any(talk.questions for talk in talks):
                 raise BadInput(f"{file.name}: no question of categories 1-4 has evidence in its conversation")
             about = {

@@ -1,4 +1,5 @@
-"""What a memory costs a reply: the supervisor graph while a slow and failing model extracts beside it, against no memory.
+"""What a memory costs a reply: the supervisor graph while a slow and failing model extracts beside it, against no
+memory.
 
 python -m benchmarks.replies [--turns 30] [--latency 5] [--fail 0.5] [--reply 1] [--json]
 
@@ -42,8 +43,10 @@ FAILURES: tuple[Fail, ...] = ("server_error", "cut_off", "empty")
 LIMIT = 1.05
 SAID = (
     "My sister Mara moved to Utrecht last spring.", "What should I cook tonight?", "I am allergic to walnuts.",
-    "The roof of my workshop leaks again.", "How do I get rid of moss on a roof?", "I play the cello in an amateur orchestra.",
-    "We rehearse every Thursday.", "Could you remind me how to read a bass clef?", "My goal is to run ten kilometres by June.",
+    "The roof of my workshop leaks again.", "How do I get rid of moss on a roof?",
+    "I play the cello in an amateur orchestra.",
+    "We rehearse every Thursday.", "Could you remind me how to read a bass clef?",
+    "My goal is to run ten kilometres by June.",
     "Yesterday I ran six.", "I prefer short answers.", "Which stretches help a stiff calf?",
 )  # fmt: skip
 
@@ -69,9 +72,12 @@ class Side:
         said = Input(messages=[HumanMessage(text)])
         started, there = perf_counter(), None
         stream = self.graph.astream(
-            said, {"configurable": {"thread_id": self.thread}}, context=Who(user="bench"), stream_mode="updates",
+            said,
+            {"configurable": {"thread_id": self.thread}},
+            context=Who(user="bench"),
+            stream_mode="updates",
             durability="async",
-        )  # fmt: skip
+        )
         async for update in stream:
             if there is None and "supervisor" in update:
                 there = perf_counter() - started

@@ -1,4 +1,5 @@
-"""The conversation of `data/conversation.json`: what is said, what a memory has to make of it, and what a model extracts."""
+"""The conversation of `data/conversation.json`: what is said, what a memory has to make of it, and what a model
+extracts."""
 
 from __future__ import annotations
 
@@ -77,9 +78,15 @@ class Said:
     def turn(self, session: str) -> Turn:
         """The turn as the graph would record it."""
         return Turn.make(
-            session=session, key=self.id, role=self.role, text=self.text, at=self.at, thread=session,
-            source=self.source, path=self.path,
-        )  # fmt: skip
+            session=session,
+            key=self.id,
+            role=self.role,
+            text=self.text,
+            at=self.at,
+            thread=session,
+            source=self.source,
+            path=self.path,
+        )
 
 
 class Script:
@@ -108,9 +115,10 @@ class Script:
         read = [shown[number] for number in asked["extract_from"]]
         facts = [
             {**_DEFAULTS, **fact, "turns": [numbers[one] for one in fact.get("turns", [said.id]) if one in numbers]}
-            for said in read if said
+            for said in read
+            if said
             for fact in said.answer
-        ]  # fmt: skip
+        ]
         text = json.dumps({"facts": facts}, ensure_ascii=False)
         wrap = next((said.wrap for said in read if said and said.wrap), None)
         return _WRAPS[wrap].replace("{}", text) if wrap else text
@@ -118,9 +126,15 @@ class Script:
 
 def _said(raw: Mapping[str, Any]) -> Said:
     return Said(
-        id=raw["id"], at=datetime.fromisoformat(raw["at"]), role=raw["role"], text=raw["text"],
-        answer=tuple(raw.get("answer", ())), wrap=raw.get("wrap"), source=raw.get("source"), path=raw.get("path"),
-    )  # fmt: skip
+        id=raw["id"],
+        at=datetime.fromisoformat(raw["at"]),
+        role=raw["role"],
+        text=raw["text"],
+        answer=tuple(raw.get("answer", ())),
+        wrap=raw.get("wrap"),
+        source=raw.get("source"),
+        path=raw.get("path"),
+    )
 
 
 def _expected(raw: Mapping[str, Any]) -> list[Expected]:
@@ -147,10 +161,16 @@ def _resolved(found: list[Expected]) -> list[Expected]:
         known = keys.get(one.of) if one.of else None
         out.append(
             Expected(
-                what=one.what, id=one.id, turn=one.turn, statement=one.statement, of=one.of, fate=one.fate,
-                keys=one.keys or known, gone=one.gone or (known if one.what != "repetition" else None),
+                what=one.what,
+                id=one.id,
+                turn=one.turn,
+                statement=one.statement,
+                of=one.of,
+                fate=one.fate,
+                keys=one.keys or known,
+                gone=one.gone or (known if one.what != "repetition" else None),
             )
-        )  # fmt: skip
+        )
     return out
 
 

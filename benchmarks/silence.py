@@ -2,9 +2,9 @@
 
 python -m benchmarks.silence FILE [--json] [--limit N]
 
-Every question is asked as the supervisor asks by default, eight hits, in every space. What is in the answer although the
-question is of another conversation, and what is missing although it is of this one, is counted; then the same with other gates.
-"""
+Every question is asked as the supervisor asks by default, eight hits, in every space. What is in the answer although
+the question is of another conversation, and what is missing although it is of this one, is counted; then the same with
+other gates."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Synthetic memories and questions: the same for the same seed, shaped like what an embedder and a person make.
 
-A vector is a part that all share (embeddings live in a cone), a topic's part and its own: two vectors of one topic have a
-cosine of about .7, of two topics about .45. Every user has a few of the topics, so that other users' memories are as near
-to a question as the user's own. Words fall off as in real text (Zipf-Mandelbrot), a part of them belongs to the topic.
-"""
+A vector is a part that all share (embeddings live in a cone), a topic's part and its own: two vectors of one topic have
+a cosine of about .7, of two topics about .45. Every user has a few of the topics, so that other users' memories are as
+near to a question as the user's own. Words fall off as in real text (Zipf-Mandelbrot), a part of them belongs to the
+topic."""
 
 from __future__ import annotations
 

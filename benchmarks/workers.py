@@ -2,9 +2,8 @@
 
 python -m benchmarks.workers [--spaces 2000] [--memories 10] [--workers 1,2,4,8] [--json]
 
-Workers are processes of their own (`muniment work`) that share only Postgres. Each space has a pair of memories that say the
-same, and its tending has to find it: what was done, and how often, is counted in the journal.
-"""
+Workers are processes of their own (`muniment work`) that share only Postgres. Each space has a pair of memories that
+say the same, and its tending has to find it: what was done, and how often, is counted in the journal."""
 
 from __future__ import annotations
 
@@ -61,7 +60,8 @@ from (
   select s.space_id, s.tended_at is not null as tended,
     (select count(*) from muniment.memories m where m.space_id = s.space_id and m.state = 'superseded') as merges,
     (select count(*) from muniment.consolidation_runs r where r.space_id = s.space_id and r.status = 'done') as runs,
-    (select count(*) from muniment.consolidation_runs r where r.space_id = s.space_id and r.status <> 'done') as interrupted
+    (select count(*) from muniment.consolidation_runs r where r.space_id = s.space_id
+      and r.status <> 'done') as interrupted
   from muniment.spaces s
 ) one
 """
@@ -94,11 +94,14 @@ async def _fill(own: settings.Settings, spaces: int, memories: int) -> None:
                 texts += [f"The user was in {_PLACES[k % len(_PLACES)]} in {1990 + k}" for k in range(memories - 2)]
                 some = [
                     Candidate(
-                        text=text, category="preferences" if k < 2 else "activity", kind="semantic" if k < 2 else "episodic",
-                        importance=3, turns=(TurnId(uuid5(NAMESPACE_OID, f"{n} {k}")),),
+                        text=text,
+                        category="preferences" if k < 2 else "activity",
+                        kind="semantic" if k < 2 else "episodic",
+                        importance=3,
+                        turns=(TurnId(uuid5(NAMESPACE_OID, f"{n} {k}")),),
                     )
                     for k, text in enumerate(texts)
-                ]  # fmt: skip
+                ]
                 await memory.ingest(scope, some)
 
             await harness.together(range(spaces), one, tick)
@@ -153,14 +156,21 @@ async def _working(url: str, count: int) -> AsyncIterator[list[asyncio.subproces
         config = Path(folder) / "workers.yaml"
         config.write_text(_CONFIG, encoding="utf-8")
         env = os.environ | {
-            "MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER, "MUNIMENT_CONFIG": str(config),
-        }  # fmt: skip
+            "MUNIMENT_DATABASE_URL": url,
+            "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER,
+            "MUNIMENT_CONFIG": str(config),
+        }
         hired = [
             await asyncio.create_subprocess_exec(
-                *_MUNIMENT, "work", "--json", env=env, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+                *_MUNIMENT,
+                "work",
+                "--json",
+                env=env,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
             )
             for _ in range(count)
-        ]  # fmt: skip
+        ]
         try:
             yield hired
         finally:
@@ -171,9 +181,13 @@ async def _working(url: str, count: int) -> AsyncIterator[list[asyncio.subproces
 
 
 async def _until(
-    watch: psycopg.AsyncConnection, question: str, wanted: int, hired: Sequence[asyncio.subprocess.Process],
-    *, below: bool = False,
-) -> None:  # fmt: skip
+    watch: psycopg.AsyncConnection,
+    question: str,
+    wanted: int,
+    hired: Sequence[asyncio.subprocess.Process],
+    *,
+    below: bool = False,
+) -> None:
     """Wait until the number is there. Raises StoreError when a worker ends, or it takes for ever."""
     end = perf_counter() + _PATIENCE_SECONDS
     while True:

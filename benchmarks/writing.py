@@ -105,7 +105,8 @@ class Doors:
         await self.insert(piece)
 
     async def insert_journalled(self, piece: Piece) -> None:
-        """What an add leaves behind, by hand and sent at once: the row, its line of the journal, the space's revision."""
+        """What an add leaves behind, by hand and sent at once: the row, its line of the journal, the space's
+        revision."""
         row = self._row(piece)
         space, id_, at = row[0], row[1], row[20]
         self._line += 1
@@ -265,7 +266,8 @@ def piece(known: Replay, made: synthetic.Made, vector: Vector) -> Piece:
 async def race(
     contestants: dict[str, tuple[Write, Sequence[Piece]]], adds: int, admin: psycopg.AsyncConnection
 ) -> dict[str, latency.Tally]:
-    """Every contestant writes its pieces; they take turns by blocks, each time in another order. The first is warming."""
+    """Every contestant writes its pieces; they take turns by blocks, each time in another order. The first is
+    warming."""
     names = list(contestants)
     tallies = {name: latency.Tally() for name in names}
     with harness.bar("one writer", adds * len(names)) as tick:

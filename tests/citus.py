@@ -67,7 +67,8 @@ def copy(node: str, template: str, name: str) -> None:
             "select pg_advisory_lock(hashtext('settings'))"
         )  # two at once would meet in one row of a catalogue
         for role, setting in conn.execute(
-            """select r.rolname, unnest(s.setconfig) from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+            """select r.rolname, unnest(s.setconfig) from pg_db_role_setting s join pg_database d
+              on d.oid = s.setdatabase
             left join pg_roles r on r.oid = s.setrole where d.datname = %s""",
             (template,),
         ).fetchall():

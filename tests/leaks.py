@@ -170,7 +170,8 @@ CLEAN_AFTER: list[Any] = [
     "PASS tests/test_a.py\nFAIL tests/test_b.py",
     "key: value\nsort: asc",
 ]
-# Written last of all. Of these secrets the rules that had met all of the above found nine in ten, and hid nothing of the clean.
+# Written last of all. Of these secrets the rules that had met all of the above found nine in ten, and hid nothing of
+# the clean.
 LEAKS_LAST: list[tuple[Any, str]] = [
     ({"selector": "#password", "text": "Tr0ub4dor&3"}, "Tr0ub4dor&3"),
     ({"element": "Password field", "text": "Tr0ub4dor&3"}, "Tr0ub4dor&3"),

@@ -200,9 +200,12 @@ def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[M
         edges = {end: strength for end, strength in ends if end in hubs}
         if id_ in candidates or edges:
             picked[id_] = SearchHit(
-                memory=replace(row.memory, context=None), cosine=cosine(row, search), keyword=all_.share[id_],
-                edges=edges, traits=(its.get(traits.DATED, 0), its.get(traits.ASKING, 0), its.get(traits.NAMING, 0)),
-            )  # fmt: skip
+                memory=replace(row.memory, context=None),
+                cosine=cosine(row, search),
+                keyword=all_.share[id_],
+                edges=edges,
+                traits=(its.get(traits.DATED, 0), its.get(traits.ASKING, 0), its.get(traits.NAMING, 0)),
+            )
     return picked
 
 
@@ -302,8 +305,14 @@ class PlainStore:
             if memory.category in reader.allowed and memory.state not in ("pending", "rejected"):
                 entries.append(
                     JournalEntry(
-                        rev=Revision(n), memory_id=memory.id, action=line.action, ts=line.at, category=memory.category,
-                        text=memory.text, importance=memory.importance, pinned=memory.pinned,
+                        rev=Revision(n),
+                        memory_id=memory.id,
+                        action=line.action,
+                        ts=line.at,
+                        category=memory.category,
+                        text=memory.text,
+                        importance=memory.importance,
+                        pinned=memory.pinned,
                     )
-                )  # fmt: skip
+                )
         return Delta(since=Revision(since), rev=rev, entries=tuple(entries))

@@ -1,4 +1,5 @@
-"""A pooler in transaction mode: a client has a connection to Postgres for as long as its transaction lasts, then another one.
+"""A pooler in transaction mode: a client has a connection to Postgres for as long as its transaction lasts, then
+another one.
 
 It knows nothing of what a session was set to, and of prepared statements only what passes through."""
 
@@ -31,8 +32,8 @@ _TOLD = (
 
 
 class Pooler:
-    """Takes turns among `size` connections to the server of `url`. With `posing` it greets as the server process that comes
-    next, and keeps a client to it until `turn`."""
+    """Takes turns among `size` connections to the server of `url`. With `posing` it greets as the server process that
+    comes next, and keeps a client to it until `turn`."""
 
     def __init__(self, url: str, size: int = 3, *, posing: bool = False) -> None:
         self._server, self._size, self._posing = url, size, posing
@@ -136,7 +137,8 @@ class _Backend:
         self._conn.pgconn.finish()
 
     async def serve(self, first: bytes, said: asyncio.Queue[bytes], writer: asyncio.StreamWriter) -> bool:
-        """From a client's first message until the server is in no transaction, and has answered all that it was asked."""
+        """From a client's first message until the server is in no transaction, and has answered all that it was
+        asked."""
         self._asked, self._open = 0, False
         self._pass(first)
         more = asyncio.create_task(self._more(said))

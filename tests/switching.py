@@ -24,7 +24,7 @@ QUERIES = (
     "where does the user live",
     "green tea at noon",
 )
-WORDS = "harbour coffee dog walk lighthouse tea train garden violin bread rain letter mountain river market".split()  # noqa: SIM905 - a list of words
+WORDS = ("harbour coffee dog walk lighthouse tea train garden violin bread rain letter mountain river market").split()  # noqa: SIM905 - a list of words
 Hook = Callable[[], Awaitable[None]]
 Answers = list[tuple[str, int | None, list[tuple[str, float]]]]
 
@@ -101,7 +101,8 @@ def untidy(url: str) -> int:
     return counts(
         url,
         """select (select count(*) from muniment.memories where next_model is not null or next_embedding is not null)
-             + (select count(*) from muniment.memory_versions where next_model is not null or next_embedding is not null)""",
+             + (select count(*) from muniment.memory_versions
+               where next_model is not null or next_embedding is not null)""",
     )
 
 

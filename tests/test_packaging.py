@@ -123,7 +123,8 @@ def test_the_public_surface_is_lazy() -> None:
     code = (
         "import sys, muniment\n"
         "assert not [m for m in sys.modules if m.startswith('muniment.') or m in {'psycopg', 'pydantic', 'numpy'}]\n"
-        "missing = [name for name in muniment.__all__ if getattr(muniment, name).__module__.split('.')[0] != 'muniment']\n"
+        "missing = [name for name in muniment.__all__ if getattr(muniment, name).__module__.split('.')[0] != "
+        "'muniment']\n"
         "assert not missing, missing\n"
         "assert set(muniment.__all__) <= set(dir(muniment))\n"
         "assert not hasattr(muniment, 'nothing')\n"

@@ -1,9 +1,9 @@
 """Which files and functions of the product one chat turn and one query enter.
 
-`python -m tests.walk` prints a table, with `--json` the four counts, with `--list` every function. A function is a `def`
-and counts once, however often it is called; a lambda, a comprehension and a generator expression are part of the function
-around them. A file counts when any of its code is entered. Imports, migrations, the connection pool and what is compiled
-on first use do not count: each request is made once before, with another text."""
+`python -m tests.walk` prints a table, with `--json` the four counts, with `--list` every function. A function is a
+`def` and counts once, however often it is called; a lambda, a comprehension and a generator expression are part of the
+function around them. A file counts when any of its code is entered. Imports, migrations, the connection pool and what
+is compiled on first use do not count: each request is made once before, with another text."""
 
 from __future__ import annotations
 

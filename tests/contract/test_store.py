@@ -25,7 +25,7 @@ from tests.engine import NOON, said, scope
 CATEGORIES = ("goals", "tasks", "preferences")
 WEIGHTS = Weights(
     floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, own=0.0, timely=0.0, before=1.0, after=1.0, traits={}
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -129,10 +129,13 @@ async def test_a_memory_changed_twice_in_a_plan_has_both_revisions(store: Postgr
     gone = replace(second, state="soft_deleted")
     await store.writes.commit(
         plan(
-            scope(), 1, Change(action="UPDATE", before=first, after=second),
-            Change(action="DELETE", before=second, after=gone), *added(memory("Rest")),
+            scope(),
+            1,
+            Change(action="UPDATE", before=first, after=second),
+            Change(action="DELETE", before=second, after=gone),
+            *added(memory("Rest")),
         )
-    )  # fmt: skip
+    )
     lines = await store.reads.read_history(reader(scope()), first.id, 10)
     assert [(line.rev, line.action, line.text, line.old_ref) for line in lines] == [
         (3, "DELETE", "Ship v1 by September", f"{first.id}@2"),
@@ -233,7 +236,8 @@ async def test_a_verb_is_found_in_each_of_its_forms(store: PostgresStore) -> Non
 
 
 async def test_what_is_told_of_the_user_is_picked(store: PostgresStore) -> None:
-    """Where the query is about them, before what is as near; and a word that tells what is asked picks one of several."""
+    """Where the query is about them, before what is as near; and a word that tells what is asked picks one of
+    several."""
     told = [memory(f"{how} keeps bees") for how in ("The user", "the user", "User")] + [memory("用户养了一只猫")]
     others = [memory(f"{who} keeps bees") for who in ("Ana", "Their user", "USER")]
     note, theirs = memory("My sister keeps bees", actor_id="ana"), memory("Our sister keeps bees", actor_id="bob")

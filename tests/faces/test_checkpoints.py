@@ -118,7 +118,8 @@ def test_threads_of_an_in_memory_saver_are_brought_in(muniment: Muniment, tmp_pa
 
 
 def test_threads_follow_into_a_database_of_their_own(muniment: Muniment, empty_database_url: str) -> None:
-    """Copied, compared, and with `--remove` gone where they were; the conversation goes on. Without such a database: refused."""
+    """Copied, compared, and with `--remove` gone where they were; the conversation goes on. Without such a database:
+    refused."""
     assert muniment("checkpoints", "migrate").code == 2
     refused = muniment("checkpoints", "migrate", "--former")
     assert (refused.code, "MUNIMENT_CHECKPOINTS_URL" in refused.err) == (2, True)

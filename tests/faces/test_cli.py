@@ -238,7 +238,8 @@ def test_import_of_strange_rows_names_the_line(muniment: Muniment, tmp_path: Pat
     file = tmp_path / "rows.jsonl"
     good = '{"text": "The user plays chess", "category": "interests"}\n'
     for bad, told in {
-        "nope": "no JSON", "[1]": "object", '{"category": "tasks"}': "text", '{"text": "x", "category": "nope"}': "'category'",
+        "nope": "no JSON", "[1]": "object", '{"category": "tasks"}': "text",
+        '{"text": "x", "category": "nope"}': "'category'",
         '{"text": "x", "type": "poem"}': "field 'type'", "[" * 100_000: "JSON",
     }.items():  # fmt: skip
         file.write_text(good + "\n" + bad + "\n")

@@ -92,7 +92,8 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None
 
 
 def test_what_is_left_is_said(muniment: Muniment, twins: Callable[..., None]) -> None:
-    """A run that stops at its limit says how much it has not looked at, and how to go on; the next one has nothing left."""
+    """A run that stops at its limit says how much it has not looked at, and how to go on; the next one has nothing
+    left."""
     twins("ana", "The user feeds the neighbour's cat", "The user feeds the neighbour's cat.")
     assert "1 pair is left for another day" in muniment("consolidate", "--user", "ana", "--limit", "1").out
     assert "left for" not in muniment("consolidate", "--user", "ana").out
@@ -101,7 +102,8 @@ def test_what_is_left_is_said(muniment: Muniment, twins: Callable[..., None]) ->
 def test_all_of_it_fits_a_terminal(
     muniment: Muniment, twins: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """In 80 columns a record loses none of its numbers, and the two texts of a pair have the same room: no word is broken."""
+    """In 80 columns a record loses none of its numbers, and the two texts of a pair have the same room: no word is
+    broken."""
     config = tmp_path / "prices.yaml"
     config.write_text("spend: {prices: {tiny-1: {input: 2.0, output: 4.0}}}")
     twins("ana", *DOUBTFUL)
@@ -129,8 +131,8 @@ def test_all_of_it_fits_a_terminal(
 
 
 def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -> None:
-    """Each space that had something has a line, and the last line has the sum; another tenant is not touched. Whose memory has
-    not changed since is looked at only when asked."""
+    """Each space that had something has a line, and the last line has the sum; another tenant is not touched. Whose
+    memory has not changed since is looked at only when asked."""
     for user in ("ana", "ben"):
         twins(user)
     told = muniment("consolidate", "--tenant", "default").out.splitlines()
@@ -150,7 +152,8 @@ def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -
 
 
 def test_who_is_not_there_is_told(muniment: Muniment) -> None:
-    """A name that nobody has is not found; of somebody who is there, though without a memory, there is nothing to compare."""
+    """A name that nobody has is not found; of somebody who is there, though without a memory, there is nothing to
+    compare."""
     refused = muniment("consolidate", "--user", "nobody", "--json")
     assert (refused.code, refused.json["error"]["type"]) == (4, "NotFound")
     assert refused.json["error"]["message"].startswith("there is nothing of 'nobody' yet")
@@ -164,7 +167,8 @@ def test_who_is_not_there_is_told(muniment: Muniment) -> None:
 def test_what_waits_is_told_once_and_holds_up_nobody(
     muniment: Muniment, twins: Callable[..., None], tmp_path: Path, database_url: str
 ) -> None:
-    """What a person and a program see of a run whose answers take a day, of one beside it, and of everybody's meanwhile."""
+    """What a person and a program see of a run whose answers take a day, of one beside it, and of everybody's
+    meanwhile."""
     config = tmp_path / "batch.yaml"
     config.write_text("consolidation: {batch: true}")
     for user in ("ana", "ben", "cat"):
@@ -183,9 +187,11 @@ def test_what_waits_is_told_once_and_holds_up_nobody(
         assert (beside.code, f"the consolidation {row['run'][:8]} of 'ana' waits" in beside.err) == (7, True)
         assert "minutes" not in beside.err
         with psycopg.connect(database_url) as admin:
-            admin.execute("""insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev)
-                             select space_id, gen_random_uuid(), 'running', now(), now() + '1 hour', 0 from muniment.spaces
-                             where owner_id = 'ben'""")  # fmt: skip
+            admin.execute("""insert into muniment.consolidation_runs (space_id, run_id, status, started_at,
+              leased_until, from_rev)
+                             select space_id, gen_random_uuid(), 'running', now(), now() + '1 hour', 0
+                               from muniment.spaces
+                             where owner_id = 'ben'""")
         busy = muniment("consolidate", "--user", "ben", **asking)
         assert (busy.code, "is given up after 3 minutes" in busy.err) == (7, True)
         assert "UTC, and looks for pairs: try again when it is over" in busy.err
@@ -254,8 +260,8 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
     database_url: str,
     number: signal.Signals,
 ) -> None:
-    """What was decided before stays and is done once; the next run goes on with the rest: at once after Ctrl-C, and after
-    kill -9 when the lease is over."""
+    """What was decided before stays and is done once; the next run goes on with the rest: at once after Ctrl-C, and
+    after kill -9 when the lease is over."""
     asked, go_on = Event(), Event()
 
     def reply(_: dict[str, Any]) -> str:
@@ -324,7 +330,8 @@ def test_a_process_that_is_killed_within_a_step_leaves_it_whole_or_undone(
     when: str,
 ) -> None:
     """Kill -9 while the database is about to write what was decided, or that the run is over: changes, record and
-    fingerprints are all there or none is; the next run goes on, nothing is done twice, and all of it can be taken back."""
+    fingerprints are all there or none is; the next run goes on, nothing is done twice, and all of it can be taken
+    back."""
 
     def rows() -> tuple[int, int, int]:
         found = admin.execute(
@@ -343,7 +350,8 @@ def test_a_process_that_is_killed_within_a_step_leaves_it_whole_or_undone(
             f"""create function public.hold() returns trigger language plpgsql as
                 $$begin perform pg_advisory_xact_lock(4711); return new; end$$;
                 create trigger hold before {when} on muniment.{table} for each row
-                {"" if table == "pair_fingerprints" else "when (new.ended_at is not null)"} execute function public.hold();
+                {"" if table == "pair_fingerprints" else "when (new.ended_at is not null)"}
+                  execute function public.hold();
                 select pg_advisory_lock(4711)"""
         )
         running = subprocess.Popen([PROGRAM, "consolidate", "--user", "ana"], env=environment, stdout=subprocess.PIPE)

@@ -81,7 +81,8 @@ def talked(muniment: Muniment) -> str:
 
 
 def test_hard_forgetting(talked: str, muniment: Muniment, environment: dict[str, str]) -> None:
-    """The memory, its turns and the threads that said or recalled it are gone; the other thread and the other user stay."""
+    """The memory, its turns and the threads that said or recalled it are gone; the other thread and the other user
+    stay."""
     assert (threads(environment), held(environment).count("walnut") > 8) == (4, True)
     done = muniment("forget", talked[:8], "--hard", "--yes", "--user", "ana", "--json")
     assert done.code == 0
@@ -104,7 +105,8 @@ def test_hard_forgetting(talked: str, muniment: Muniment, environment: dict[str,
 
 
 def test_checkpoints_in_two_places(muniment: Muniment, environment: dict[str, str], empty_database_url: str) -> None:
-    """Threads that were left in the memory's database, and those in one of their own, are erased from both; both are scrubbed."""
+    """Threads that were left in the memory's database, and those in one of their own, are erased from both; both are
+    scrubbed."""
     assert muniment("chat", "--user", "ana", "--thread", "A", said=SAID).code == 0
     environment["MUNIMENT_CHECKPOINTS_URL"] = empty_database_url
     for user in ("ana", "ben"):
@@ -133,7 +135,8 @@ def tables_of(url: str) -> dict[str, int]:
 def test_a_scrub_can_be_done_at_any_time(
     talked: str, muniment: Muniment, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the one of an erasure fails its receipt is told all the same, and `scrub` does what is left, as often as wanted."""
+    """When the one of an erasure fails its receipt is told all the same, and `scrub` does what is left, as often as
+    wanted."""
     monkeypatch.setattr(scrub, "_WAIT_SECONDS", 0.01)
     assert muniment("scrub").code == 2
     with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as other:
@@ -197,7 +200,8 @@ def test_one_ctrl_c_ends_the_question(environment: dict[str, str]) -> None:
 
 
 def test_killed_in_the_middle(talked: str, muniment: Muniment, environment: dict[str, str]) -> None:
-    """Killed when the threads are gone and the memory is not, the same command goes on; until then the memory is whole."""
+    """Killed when the threads are gone and the memory is not, the same command goes on; until then the memory is
+    whole."""
     command = ["forget", talked, "--hard", "--yes", "--user", "ana", "--json"]
     before = threads(environment)
     with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as admin:
@@ -221,8 +225,8 @@ def recycles(admin: psycopg.Connection[tuple[str]]) -> bool:
 
 @pytest.mark.timeout(60)
 async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, environment: dict[str, str]) -> None:
-    """Killed while the server keeps no segment of its log, it leaves that so; whoever comes next puts it back, but not what
-    somebody else has set, nor what another scrub still wants."""
+    """Killed while the server keeps no segment of its log, it leaves that so; whoever comes next puts it back, but not
+    what somebody else has set, nor what another scrub still wants."""
     url = await server.ensure_server(home, fsync=False)
     del environment["MUNIMENT_DATABASE_URL"]
     environment["MUNIMENT_HOME"] = str(home)

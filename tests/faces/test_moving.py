@@ -59,7 +59,8 @@ def test_conversation() -> None:
     assert first.event_time
     assert first.event_time.isoformat() == "2023-11-08T13:56:00+00:00"
     assert first.context == (
-        "8 November 2023\nInes\nTom: Forty? My back hurts just hearing it.\nInes: Look at the mud. [image: a muddy garden]"
+        "8 November 2023\nInes\nTom: Forty? My back hurts just hearing it.\nInes: Look at the mud. [image: a "
+        "muddy garden]"
     )
     assert (tulips.text, tulips.tags) == ("[image: a bed of red tulips]", ("dia:D2:2", "session:2"))
     assert tulips.event_time
@@ -75,11 +76,13 @@ def test_conversation() -> None:
         (["conversation"], [], "conversation 'garden': field 'conversation': a list given"),
         (["conversation", "session_1"], {}, "'garden', session 1: an object given, a list of turns wanted"),
         (["conversation", "session_1_date_time"], "yesterday", "session 1, field 'session_1_date_time': not a date"),
-        (["conversation", "session_1_date_time"], "1:56 pm on 31 June, 2023", "field 'session_1_date_time': not a date"),
+        (["conversation", "session_1_date_time"], "1:56 pm on 31 June, 2023",
+            "field 'session_1_date_time': not a date"),
         (["conversation", "session_2_date_time"], None, "field 'session_2_date_time': nothing given"),
         (["conversation", "session_1", 2, "text"], 7, "session 1, turn 2, field 'text': a number given"),
         (["conversation", "session_1", 2, "speaker"], " ", "session 1, turn 2, field 'speaker': is empty"),
-        (["conversation", "session_1", 2, "dia_id"], "D1:1", "session 1, turn 2, field 'dia_id': 'D1:1' is there twice"),
+        (["conversation", "session_1", 2, "dia_id"], "D1:1",
+            "session 1, turn 2, field 'dia_id': 'D1:1' is there twice"),
         (["conversation", "session_1", 2, "text"], "a\0b", "session 1, turn 2, field 'text': has a NUL"),
         (["conversation", "session_1", 2, "text"], "a\ud800b", "session 1, turn 2, field 'text': has a NUL or half"),
         (["conversation", "session_1", 2], "Hello", "session 1, turn 2: text given, an object wanted"),
@@ -183,7 +186,10 @@ def test_export_to_where_nothing_can_be(muniment: Muniment, tmp_path: Path) -> N
 
 def test_plain_rows(muniment: Muniment) -> None:
     """A row needs no more than a text."""
-    rows = '{"text": "Chess in the park"}\n{"text": "The user has two cats", "category": "relationships", "importance": 4}\n'
+    rows = (
+        '{"text": "Chess in the park"}\n{"text": "The user has two cats", "category": "relationships", "importance": '
+        "4}\n"
+    )
     assert muniment("import", "-", "--format", "jsonl", said="\ufeff" + rows).out == "me: 2 memories imported\n"
     memories = muniment("list", "--json").json["memories"]
     assert sorted((one["category"], one["importance"]) for one in memories) == [("activity", 2), ("relationships", 4)]
@@ -222,14 +228,16 @@ BAD: list[tuple[str | bytes, str]] = [
     ('{"text": "a", "category": "hunter2"}', "field 'category': text of 7 characters given, one of activity, "),
     ('{"text": "a", "kind": "hunter2"}', "field 'kind': text of 7 characters given, one of semantic, "),
     ('{"text": "a", "type": "hunter2"}', "field 'type': text of 7 characters given"),
-    ('{"text": "a", "importance": -1}', "field 'importance': a negative number given, a whole number from 1 to 5 wanted"),
+    ('{"text": "a", "importance": -1}',
+        "field 'importance': a negative number given, a whole number from 1 to 5 wanted"),
     ('{"text": "a", "importance": NaN}', "field 'importance': a number that is none given"),
     ('{"text": "a", "event_time": "hunter2"}', "field 'event_time': text of 7 characters given: not an ISO date"),
     ('{"text": "a", "tags": "hunter2"}', "field 'tags': text of 7 characters given, a list of texts wanted"),
     ('{"text": "a", "actor_id": ["hunter2"]}', "field 'actor_id': a list given, text wanted"),
     ('{"text": "a", "pinned": "hunter2"}', "field 'pinned': text of 7 characters given, true or false wanted"),
     ('{"text": "a", "actor_id": "hunter2 \\ud800"}', "field 'actor_id': has a NUL or half a character"),
-    ('{"text": "a", "fact": {"kind": "hunter2", "predicate": "", "object": ""}}', "fact: field 'kind': text of 7 characters given"),
+    ('{"text": "a", "fact": {"kind": "hunter2", "predicate": "", "object": ""}}',
+        "fact: field 'kind': text of 7 characters given"),
     ('{"text": "I am hunter2", "kind": "semantic"}', "field 'text': is in the first or second person: write"),
     ('{"text": "a", "importance": ' + "9" * 6000 + "}", "is no JSON (a number has too many digits)"),
     (b'{"text": "hunter2 \xe9"}', "is not UTF-8; convert it"),
@@ -237,8 +245,8 @@ BAD: list[tuple[str | bytes, str]] = [
 
 
 def test_a_line_that_is_not_right(muniment: Muniment) -> None:
-    """It is named with its field, what is there, and what is wanted, but not with its value; others are named by number; and
-    nothing of the file is imported."""
+    """It is named with its field, what is there, and what is wanted, but not with its value; others are named by
+    number; and nothing of the file is imported."""
     good = b'{"text": "The user plays chess"}\n'
     for row, told in BAD:
         raw = row if isinstance(row, bytes) else row.encode()

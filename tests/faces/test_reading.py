@@ -1,4 +1,5 @@
-"""The commands that read: asking as of then and why not, lists that are narrowed and paged, and what a terminal shows."""
+"""The commands that read: asking as of then and why not, lists that are narrowed and paged, and what a terminal
+shows."""
 
 from __future__ import annotations
 
@@ -167,7 +168,8 @@ FUTURE = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
         (["query", "x", "--agent", "planner", "--filter", "colour=red"], 2, "importance_min"),
         (["query", "x", "--agent", "planner", "--filter", "pinned"], 2, "NAME=VALUE"),
         (["query", "x", "--agent", "planner", "--filter", "updated_after=x"], 2, "filters.updated_after"),
-        (["query", "x", "--agent", "planner", "--filter", "role=user", "--filter", "role=tool"], 2, "role is given twice"),
+        (["query", "x", "--agent", "planner", "--filter", "role=user", "--filter", "role=tool"], 2,
+            "role is given twice"),
         (["query", "x", "--agent", "planner", "--filter", "category=tone"], 3, "may not read tone"),
         (["embedder", "switch", ""], 2, "openai:NAME wanted"),
         (["embedder", "switch", "openai:"], 2, "openai:NAME wanted"),
@@ -271,9 +273,12 @@ def terminal(environment: dict[str, str], *arguments: str, columns: int = 50) ->
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(
-        [PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
+        [PROGRAM, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
         env=environment | {"TERM": "xterm-256color"},
-    ) as program:  # fmt: skip
+    ) as program:
         os.close(theirs)
         said = b""
         try:
@@ -288,8 +293,8 @@ def terminal(environment: dict[str, str], *arguments: str, columns: int = 50) ->
 
 
 def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
-    """Bullets are wrapped below their first word, with label, age, date and pin; a list says where the next page is, and
-    shows all of a text however narrow it is."""
+    """Bullets are wrapped below their first word, with label, age, date and pin; a list says where the next page is,
+    and shows all of a text however narrow it is."""
     row = {"text": "The user takes part in the town's race with two friends from the office", "category": "event",
            "event_time": "2026-10-04T08:00:00+00:00", "pinned": True}  # fmt: skip
     assert muniment("import", "-", "--format", "jsonl", said=json.dumps(row) + "\n").code == 0

@@ -1,4 +1,5 @@
-"""One question, every way in: engine, tool, command line and the graph's context give the same memories in the same order."""
+"""One question, every way in: engine, tool, command line and the graph's context give the same memories in the same
+order."""
 
 from __future__ import annotations
 

@@ -26,11 +26,14 @@ from tests.engine import said, scope
 from tests.faces.conftest import PROGRAM, Muniment
 
 FACTS = {
-    "ana": ["The lighthouse lamp hums in copper", "Grandmother's poncho smells of cedar", "The quarry choir owns a harmonium",
+    "ana": ["The lighthouse lamp hums in copper", "Grandmother's poncho smells of cedar",
+        "The quarry choir owns a harmonium",
             "The parrot from Trieste whistles waltzes"],
-    "ben": ["The kiln by the mangroves cracked", "The glassblower rides a green motorcycle", "Eleven quince trees lean west",
+    "ben": ["The kiln by the mangroves cracked", "The glassblower rides a green motorcycle",
+        "Eleven quince trees lean west",
             "The ferry to Sark has a brass bell"],
-    "cem": ["The observatory dome leaks at dawn", "The heron steals goldfish on Sundays", "Rye bread from Ghent keeps a month",
+    "cem": ["The observatory dome leaks at dawn", "The heron steals goldfish on Sundays",
+        "Rye bread from Ghent keeps a month",
             "The chess clock in the attic runs fast"],
 }  # fmt: skip
 HELD = "select id from jobs.queue where status = 'doing'"

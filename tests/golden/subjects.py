@@ -1,7 +1,8 @@
-"""What the product says of the inputs of the rules. Of the golden modules this one and `surfaces` alone import the product.
+"""What the product says of the inputs of the rules. Of the golden modules this one and `surfaces` alone import the
+product.
 
-Every function gives plain values under keys of its own, so that a golden file changes with the behaviour and not with a name.
-What is empty is left out."""
+Every function gives plain values under keys of its own, so that a golden file changes with the behaviour and not with a
+name. What is empty is left out."""
 
 from __future__ import annotations
 
@@ -93,18 +94,38 @@ def _unless(value: Any, usual: Any) -> Any:
 
 def fact(one: Fact) -> Plain:
     return told(
-        k=one.kind, p=one.predicate, o=one.object, s=_unless(one.subject, "user"), who=one.persons, ent=one.entities,
-        loc=one.location, top=one.topic, one=one.single or None, no=one.negated or None, key=one.key,
-    )  # fmt: skip
+        k=one.kind,
+        p=one.predicate,
+        o=one.object,
+        s=_unless(one.subject, "user"),
+        who=one.persons,
+        ent=one.entities,
+        loc=one.location,
+        top=one.topic,
+        one=one.single or None,
+        no=one.negated or None,
+        key=one.key,
+    )
 
 
 def candidate(one: Candidate) -> Plain:
     return told(
-        t=one.text, c=one.category, k=_unless(one.kind, "semantic"), f=fact(one.fact) if one.fact else None,
-        im=one.importance, cf=one.confidence, tr=_unless(one.trust, "user"), pin=one.pinned or None, tag=one.tags,
-        et=one.event_time, cx=one.context, who=one.actor, ro=_unless(one.role, "user"), st=_unless(one.state, "active"),
+        t=one.text,
+        c=one.category,
+        k=_unless(one.kind, "semantic"),
+        f=fact(one.fact) if one.fact else None,
+        im=one.importance,
+        cf=one.confidence,
+        tr=_unless(one.trust, "user"),
+        pin=one.pinned or None,
+        tag=one.tags,
+        et=one.event_time,
+        cx=one.context,
+        who=one.actor,
+        ro=_unless(one.role, "user"),
+        st=_unless(one.state, "active"),
         field=consent.find_profile_field(one.fact, one.category) if one.fact else None,
-    )  # fmt: skip
+    )
 
 
 # Texts: each function has a golden file of its name, with a line for each text of which it says something.
@@ -114,10 +135,19 @@ def extraction(text: str) -> Plain:
     """What the rules find in a person's message: statements, what is to be forgotten, what is to be remembered."""
     found = extract_statements(said(text))
     wishes = [
-        told(said=one.quote, words=one.words, told=one.third_person, f=[fact(it) for it in one.facts], key=one.key_prefixes, word=one.qualifier,
-             one=one.is_single or None, vain=one.is_void or None, all=one.everything or None)
+        told(
+            said=one.quote,
+            words=one.words,
+            told=one.third_person,
+            f=[fact(it) for it in one.facts],
+            key=one.key_prefixes,
+            word=one.qualifier,
+            one=one.is_single or None,
+            vain=one.is_void or None,
+            all=one.everything or None,
+        )
         for one in found.forget_requests
-    ]  # fmt: skip
+    ]
     return told(c=[candidate(one) for one in found.candidates], forget=wishes, keep=found.requested_texts)
 
 
@@ -144,8 +174,9 @@ def imported_lines(text: str) -> Plain:
     spoken = third_person.rewrite_first_person(text, "Ana")
     return told(
         c=[(one.text, one.fact.key if one.fact else "", one.context or "") for one in both[0]],
-        undated=len(both[1]) if both[0] != both[1] else None, said=_unless(spoken, text),
-    )  # fmt: skip
+        undated=len(both[1]) if both[0] != both[1] else None,
+        said=_unless(spoken, text),
+    )
 
 
 def gates(text: str) -> Plain:
@@ -162,19 +193,31 @@ def dates_read(text: str) -> Plain:
     mentions = [dates.find_mentions(text, NOW), dates.find_mentions(text, NOW, question=text)]
     shown = [
         [
-            (one.start, one.end, one.when.start, one.when.grain, one.when.text, one.preposition,
-             "".join(flag for flag, on in (("r", one.relative), ("p", one.partial), ("v", one.is_vague)) if on))
+            (
+                one.start,
+                one.end,
+                one.when.start,
+                one.when.grain,
+                one.when.text,
+                one.preposition,
+                "".join(flag for flag, on in (("r", one.relative), ("p", one.partial), ("v", one.is_vague)) if on),
+            )
             for one in found
         ]
         for found in mentions
-    ]  # fmt: skip
+    ]
     periods = query_hints.find_periods(text, NOW)
     if not (mentions[0] or mentions[1] or periods):
         return {}
     return told(
-        d=shown[0], q=shown[1] if shown[1] != shown[0] else None, at=dates.resolve_date(text, NOW), w=dates.expand_dates(text, NOW),
-        less=dates.remove_dates(text, NOW), per=[f"{a:%Y-%m-%d %H:%M}/{b:%Y-%m-%d %H:%M}" for a, b in periods[:3]], n=len(periods),
-    )  # fmt: skip
+        d=shown[0],
+        q=shown[1] if shown[1] != shown[0] else None,
+        at=dates.resolve_date(text, NOW),
+        w=dates.expand_dates(text, NOW),
+        less=dates.remove_dates(text, NOW),
+        per=[f"{a:%Y-%m-%d %H:%M}/{b:%Y-%m-%d %H:%M}" for a, b in periods[:3]],
+        n=len(periods),
+    )
 
 
 _OWN_PATTERN = (re.compile("Porto|紫色"),)
@@ -200,8 +243,13 @@ def validation(text: str) -> Plain:
     own = repair.repair_wording(text, subject="user", persons=())
     hers = repair.repair_wording(text, subject="user's sister", persons=("Ana",))
     when = repair.repair_dates(text, EARLIER)
-    return told(v=kept if kept[:3] != ["=", "=", "="] else None, own=_unless(own, text),
-                hers=_unless(hers, own), when=_unless(when, text), he=repair.has_open_pronoun(text) or None)  # fmt: skip
+    return told(
+        v=kept if kept[:3] != ["=", "=", "="] else None,
+        own=_unless(own, text),
+        hers=_unless(hers, own),
+        when=_unless(when, text),
+        he=repair.has_open_pronoun(text) or None,
+    )
 
 
 def suspicion(text: str) -> Plain:
@@ -210,8 +258,13 @@ def suspicion(text: str) -> Plain:
     split = quoted.split_quoted(turn)
     waits = [one.text for one in quoted.find_quoted_instructions(turn)]
     weighed = quoted.hold_instruction(Candidate(text=text, category="activity", trust="tool")).state
-    return told(own=_unless(split.own_text, text), p=split.quotes, wait=waits, i=quoted.has_instructions(text) or None,
-                st=_unless(weighed, "active"))  # fmt: skip
+    return told(
+        own=_unless(split.own_text, text),
+        p=split.quotes,
+        wait=waits,
+        i=quoted.has_instructions(text) or None,
+        st=_unless(weighed, "active"),
+    )
 
 
 def sizes(text: str) -> Plain:
@@ -230,11 +283,19 @@ def questions(text: str) -> Plain:
               " ".join(sorted(one.synonyms)) if one.synonyms != one.intents else "=")
              for one in found.parts]  # fmt: skip
     return told(
-        t=" ".join(query_hints.extract_terms(text)), all=_unless(words.extract_terms(text), query_hints.extract_terms(text)), names=query_hints.find_proper_nouns(text),
-        p=parts, w=found.weight, when=found.asks_when or None, own=found.about_user or None, fam=found.family,
-        me=asked.is_about_user(text) or None, who=query_hints.is_name_question(text) or None, h=digest(asked.find_hint_dimensions(text, 1000)),
+        t=" ".join(query_hints.extract_terms(text)),
+        all=_unless(words.extract_terms(text), query_hints.extract_terms(text)),
+        names=query_hints.find_proper_nouns(text),
+        p=parts,
+        w=found.weight,
+        when=found.asks_when or None,
+        own=found.about_user or None,
+        fam=found.family,
+        me=asked.is_about_user(text) or None,
+        who=query_hints.is_name_question(text) or None,
+        h=digest(asked.find_hint_dimensions(text, 1000)),
         sp=digest(words.extract_speaker_terms(text)),
-    )  # fmt: skip
+    )
 
 
 def statements(text: str) -> Plain:
@@ -244,10 +305,13 @@ def statements(text: str) -> Plain:
     found, read = intents.read_intents(text), parse.parse_statement(text)
     names = [(name, sorted(whose)) for name, whose in found.named_people]
     return told(
-        a=found.intents, o="".join(flag for flag, on in (("s", found.about_user), ("o", found.about_other), ("d", found.has_date)) if on),
+        a=found.intents, o="".join(flag for flag,
+            on in (("s", found.about_user), ("o", found.about_other), ("d", found.has_date)) if on),
         called=names, k=predicates.parse_kind(text), s=_unless(predicates.normalize_subject(text), text),
-        r=digest((read.text, read.content, read.words, read.tokens, read.names, read.first_word, read.figures, read.roles,
-                  read.is_negated, read.is_ended, read.is_planned, read.is_correction, read.retracted_words, read.missing_words, read.is_passive,
+        r=digest((read.text, read.content, read.words, read.tokens, read.names, read.first_word, read.figures,
+            read.roles,
+                  read.is_negated, read.is_ended, read.is_planned, read.is_correction, read.retracted_words,
+                  read.missing_words, read.is_passive,
                   read.directions, read.is_dated_past)),
     )  # fmt: skip
 
@@ -256,14 +320,18 @@ def procedures(text: str) -> Plain:
     """What a message says of work to be done: a wish to keep how, an order, a goal."""
     wish = requests.parse_keep_request(text)
     return told(
-        wish=None if wish is None else wish.goal or True, rest=_unless(requests.strip_keep_request(text), text),
-        order=requests.parse_work_request(text), want=requests.parse_indirect_request(text), goal=requests.make_impersonal(text),
-    )  # fmt: skip
+        wish=None if wish is None else wish.goal or True,
+        rest=_unless(requests.strip_keep_request(text), text),
+        order=requests.parse_work_request(text),
+        want=requests.parse_indirect_request(text),
+        goal=requests.make_impersonal(text),
+    )
 
 
 # With how many texts there are to one that is read: what is slow, or says much, reads some of them.
 TEXTS: Mapping[Callable[[str], Plain], int] = {
-    extraction: 1, asked_to_remember: 6, imported_lines: 6, gates: 1, dates_read: 1, redaction: 1, validation: 1, suspicion: 1,
+    extraction: 1, asked_to_remember: 6, imported_lines: 6, gates: 1, dates_read: 1, redaction: 1, validation: 1,
+    suspicion: 1,
     sizes: 2, questions: 2, statements: 2, procedures: 2,
 }  # fmt: skip
 
@@ -309,15 +377,24 @@ def statement(raw: Mapping[str, Any], number: int) -> Candidate:
     structured = None
     if raw.get("predicate"):
         structured = Fact(
-            kind=raw["kind"], predicate=raw["predicate"], object=raw["object"], subject=raw.get("subject", "user"),
-            persons=tuple(raw.get("persons", ())), single=bool(raw.get("single")), negated=bool(raw.get("negated")),
-        )  # fmt: skip
+            kind=raw["kind"],
+            predicate=raw["predicate"],
+            object=raw["object"],
+            subject=raw.get("subject", "user"),
+            persons=tuple(raw.get("persons", ())),
+            single=bool(raw.get("single")),
+            negated=bool(raw.get("negated")),
+        )
     when = raw.get("event_time")
     at = datetime.fromisoformat(when) if when else None
     return Candidate(
-        text=raw["statement"], category=raw.get("category", "activity"), kind=raw.get("sort_of_memory", "semantic"),
-        fact=structured, event_time=at.replace(tzinfo=UTC) if at and at.tzinfo is None else at, turns=(turn_id(number),),
-    )  # fmt: skip
+        text=raw["statement"],
+        category=raw.get("category", "activity"),
+        kind=raw.get("sort_of_memory", "semantic"),
+        fact=structured,
+        event_time=at.replace(tzinfo=UTC) if at and at.tzinfo is None else at,
+        turns=(turn_id(number),),
+    )
 
 
 def turn_id(number: int) -> TurnId:
@@ -341,9 +418,14 @@ def merging(a: Mapping[str, Any], b: Mapping[str, Any]) -> Plain:
         verdict, sure = consolidate.judge_pair(Pair(older=older, newer=newer, sim=sim), PROFILE, frozenset({"profile"}))
         nightly.append(f"{verdict}{'!' if sure else ''}")
     return told(
-        j=[judge.judge_candidate(second, older), judge.judge_candidate(second, older, is_vouched=True), judge.judge_candidate(first, newer)],
-        w=_once(written), n=_once(nightly),
-    )  # fmt: skip
+        j=[
+            judge.judge_candidate(second, older),
+            judge.judge_candidate(second, older, is_vouched=True),
+            judge.judge_candidate(first, newer),
+        ],
+        w=_once(written),
+        n=_once(nightly),
+    )
 
 
 def _once(values: list[Any]) -> Any:
@@ -354,9 +436,19 @@ def _once(values: list[Any]) -> Any:
 def _merged(done: merge.MergeResult, known: Iterable[Memory]) -> list[Any]:
     texts = {one.text: n for n, one in enumerate(known)}
     changes = [
-        told(a=one.action, m=one.after.id.int, t=texts.get(one.after.text, one.after.text), b=one.band, sim=one.sim,
-             st=_unless(one.after.state, "active"), im=one.after.importance, cf=one.after.confidence,
-             o=one.after.fact.object if one.after.fact else None, by=len(one.after.turns), note=sorted(one.meta))
+        told(
+            a=one.action,
+            m=one.after.id.int,
+            t=texts.get(one.after.text, one.after.text),
+            b=one.band,
+            sim=one.sim,
+            st=_unless(one.after.state, "active"),
+            im=one.after.importance,
+            cf=one.after.confidence,
+            o=one.after.fact.object if one.after.fact else None,
+            by=len(one.after.turns),
+            note=sorted(one.meta),
+        )
         for one in done.changes
-    ]  # fmt: skip
+    ]
     return [changes, [one.strength for one in done.relations], list(done.refused)]

@@ -213,7 +213,8 @@ def learnt(url: str, turns: Sequence[Record], *, model: bool) -> str:
 
 
 class _Reader:
-    """A model that answers a request for the statements of a turn as the inputs have it; it knows what it was asked last."""
+    """A model that answers a request for the statements of a turn as the inputs have it; it knows what it was asked
+    last."""
 
     def __init__(self, turns: Sequence[Record]) -> None:
         self.turns = {redact(raw["text"]): raw for raw in turns}
@@ -309,8 +310,16 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
         for raw in turns:
             at = datetime.fromisoformat(raw["at"])
             clock.advance((at - clock.now()).total_seconds())
-            turn = Turn.make(session="t", key=raw["id"], role=raw["role"], text=raw["text"], at=at, thread="t",
-                             source=raw.get("source"), path=raw.get("path"))  # fmt: skip
+            turn = Turn.make(
+                session="t",
+                key=raw["id"],
+                role=raw["role"],
+                text=raw["text"],
+                at=at,
+                thread="t",
+                source=raw.get("source"),
+                path=raw.get("path"),
+            )
             line: dict[str, Any] = {"turn": raw["id"]}
             if turn.role == "user":
                 brief = await memory.brief(scope, AGENT, raw["text"])
@@ -361,5 +370,13 @@ async def _remembered(memory: Memory, scope: Scope, text: str) -> Any:
 
 
 def _counts(run_: Any) -> dict[str, Any]:
-    return told(status=run_.status, seen=run_.seen, checked=run_.checked, same=run_.same, superseded=run_.superseded,
-                distinct=run_.distinct, before=run_.duplicates_before, after=run_.duplicates_after)  # fmt: skip
+    return told(
+        status=run_.status,
+        seen=run_.seen,
+        checked=run_.checked,
+        same=run_.same,
+        superseded=run_.superseded,
+        distinct=run_.distinct,
+        before=run_.duplicates_before,
+        after=run_.duplicates_after,
+    )

@@ -58,7 +58,8 @@ async def test_a_thread_survives_a_restart(talk: Callable[..., Talk], database_u
 
 
 async def test_the_threads_as_a_view(talk: Callable[..., Talk], database_url: str) -> None:
-    """A row for each thread of somebody: its newest checkpoint, and from when to when it went; by an index for one user."""
+    """A row for each thread of somebody: its newest checkpoint, and from when to when it went; by an index for one
+    user."""
     async with open_saver(database_url) as saver:
         here = talk(saver=saver)
         for thread in ("a", "a", "b"):

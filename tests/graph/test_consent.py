@@ -1,4 +1,5 @@
-"""Consent in the graph: asked by an interrupt or by the last line of a reply, answered by a resume or by the next words."""
+"""Consent in the graph: asked by an interrupt or by the last line of a reply, answered by a resume or by the next
+words."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ async def found(memory: Memory, settings: Settings) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("said", "decision"),
-    [("yes", "approved"), ("Sure, thanks!", "approved"), ("好的", "approved"), ("可以。", "approved"), ("No.", "rejected"),
+    [("yes", "approved"), ("Sure, thanks!", "approved"), ("好的", "approved"), ("可以。", "approved"),
+        ("No.", "rejected"),
      ("no, please don't", "rejected"), ("不要", "rejected"), ("不", "rejected")],
 )  # fmt: skip
 async def test_a_clear_answer_in_the_chat(memory: Memory, settings: Settings, said: str, decision: str) -> None:

@@ -35,8 +35,12 @@ from tests.engine import note
 Graph = CompiledStateGraph[ConsolidationState, Who, ConsolidationInput, ConsolidationState]
 SAID = [
     *("The user waters the tomatoes", "The user waters the tomatoes.", "Rosa mended the lamp in the attic yesterday"),
-    *("Lamp in the attic mended again thanks to Rosa", "Theo sold the boat in spring", "In spring the boat was sold, says Theo"),
-]  # fmt: skip
+    *(
+        "Lamp in the attic mended again thanks to Rosa",
+        "Theo sold the boat in spring",
+        "In spring the boat was sold, says Theo",
+    ),
+]
 
 
 def answer(body: dict[str, Any]) -> str:
@@ -71,8 +75,10 @@ def thread() -> Any:
 
 def figures(run: Run) -> dict[str, Any]:
     """A record without what is of its own: id, space and time."""
-    names = ("status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved", "requests",
-             "input_tokens", "output_tokens", "duplicates_before", "duplicates_after", "model", "prompt", "surveyed")  # fmt: skip
+    names = ("status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved",
+        "requests",
+             "input_tokens", "output_tokens", "duplicates_before", "duplicates_after", "model", "prompt",
+             "surveyed")  # fmt: skip
     return {name: getattr(run, name) for name in names}
 
 
@@ -153,8 +159,8 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
 
 
 async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: Settings, clock: FixedClock) -> None:
-    """However long the graph has stood still before it does what was found: a memory that says something else by then is not
-    merged away, and the pair counts as outdated."""
+    """However long the graph has stood still before it does what was found: a memory that says something else by then
+    is not merged away, and the pair counts as outdated."""
     ana = Scope(owner="ana")
     async with served(settings, clock) as (memory, tuned):
         await tell(memory, "ana")
@@ -166,8 +172,13 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
         )
         told = next(one for one in await memory.list(ana) if one.text == SAID[1])
         now = replace(told, text="The user waters the roses")
-        plan = WritePlan(scope=ana, expected_rev=Revision((await memory.status(ana))["rev"]), node="face", at=clock.now(),
-                         changes=(Change(action="UPDATE", before=told, after=now),))  # fmt: skip
+        plan = WritePlan(
+            scope=ana,
+            expected_rev=Revision((await memory.status(ana))["rev"]),
+            node="face",
+            at=clock.now(),
+            changes=(Change(action="UPDATE", before=told, after=now),),
+        )
         await memory.engine.store.writes.commit(plan)
         state = await build(memory, tuned).compile(checkpointer=saver).ainvoke(None, config)
         assert (state["run"]["status"], state["run"]["same"], state["run"]["outdated"]) == ("done", 1, 1)
@@ -175,7 +186,8 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
 
 
 async def test_the_next_run_of_a_thread(settings: Settings, clock: FixedClock) -> None:
-    """It is of whoever it says, and writes: what was said to the one before is over with it, also where that found another."""
+    """It is of whoever it says, and writes: what was said to the one before is over with it, also where that found
+    another."""
     async with served(settings, clock) as (memory, tuned):
         await tell(memory, "ana", "ben")
         graph, config = build(memory, tuned).compile(checkpointer=InMemorySaver()), thread()
@@ -221,7 +233,8 @@ async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settin
 async def test_a_model_that_cannot_be_asked_ends_the_graph_too(
     settings: Settings, clock: FixedClock, tokens: int | None
 ) -> None:
-    """It is down, or the budget is used up: no other prompt is tried, and the record says why, as that of the call does."""
+    """It is down, or the budget is used up: no other prompt is tried, and the record says why, as that of the call
+    does."""
     night = settings.consolidation.model_copy(update={"per_prompt": 5})
     tight = {"consolidation": night, "spend": settings.spend.model_copy(update={"daily_tokens": tokens})}
     fail: Fails = None if tokens else "server_error"

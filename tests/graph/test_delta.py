@@ -1,4 +1,5 @@
-"""The messages in a delta channel: whatever holds of a thread that is saved whole holds of it, and either goes on as the other."""
+"""The messages in a delta channel: whatever holds of a thread that is saved whole holds of it, and either goes on as
+the other."""
 
 from __future__ import annotations
 
@@ -32,9 +33,7 @@ TWO_WAYS = [("whole", "delta"), ("delta", "whole")]
 
 
 def saved(settings: Settings, messages: str) -> Settings:
-    return settings.model_copy(
-        update={"checkpoints": settings.checkpoints.model_copy(update={"messages": messages})}
-    )  # fmt: skip
+    return settings.model_copy(update={"checkpoints": settings.checkpoints.model_copy(update={"messages": messages})})
 
 
 @pytest.fixture
@@ -84,10 +83,16 @@ async def read(here: Talk, thread: str = "a") -> list[Any]:
     ],
 )
 async def test_it_is_told_again(
-    told: Callable[..., Any], more: dict[str, Any], database_url: str, saver: PooledSaver, memory: Memory, settings: Settings,
+    told: Callable[..., Any],
+    more: dict[str, Any],
+    database_url: str,
+    saver: PooledSaver,
+    memory: Memory,
+    settings: Settings,
     talk: Callable[..., Talk],
-) -> None:  # fmt: skip
-    """Replay, fork, memory as of a checkpoint, consent, redaction, erasure and the janitor are as with messages saved whole."""
+) -> None:
+    """Replay, fork, memory as of a checkpoint, consent, redaction, erasure and the janitor are as with messages saved
+    whole."""
     given = {"database_url": database_url, "saver": saver, "memory": memory, "settings": settings, "talk": talk,
              "here": talk(None, saver), **more}  # fmt: skip
     await told(**{name: given[name] for name in inspect.signature(told).parameters})
@@ -97,7 +102,8 @@ async def test_it_is_told_again(
 async def test_a_thread_goes_on_under_the_other_setting(
     ways: Callable[[str], Talk], saver: PooledSaver, first: str, second: str
 ) -> None:
-    """Back and forth, every checkpoint reads the same by both, also after the janitor, and nothing that was said is lost."""
+    """Back and forth, every checkpoint reads the same by both, also after the janitor, and nothing that was said is
+    lost."""
     one, other = ways(first), ways(second)
     for number in range(9):
         await (one, other)[number // 4 % 2].say(f"I own {number} bikes.")
@@ -114,7 +120,8 @@ async def test_a_thread_goes_on_under_the_other_setting(
 async def test_a_fork_under_the_other_setting(
     ways: Callable[[str], Talk], saver: PooledSaver, first: str, second: str
 ) -> None:
-    """One that writes no message has those of its checkpoint, not what the thread went on to say; and it needs no ancestor."""
+    """One that writes no message has those of its checkpoint, not what the thread went on to say; and it needs no
+    ancestor."""
     one, other = ways(first), ways(second)
     await one.say("I own a boat.")
     await one.say("I own a car.")
@@ -129,7 +136,8 @@ async def test_a_fork_under_the_other_setting(
 
 
 async def test_messages_that_are_gone_are_refused(ways: Callable[[str], Talk], saver: PooledSaver) -> None:
-    """A thread whose ancestors somebody removed is not taken for one without messages: no turn begins, nothing is saved."""
+    """A thread whose ancestors somebody removed is not taken for one without messages: no turn begins, nothing is
+    saved."""
     here = ways("delta")
     await here.say("I own a boat.")
     points = await history(here.graph, "a")
@@ -151,7 +159,8 @@ async def test_messages_that_are_gone_are_refused(ways: Callable[[str], Talk], s
 async def test_a_run_whose_checkpoint_goes_meanwhile(
     ways: Callable[[str], Talk], saver: PooledSaver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slow one beside others is refused when it saves, and the thread is as it was; a fork has all it needs and goes on."""
+    """A slow one beside others is refused when it saves, and the thread is as it was; a fork has all it needs and goes
+    on."""
     monkeypatch.setattr(supervisor, "_SNAPSHOT_EVERY", 7)  # three a turn: none of the first two has a snapshot
     here = ways("delta")
     await here.say("I own 0 bikes.")
@@ -185,7 +194,8 @@ async def _all(stream: AsyncIterator[Any]) -> None:
 async def test_it_is_read_in_one_piece(
     ways: Callable[[str], Talk], database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What goes between a look for the ancestors and one for what was written from them is read with the rest, or nothing is."""
+    """What goes between a look for the ancestors and one for what was written from them is read with the rest, or
+    nothing is."""
     here = ways("delta")
     await here.say("I own a boat.")
     before = await here.graph.aget_state(at("a"))
@@ -202,7 +212,8 @@ async def test_it_is_read_in_one_piece(
 async def test_what_was_said_long_ago_is_found(
     ways: Callable[[str], Talk], saver: PooledSaver, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An erasure looks through all messages of a thread's end, wherever they are saved, also of one that reads no more."""
+    """An erasure looks through all messages of a thread's end, wherever they are saved, also of one that reads no
+    more."""
     monkeypatch.setattr(supervisor, "_SNAPSHOT_EVERY", 50)
     here = ways("delta")
     for text in ("I am allergic to walnuts.", "Good morning to you."):

@@ -1,4 +1,5 @@
-"""Episodes in the graph: captured after the reply by the thread's own count, behind every fact, and never in its way."""
+"""Episodes in the graph: captured after the reply by the thread's own count, behind every fact, and never in its
+way."""
 
 from __future__ import annotations
 

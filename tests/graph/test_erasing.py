@@ -45,8 +45,8 @@ async def test_threads_that_hold_it(database_url: str, talk: Callable[..., Talk]
 
 
 async def test_a_first_turn_that_was_cut_short(database_url: str, talk: Callable[..., Talk]) -> None:
-    """Its thread is its speaker's, who may be the one whom nobody named a tenant for; what is said into somebody else's thread
-    makes that nobody's but the owner's."""
+    """Its thread is its speaker's, who may be the one whom nobody named a tenant for; what is said into somebody else's
+    thread makes that nobody's but the owner's."""
     async with open_saver(database_url, tenant=talk().settings.tenant) as saver:
         speaking = talk(saver=saver)
         said = Input(messages=[HumanMessage("I am allergic to walnuts.")])

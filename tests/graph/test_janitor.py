@@ -136,12 +136,13 @@ async def test_threads_of_an_owner_are_found_and_deleted(talk: Callable[..., Tal
 MANY = """
 insert into checkpoints.checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
 select 't' || n % 500, '', lpad(n::text, 9, '0'), jsonb_build_object('channel_values',
-  jsonb_build_object('space', md5((n % 500)::text), 'text', repeat(md5(n::text), 20))), '{}' from generate_series(1, 5000) n"""
+  jsonb_build_object('space', md5((n % 500)::text), 'text', repeat(md5(n::text), 20))), '{}'
+from generate_series(1, 5000) n"""
 
 
 async def test_a_space_is_found_by_an_index(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its threads and their sizes, without a look at the others'. Nobody's start waits for it while somebody looks for long, and
-    one whose making was interrupted is made anew."""
+    """Its threads and their sizes, without a look at the others'. Nobody's start waits for it while somebody looks for
+    long, and one whose making was interrupted is made anew."""
     monkeypatch.setattr(checkpoints, "_PATIENCE_SECONDS", 0.1)
     async with open_saver(database_url):
         pass
@@ -152,7 +153,8 @@ async def test_a_space_is_found_by_an_index(database_url: str, monkeypatch: pyte
         async with open_saver(database_url):
             admin.execute(MANY)
         left = admin.execute("""
-            select indisvalid from pg_index where indexrelid = 'checkpoints.checkpoints_space_idx'::regclass""").fetchall()
+            select indisvalid from pg_index
+            where indexrelid = 'checkpoints.checkpoints_space_idx'::regclass""").fetchall()
         assert left == [(False,)]
     async with open_saver(database_url) as saver, saver.cursor() as cursor:
         await cursor.execute("vacuum analyze checkpoints")
@@ -177,7 +179,8 @@ async def test_an_interrupt_is_answered_after_it(saver: PooledSaver) -> None:
 
 
 async def test_the_supervisor_goes_on(talk: Callable[..., Talk], saver: PooledSaver) -> None:
-    """The next turn knows the conversation, a fork and a replay from what is kept work, one from what is gone is refused."""
+    """The next turn knows the conversation, a fork and a replay from what is kept work, one from what is gone is
+    refused."""
     here = talk(None, saver)
     for number in range(6):
         await here.say(f"I own {number} bikes.")
@@ -240,9 +243,7 @@ async def test_a_run_from_a_checkpoint_that_goes_meanwhile(saver: PooledSaver) -
     start = (await history(adder(saver), "a"))[1]
     await adder(saver).ainvoke(Sum(total=0), at("a"))
     await adder(saver).aupdate_state(at("a"), Sum(once=["something else"]))
-    running = asyncio.create_task(
-        adder(saver, pause=0.3).ainvoke(Sum(total=10), start.config, durability="exit")
-    )  # fmt: skip
+    running = asyncio.create_task(adder(saver, pause=0.3).ainvoke(Sum(total=10), start.config, durability="exit"))
     await asyncio.sleep(0.1)
     await prune_threads(saver, keep=1)
     await running
@@ -282,8 +283,9 @@ async def test_one_janitor_at_a_time_and_once_in_an_interval(saver: PooledSaver,
         False
     ) == 1
     assert await prune_if_due(saver, settings) is None
-    soon = settings.model_copy(update={"session_ledger": settings.session_ledger.model_copy(
-        update={"cleanup_interval_seconds": 0.000001})})  # fmt: skip
+    soon = settings.model_copy(
+        update={"session_ledger": settings.session_ledger.model_copy(update={"cleanup_interval_seconds": 0.000001})}
+    )
     assert await prune_if_due(saver, soon) is not None
 
 
@@ -302,7 +304,8 @@ async def test_the_server_has_a_janitor(database_url: str, monkeypatch: pytest.M
 
 
 async def test_thirty_turns_take_little(talk: Callable[..., Talk], saver: PooledSaver) -> None:
-    """18 kB of text that hardly compress: less than 0.3 MB after the janitor, as 60 kB in 100 turns have to take 1 MB."""
+    """18 kB of text that hardly compress: less than 0.3 MB after the janitor, as 60 kB in 100 turns have to take 1
+    MB."""
     here, chance = talk(None, saver), random.Random(7)
     for _ in range(30):
         words = ("".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(120))

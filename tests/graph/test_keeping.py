@@ -81,8 +81,10 @@ async def test_calls_of_subgraphs_go_with_what_they_started_from(saver: PooledSa
     await prune_threads(saver, keep=6)
     assert await spaces() == 2
     async with saver.cursor() as cursor:
-        await cursor.execute("select count(*) as n from checkpoint_blobs b where not exists (select from checkpoints c "
-                             "where (c.thread_id, c.checkpoint_ns) = (b.thread_id, b.checkpoint_ns))")  # fmt: skip
+        await cursor.execute(
+            "select count(*) as n from checkpoint_blobs b where not exists (select from checkpoints c "
+            "where (c.thread_id, c.checkpoint_ns) = (b.thread_id, b.checkpoint_ns))"
+        )
         assert await cursor.fetchone() == {"n": 0}
 
 
@@ -148,11 +150,13 @@ def test_what_is_kept_can_be_read(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 12))
     points = [
         CheckpointRow(
-            ns="", id=f"{number:02}", leans=data.draw(st.booleans()),
+            ns="",
+            id=f"{number:02}",
+            leans=data.draw(st.booleans()),
             parent=f"{data.draw(st.integers(0, number - 1)):02}" if number else None,
         )
         for number in range(count)
-    ]  # fmt: skip
+    ]
     newest = data.draw(st.integers(1, 4))
     staying = {id_ for _, id_ in select_retained(data.draw(st.permutations(points)), newest)}
     by_id = {point.id: point for point in points}

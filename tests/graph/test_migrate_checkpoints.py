@@ -101,7 +101,8 @@ async def source(request: pytest.FixtureRequest, empty_database_url: str) -> Asy
 
 
 async def test_every_checkpoint_is_as_it_was(source: Any, target: PooledSaver) -> None:
-    """Values, parents, questions, the order of what ran side by side; both go on alike, and again there is nothing to do."""
+    """Values, parents, questions, the order of what ran side by side; both go on alike, and again there is nothing to
+    do."""
     told: list[int] = []
     copied = await migrate_threads(source, target, told.append)
     assert (copied.threads, copied.there, copied.checkpoints) == (2, 0, len(told))
@@ -115,7 +116,8 @@ async def test_every_checkpoint_is_as_it_was(source: Any, target: PooledSaver) -
 
 
 async def test_an_interrupted_copy_is_finished(target: PooledSaver) -> None:
-    """Stopped between a checkpoint and what was written from it, it goes on there; a thread that has gone on is left alone."""
+    """Stopped between a checkpoint and what was written from it, it goes on there; a thread that has gone on is left
+    alone."""
     source = InMemorySaver()
     await fill(source)
     del source.storage["a"][""][min(source.storage["a"][""])]
@@ -145,7 +147,8 @@ async def _apart(work: Any) -> Any:
 
 
 async def test_what_differs_is_named(target: PooledSaver) -> None:
-    """A target that loses a value, and one that has something else under the same id: thread, checkpoint, channel; no text."""
+    """A target that loses a value, and one that has something else under the same id: thread, checkpoint, channel; no
+    text."""
     source = InMemorySaver()
     await fill(source)
 
@@ -160,7 +163,8 @@ async def test_what_differs_is_named(target: PooledSaver) -> None:
     assert lost.value.data["differing"] == ["seen"]
     await migrate_threads(source, target)
     async with target.cursor() as cursor:
-        await cursor.execute("""update checkpoints set checkpoint = jsonb_set(checkpoint, '{channel_values,note}', '"other"')
+        await cursor.execute("""update checkpoints set checkpoint = jsonb_set(checkpoint, '{channel_values,note}',
+          '"other"')
                                 where checkpoint -> 'channel_values' ? 'note'""")
     with pytest.raises(CopyDiffers, match="note differ"):
         await migrate_threads(source, target)

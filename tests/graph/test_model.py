@@ -120,8 +120,10 @@ async def test_a_colleague_is_kept_to_its_allowlist(
     )
     async with model(server) as chat:
         state = await talk(chat).say("Write me a birthday card, please.")
-    assert offered(server, 0) == ["memory_query", *(f"transfer_to_{one}" for one in
-                                                    ("planner", "stylist", "researcher", "executor"))]  # fmt: skip
+    assert offered(server, 0) == [
+        "memory_query",
+        *(f"transfer_to_{one}" for one in ("planner", "stylist", "researcher", "executor")),
+    ]
     assert offered(server, 1) == ["memory_query"]
     enum = server.requests[1].body["tools"][0]["function"]["parameters"]["properties"]["categories"]["items"]["enum"]
     assert enum == ["preferences", "style", "tone"]
@@ -214,12 +216,14 @@ async def test_calls_and_hand_offs_end(
 @pytest.mark.parametrize(
     ("fail", "name"),
     [("rate_limit", "ModelRateLimited"), ("server_error", "ModelUnavailable, status 500"),
-     ("unauthorized", "ModelUnavailable, status 401"), ("wrong_schema", "BadModelAnswer"), ("empty", "BadModelAnswer"), ("drop", "ModelUnavailable")],
+     ("unauthorized", "ModelUnavailable, status 401"), ("wrong_schema", "BadModelAnswer"), ("empty", "BadModelAnswer"),
+     ("drop", "ModelUnavailable")],
 )  # fmt: skip
 async def test_a_failing_model_leaves_the_memory(
     talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI], fail: str, name: str
 ) -> None:
-    """The reply comes from memory, names the kind of failure and the endpoint's status, and the turn is remembered all the same."""
+    """The reply comes from memory, names the kind of failure and the endpoint's status, and the turn is remembered all
+    the same."""
     async with model(scripted(fail=fail)) as chat:
         ana = talk(chat)
         state = await ana.say("I am training for the Lisbon marathon.")

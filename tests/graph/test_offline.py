@@ -106,7 +106,8 @@ async def test_what_was_not_forgotten_is_told(memory: Memory, settings: Settings
 
 
 async def test_every_message_since_the_last_reply_is_looked_for(talk: Callable[..., Talk]) -> None:
-    """Whoever asks, gets no answer and says something else has asked nevertheless; what is too long to read hides nothing."""
+    """Whoever asks, gets no answer and says something else has asked nevertheless; what is too long to read hides
+    nothing."""
     ana = talk()
     goal = "The user plans to see the Lisbon oceanarium"
     await ana.memory.remember(Scope(owner="ana", tenant=ana.settings.tenant), goal, category="goals")

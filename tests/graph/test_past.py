@@ -202,7 +202,8 @@ async def test_an_edited_message_is_asked_of_the_same_memory(here: Talk) -> None
 
 @pytest.mark.parametrize("node", ["__start__", "context"])
 async def test_another_first_message(here: Talk, node: str) -> None:
-    """Before the first turn a checkpoint knows nothing: other words there are asked of what the first ones were asked of."""
+    """Before the first turn a checkpoint knows nothing: other words there are asked of what the first ones were asked
+    of."""
     await here.say("I live in Lisbon.", thread="b")
     asked = await here.say(QUESTION)
     await here.say("I moved to Porto.", thread="b")
@@ -305,9 +306,13 @@ async def test_a_turn_that_was_cut_short_is_no_past(here: Talk) -> None:
     """Finished later, it reads what it would have read; the next turn reads the present."""
     await here.say("I live in Lisbon.")
     stream = here.graph.astream(
-        Input(messages=[HumanMessage(QUESTION)]), here.config("a"), context=Who(user="ana"), stream_mode="updates",
-        durability="sync", interrupt_before=["supervisor"],
-    )  # fmt: skip
+        Input(messages=[HumanMessage(QUESTION)]),
+        here.config("a"),
+        context=Who(user="ana"),
+        stream_mode="updates",
+        durability="sync",
+        interrupt_before=["supervisor"],
+    )
     assert "context" in [name async for update in stream for name in update]
     await here.say("I moved to Porto.", thread="b")
     state = await here.graph.ainvoke(None, here.config("a"), context=Who(user="ana"))
@@ -350,7 +355,8 @@ def found(server: ScriptedOpenAI) -> list[tuple[int, list[str]]]:
 async def test_what_a_model_looks_up_is_of_then(
     talk: Callable[..., Talk], saver: BaseCheckpointSaver[Any], scripted: Callable[..., ScriptedOpenAI]
 ) -> None:
-    """The supervisor's and a colleague's queries in a replay are answered as of the turn's revision; so in the next turn."""
+    """The supervisor's and a colleague's queries in a replay are answered as of the turn's revision; so in the next
+    turn."""
     script = [HANDED, TASKS, "A plan.", QUERY, "Lisbon, I think."]
     server = scripted([*script, *script, QUERY, "As I said.", *script[:3], "Nothing new."])
     async with model(server) as chat:
@@ -379,7 +385,8 @@ async def test_what_a_model_looks_up_is_of_then(
 async def test_a_replay_that_begins_after_memory_was_read(
     talk: Callable[..., Talk], saver: BaseCheckpointSaver[Any], scripted: Callable[..., ScriptedOpenAI], *, named: bool
 ) -> None:
-    """Begun at the supervisor, by a replay or by an update, it queries what the turn had read; its next turns do as well."""
+    """Begun at the supervisor, by a replay or by an update, it queries what the turn had read; its next turns do as
+    well."""
     server = scripted(["Lisbon.", QUERY, "Still Lisbon.", "Lisbon."])
     async with model(server) as chat:
         here = talk(chat, saver)

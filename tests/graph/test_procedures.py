@@ -94,7 +94,8 @@ async def test_what_the_agents_use_is_recorded(talk: Callable[..., Talk], memory
 
 
 async def test_work_that_a_thread_was_handed_is_learned(talk: Callable[..., Talk], memory: Memory) -> None:
-    """Calls and results of another agent, with what the person had asked it; the wish makes a job, the job a procedure."""
+    """Calls and results of another agent, with what the person had asked it; the wish makes a job, the job a
+    procedure."""
     ana = talk()
     state = await hand(ana, work())
     found = await ledger(memory, "user", "tool")
@@ -159,7 +160,8 @@ async def test_work_in_chinese_is_learned(talk: Callable[..., Talk], memory: Mem
     await memory.conversation.learn_path(ANA)
     [text] = await known(memory)
     assert text == (
-        "Goal: 把报告转换成PDF格式\nSteps:\n1. Call convert_file with path=报告.docx, format=pdf, api_key=[redacted:password]\n"
+        "Goal: 把报告转换成PDF格式\nSteps:\n"
+        "1. Call convert_file with path=报告.docx, format=pdf, api_key=[redacted:password]\n"
         "Avoid:\n- convert_file with path=报告.docx, format=png (failed)\nAgain: with convert_file on .docx files"
     )
     state = await ana.say("把报告转换成PDF格式的步骤是什么？")
@@ -240,7 +242,8 @@ async def test_a_use_survives_the_checkpoint(
 async def test_arguments_that_are_nested_deeply(
     talk: Callable[..., Talk], memory: Memory, database_url: str, levels: int
 ) -> None:
-    """Of another agent or of the model's own: what they say near the top is kept, the turn goes on, and so does the thread."""
+    """Of another agent or of the model's own: what they say near the top is kept, the turn goes on, and so does the
+    thread."""
     deep: Any = "x"
     for _ in range(levels):
         deep = {"in": deep}

@@ -1,4 +1,5 @@
-"""What a provider's prompt cache needs: the same beginning, byte for byte, from turn to turn and from process to process."""
+"""What a provider's prompt cache needs: the same beginning, byte for byte, from turn to turn and from process to
+process."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ for agent in ("supervisor", *SUBAGENTS):
 async def test_twenty_turns_share_their_beginning(
     settings: Settings, cluster_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the profile stays, what stands before the conversation has one hash, and most of a prompt began the last one."""
+    """While the profile stays, what stands before the conversation has one hash, and most of a prompt began the last
+    one."""
     asked: list[ScriptedOpenAI] = []
 
     class Kept(ScriptedOpenAI):
@@ -86,10 +88,13 @@ def test_every_process_offers_the_same_tools() -> None:
     """The order of sets and dictionaries is not in what a model is offered."""
     told = {
         subprocess.run(
-            [sys.executable, "-c", TOOLS], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True,
+            [sys.executable, "-c", TOOLS],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
             cwd=Path(__file__).parents[2],
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(told) == 1
     assert b"memory_query" in told.pop()

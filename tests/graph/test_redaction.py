@@ -64,8 +64,12 @@ def test_a_secret_leaves_every_kind_of_value(value: Any) -> None:
     assert getattr(made, "id", None) == getattr(value, "id", None)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=5),
-                    lambda inner: st.lists(inner) | st.dictionaries(NAMES, inner)))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=5),
+        lambda inner: st.lists(inner) | st.dictionaries(NAMES, inner),
+    )
+)
 def test_what_is_no_secret_stays(value: Any) -> None:
     """Values come back equal and of the same type."""
     assert redact_value(value, redact) == value
@@ -93,10 +97,13 @@ async def test_no_secret_is_in_a_checkpoint(talk: Callable[..., Talk], database_
             dump = await (await conn.execute(f"select t::text from checkpoints.{table} t")).fetchall()
             assert dump
             held = "".join(
-                row + "".join(bytes.fromhex(part.split('"')[0].split(",")[0].split(")")[0]).decode("latin-1")
-                              for part in row.split("\\x")[1:])
+                row
+                + "".join(
+                    bytes.fromhex(part.split('"')[0].split(",")[0].split(")")[0]).decode("latin-1")
+                    for part in row.split("\\x")[1:]
+                )
                 for (row,) in dump
-            )  # fmt: skip
+            )
             assert KEY not in held, table
             assert "Porto" in held or table == "checkpoints"
 

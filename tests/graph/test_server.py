@@ -93,7 +93,8 @@ async def test_the_story_on_a_real_server(address: str, database_url: str, monke
 
 
 async def consent(client: LangGraphClient, thread: str) -> None:
-    """The run has stopped with a question; what resumes it is the answer, and the profile has the value from then on."""
+    """The run has stopped with a question; what resumes it is the answer, and the profile has the value from then
+    on."""
     (task,) = [one for one in (await client.threads.get_state(thread))["tasks"] if one["interrupts"]]
     (asked,) = task["interrupts"][0]["value"]["consent"]
     assert asked["question"] == 'May I keep "Ana" as your preferred name? (yes/no)'
@@ -104,7 +105,8 @@ async def consent(client: LangGraphClient, thread: str) -> None:
 
 
 async def travel(client: LangGraphClient) -> None:
-    """A replay and a new message at an earlier checkpoint, as Studio asks for them: memory as it was, unless asked not to."""
+    """A replay and a new message at an earlier checkpoint, as Studio asks for them: memory as it was, unless asked not
+    to."""
     thread, other = [(await client.threads.create())["thread_id"] for _ in range(2)]
     await say(client, thread, "eve", "I live in Lisbon.")
     asked = await say(client, thread, "eve", "Which city do I live in?")
@@ -117,9 +119,12 @@ async def travel(client: LangGraphClient) -> None:
         (None, "now", "Porto"),
     ):
         state = await client.runs.wait(
-            thread, "supervisor", input=said(text) if text else None, checkpoint_id=past["checkpoint"]["checkpoint_id"],
+            thread,
+            "supervisor",
+            input=said(text) if text else None,
+            checkpoint_id=past["checkpoint"]["checkpoint_id"],
             context={"user": "eve", "memory": memory},
-        )  # fmt: skip
+        )
         assert isinstance(state, dict)
         assert city in state["stable"] + str(state["bullets"])
         assert (state["as_of"] == state["rev"] == asked["rev"]) is (memory == "then")
@@ -140,7 +145,8 @@ async def night(client: LangGraphClient) -> None:
 
 
 async def cut_short(client: LangGraphClient) -> None:
-    """Whose a thread is stands beside its first checkpoint, before any step; deleted there, its checkpoints are gone."""
+    """Whose a thread is stands beside its first checkpoint, before any step; deleted there, its checkpoints are
+    gone."""
     thread = (await client.threads.create())["thread_id"]
     await client.runs.wait(
         thread, "supervisor", input=said("Hello."), context={"user": "ana"}, interrupt_before=["context"]
@@ -177,9 +183,12 @@ async def tell(client: LangGraphClient) -> None:
     await night(client)
     before = await client.threads.get_history(b)
     denied = await client.runs.wait(
-        b, "supervisor", input=said("Hello."), context={"user": "bob"},
+        b,
+        "supervisor",
+        input=said("Hello."),
+        context={"user": "bob"},
         raise_error=False,
-    )  # fmt: skip
+    )
     assert "Denied" in json.dumps(denied)
     assert await client.threads.get_history(b) == before
     await cut_short(client)

@@ -1,4 +1,5 @@
-"""Somebody else in an owner's thread: refused before anything of the run is saved or shown, whatever way it comes in."""
+"""Somebody else in an owner's thread: refused before anything of the run is saved or shown, whatever way it comes
+in."""
 
 from __future__ import annotations
 
@@ -105,8 +106,8 @@ async def test_a_first_turn_that_was_cut_short(here: Talk, database_url: str) ->
 
 
 async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Settings, saver: PooledSaver) -> None:
-    """The user of a consolidation is in its input, whoever has begun it: who goes on with it is no stranger. Nor is one of
-    several who talk in a thread of somebody's own graph."""
+    """The user of a consolidation is in its input, whoever has begun it: who goes on with it is no stranger. Nor is one
+    of several who talk in a thread of somebody's own graph."""
     graph = consolidation(memory, settings).compile(checkpointer=saver)
     config: Any = {"configurable": {"thread_id": "night"}}
     await graph.ainvoke(
@@ -128,8 +129,8 @@ async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Setti
 async def test_a_consolidation_of_somebody_else(
     memory: Memory, settings: Settings, saver: PooledSaver, database_url: str, stop: str | None
 ) -> None:
-    """Who is logged in gets nothing of the pairs and saves nothing, from its end and from before its first step, in whatever
-    way; the owner goes on with it, and so does whoever runs it without a login."""
+    """Who is logged in gets nothing of the pairs and saves nothing, from its end and from before its first step, in
+    whatever way; the owner goes on with it, and so does whoever runs it without a login."""
     ana = Scope(owner="ana", tenant=settings.tenant)
     await memory.ingest(ana, [note(f"The user waters the tomatoes{dot}") for dot in ("", ".")])
     graph = consolidation(memory, settings).compile(checkpointer=saver)
@@ -174,7 +175,8 @@ async def test_what_nobody_valid_has_said(talk: Callable[..., Talk], way: str) -
 async def test_the_first_checkpoint_of_a_thread_is_its_owners(
     talk: Callable[..., Talk], unguarded: BaseCheckpointSaver[Any], node: str, *, named: bool
 ) -> None:
-    """From before anybody was read, a stranger's run is refused as any other: nothing is learned, the thread goes on."""
+    """From before anybody was read, a stranger's run is refused as any other: nothing is learned, the thread goes
+    on."""
     here = talk(None, unguarded)
     await here.say("I live in Lisbon.")
     past = [one async for one in here.graph.aget_state_history(here.config("a"))]
@@ -192,7 +194,8 @@ async def test_the_first_checkpoint_of_a_thread_is_its_owners(
 async def test_a_turn_that_has_begun_is_its_owners(
     talk: Callable[..., Talk], unguarded: BaseCheckpointSaver[Any], node: str
 ) -> None:
-    """A stranger who goes on with it from wherever is refused: neither the message nor the reply becomes the stranger's."""
+    """A stranger who goes on with it from wherever is refused: neither the message nor the reply becomes the
+    stranger's."""
     here = talk(None, unguarded)
     await here.say("I live in Lisbon.")
     past = [one async for one in here.graph.aget_state_history(here.config("a"))]

@@ -12,10 +12,13 @@ import pytest
 from benchmarks import bands
 
 SOME: list[dict[str, Any]] = [
-    {"a": {"statement": "The user lives in Porto", "kind": "identity", "predicate": "lives_in", "object": "Porto", "single": True},
-     "b": {"statement": "The user lives in Braga", "kind": "identity", "predicate": "lives_in", "object": "Braga", "single": True},
+    {"a": {"statement": "The user lives in Porto", "kind": "identity", "predicate": "lives_in", "object": "Porto",
+        "single": True},
+     "b": {"statement": "The user lives in Braga", "kind": "identity", "predicate": "lives_in", "object": "Braga",
+         "single": True},
      "label": "supersedes"},
-    {"a": {"statement": "Met Anna Keller in Basel"}, "b": {"statement": "Met Anna Huber in Basel"}, "label": "different"},
+    {"a": {"statement": "Met Anna Keller in Basel"}, "b": {"statement": "Met Anna Huber in Basel"},
+        "label": "different"},
     {"a": {"statement": "The user rows"}, "b": {"statement": "The user rows."}, "label": "same"},
     {"a": {"statement": "会议在周一开"}, "b": {"statement": "会议不在周一开"}, "label": "supersedes", "lang": "zh"},
 ]  # fmt: skip

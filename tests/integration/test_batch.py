@@ -36,7 +36,8 @@ from tests.faces.conftest import PROGRAM
 
 ANA = scope(thread="")
 WHERE = {
-    "lamp": "attic Rosa", "boiler": "basement Theo", "shelf": "library Mira", "piano": "parlour Otto", "ladder": "orchard Ines",
+    "lamp": "attic Rosa", "boiler": "basement Theo", "shelf": "library Mira", "piano": "parlour Otto",
+    "ladder": "orchard Ines",
     "mirror": "hallway Bram", "freezer": "garage Yara", "heater": "greenhouse Wim",
 }  # fmt: skip
 THINGS = tuple(WHERE)
@@ -121,7 +122,8 @@ async def place(
 
 
 async def test_the_run_waits_and_the_answers_are_applied_when_they_come(database_url: str, tmp_path: Path) -> None:
-    """Twice it is too early; then of each two that say the same one is left, at the price of a batch, and no file stays."""
+    """Twice it is too early; then of each two that say the same one is left, at the price of a batch, and no file
+    stays."""
     async with place(database_url, tmp_path, polls=2) as here:
         run = await here.night()
         assert (run.status, run.batch, run.requests) == ("waiting", "batch_1", 2)
@@ -204,8 +206,8 @@ async def test_a_batch_that_comes_to_nothing_ends_its_run(database_url: str, tmp
 
 
 async def test_nobody_waits_for_ever(database_url: str, tmp_path: Path) -> None:
-    """After `batch_days` the batch is cancelled; what was answered before that is taken, and of one that never comes to an
-    end what was reserved stays charged."""
+    """After `batch_days` the batch is cancelled; what was answered before that is taken, and of one that never comes to
+    an end what was reserved stays charged."""
     async with place(database_url, tmp_path, polls=10**6) as here:
         run = await here.night()
         here.clock.advance(timedelta(days=3).total_seconds() - 1)

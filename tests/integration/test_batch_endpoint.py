@@ -167,8 +167,13 @@ async def test_lines_that_are_no_answers_are_passed_over() -> None:
         name = await batches.submit_batch("run-1", prompts(1))
         await batches.fetch_results(name)
         output = server.batches[name].files["output_file_id"]
-        odd = ["", "no json", "[]", '{"custom_id": "x", "response": {"status_code": 500, "body": {}}}',
-               '{"custom_id": "y", "response": {"status_code": 200, "body": {"usage": "many", "choices": 3}}}']  # fmt: skip
+        odd = [
+            "",
+            "no json",
+            "[]",
+            '{"custom_id": "x", "response": {"status_code": 500, "body": {}}}',
+            '{"custom_id": "y", "response": {"status_code": 200, "body": {"usage": "many", "choices": 3}}}',
+        ]
         server.files[output] += "\n".join(odd).encode()
         collected = await batches.fetch_results(name)
     assert collected is not None

@@ -1,4 +1,5 @@
-"""Kill -9 of a process that hands a batch over, or collects it, at each step: nothing is lost, applied or paid for twice."""
+"""Kill -9 of a process that hands a batch over, or collects it, at each step: nothing is lost, applied or paid for
+twice."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ class Night:
                 break
             books = await memory.admin.usage(ANA, 2)
             lines = [(sum(one.requests for one in books.lines), sum(one.input_tokens for one in books.lines),
-                      sum(one.output_tokens for one in books.lines), sum(one.micros for one in books.lines))]  # fmt: skip
+                      sum(one.output_tokens for one in books.lines),
+                      sum(one.micros for one in books.lines))]  # fmt: skip
             days = [tuple(sum(one) for one in zip(*books.days.values(), strict=True))]
             return (await memory.admin.consolidations(ANA))[0], len(await memory.list(ANA)), lines + days
 
@@ -132,7 +134,8 @@ def night(url: str, folder: Path, method: str = "", path: str = "") -> Iterator[
 
 
 def settled(server: ScriptedBatches, run: Run, books: list[tuple[int, ...]]) -> None:
-    """What the record says was spent is what the books say and the day is charged with; no text stays at the endpoint."""
+    """What the record says was spent is what the books say and the day is charged with; no text stays at the
+    endpoint."""
     line, day = books
     assert line == (run.requests, run.input_tokens, run.output_tokens, run.micros)
     assert day == (run.input_tokens + run.output_tokens, run.micros)

@@ -1,4 +1,5 @@
-"""A batch whose run is stopped, called off or erased while it is handed over: nobody has to wait, and nothing of it is left."""
+"""A batch whose run is stopped, called off or erased while it is handed over: nobody has to wait, and nothing of it is
+left."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ async def broken_off(night: asyncio.Task[Run | None]) -> None:
 
 
 async def test_who_is_stopped_before_the_handing_over_gives_the_run_up(database_url: str, tmp_path: Path) -> None:
-    """What was to be asked is noted and nothing of it was handed over: the next one need not wait, and nothing was reserved."""
+    """What was to be asked is noted and nothing of it was handed over: the next one need not wait, and nothing was
+    reserved."""
 
     def tell(found: object) -> None:
         if not found:
@@ -73,8 +75,8 @@ async def test_who_is_stopped_in_the_handing_over_leaves_a_run_that_waits(databa
 
 @pytest.mark.parametrize("erased", [False, True])
 async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: Path, *, erased: bool) -> None:
-    """Called off, or erased with its space, while its file goes up: whether the endpoint makes a batch of it then or refuses to,
-    the run is told as called off, or as gone, and nothing of it is there or paid for."""
+    """Called off, or erased with its space, while its file goes up: whether the endpoint makes a batch of it then or
+    refuses to, the run is told as called off, or as gone, and nothing of it is there or paid for."""
     up, go_on = Event(), Event()
 
     def hold(method: str, path: str) -> None:
@@ -114,7 +116,8 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
 async def test_what_was_called_off_is_erased_before_anybody_came_for_it(
     database_url: str, tmp_path: Path, *, whole: bool
 ) -> None:
-    """The endpoint was away when the run was called off: the files, which may show what is erased, go with it or its space."""
+    """The endpoint was away when the run was called off: the files, which may show what is erased, go with it or its
+    space."""
     down: list[bool] = [True]
 
     def hold(_: str, path: str) -> None:
@@ -133,8 +136,8 @@ async def test_what_was_called_off_is_erased_before_anybody_came_for_it(
 
 @pytest.mark.parametrize("away", [False, True])
 async def test_a_memory_is_erased_while_a_batch_shows_it(database_url: str, tmp_path: Path, *, away: bool) -> None:
-    """Its text leaves the endpoint, at the latest when that is back, and the batch's other pairs are asked about again. A batch
-    that shows others goes on."""
+    """Its text leaves the endpoint, at the latest when that is back, and the batch's other pairs are asked about again.
+    A batch that shows others goes on."""
     down: list[bool] = []
 
     def hold(_: str, path: str) -> None:

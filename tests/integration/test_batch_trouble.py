@@ -1,4 +1,5 @@
-"""A batch that cannot be handed over, is collected twice, called off, or that nobody can come for: no money and no text is left."""
+"""A batch that cannot be handed over, is collected twice, called off, or that nobody can come for: no money and no text
+is left."""
 
 from __future__ import annotations
 
@@ -112,8 +113,8 @@ async def test_files_that_cannot_be_removed_now_are_removed_later(database_url: 
 
 
 async def test_half_of_the_answers(database_url: str, tmp_path: Path) -> None:
-    """One of two prompts comes back, and of its pairs the first half: that is done and paid for, nothing else is, and other
-    nights ask for the rest until nothing is left."""
+    """One of two prompts comes back, and of its pairs the first half: that is done and paid for, nothing else is, and
+    other nights ask for the rest until nothing is left."""
 
     def half(body: dict[str, Any]) -> str:
         said = json.loads(judge(body))["pairs"]
@@ -272,8 +273,8 @@ async def test_an_endpoint_that_lets_nobody_in_is_given_up(database_url: str, tm
 
 
 async def test_a_run_that_waits_is_called_off(database_url: str, tmp_path: Path) -> None:
-    """Its money is free, the batch is cancelled, no text stays; twice is once, its job finds nothing to do, and the pairs
-    are asked about another night."""
+    """Its money is free, the batch is cancelled, no text stays; twice is once, its job finds nothing to do, and the
+    pairs are asked about another night."""
     async with place(database_url, tmp_path, things=2, polls=9) as here:
         run = await here.night()
         over = await here.memory.admin.cancel_consolidation(ANA, run.id)

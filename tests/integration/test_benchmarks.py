@@ -44,9 +44,12 @@ TOPICS = [
     "Imre lost his passport in Trieste", "the parrot learned to whistle a waltz",
 ]  # fmt: skip
 ELSEWHERE = [
-    "Ida: I ran the Athens marathon in the rain", "Jon: my brother owns a submarine", "Ida: Jon, I own a motorcycle from Turin",
-    "Ida: the glacier lost its tongue", "Ida: Jon, I own a motorcycle with a sidecar", "Ida: Jon, I own a motorcycle for snow",
-    "Ida: Jon, I own a motorcycle that smokes", "Ida: Jon, I own a motorcycle, red as rust", "Ida: Jon, I own a motorcycle and a bus",
+    "Ida: I ran the Athens marathon in the rain", "Jon: my brother owns a submarine",
+    "Ida: Jon, I own a motorcycle from Turin",
+    "Ida: the glacier lost its tongue", "Ida: Jon, I own a motorcycle with a sidecar",
+    "Ida: Jon, I own a motorcycle for snow",
+    "Ida: Jon, I own a motorcycle that smokes", "Ida: Jon, I own a motorcycle, red as rust",
+    "Ida: Jon, I own a motorcycle and a bus",
     "Jon: my own motorcycle was stolen from the yard of the bakery on a foggy morning",
 ]  # fmt: skip
 ASKED = {
@@ -162,7 +165,8 @@ def test_a_file_that_is_none_is_one_line(
 
 @pytest.fixture
 def two(server: str, tmp_path: Path) -> str:
-    """A file of two conversations: in the other one most of what is said of motorcycles is not said by the one asked about."""
+    """A file of two conversations: in the other one most of what is said of motorcycles is not said by the one asked
+    about."""
     one = talk(lambda n: [f"D{n}:1"])
     other = talk(lambda n: [f"D{n}:1"], "talk-2")
     said: dict[str, Any] = {"speaker_a": "Ida", "speaker_b": "Jon"}
@@ -232,7 +236,8 @@ def test_constants_rank_as_the_score_does() -> None:
 
 def test_the_plot_shows_what_reports_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Reports in any order are one well-formed picture, the same to the byte, and the caption tells where and how."""
-    machine = {"date": "2026-01-02", "cores": 2, "cpu": "a <CPU>", "load": 0.1, "system": "Linux", "python": "3.11", "postgres": "18",
+    machine = {"date": "2026-01-02", "cores": 2, "cpu": "a <CPU>", "load": 0.1, "system": "Linux", "python": "3.11",
+        "postgres": "18",
                "shared_buffers": "128MB", "vector_extension": "0.8", "packages": {"muniment": "9.9"}}  # fmt: skip
     share = {"recall@5": 0.25, "recall@10": 0.5, "questions": 4}
     row = {"p50_ms": 10.0, "p95_ms": 100.0}
@@ -385,7 +390,8 @@ def test_replies_are_timed_with_a_memory_and_without(server: str, capsys: pytest
 
 
 def test_meanwhile_a_model_judges_pairs(server: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Questions and turns are timed beside a process that consolidates, both with a model over HTTP, and nothing is left."""
+    """Questions and turns are timed beside a process that consolidates, both with a model over HTTP, and nothing is
+    left."""
     small = ["--model", "0.05", "--memories", "300", "--seconds", "0.3", "--rounds", "1", "--json"]
     assert meanwhile.main(small) == 0
     found = json.loads(capsys.readouterr().out)

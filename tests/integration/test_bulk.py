@@ -29,7 +29,8 @@ from tests.engine import NOON, engine, note, said, scope, statement
 from tests.integration.test_large import plans
 
 _RECORD = """
-insert into muniment.turns (space_id, turn_id, role, text, at, tags, recalled) values (%s, %s, 'user', 'Hi', now(), '{}', '{}')
+insert into muniment.turns (space_id, turn_id, role, text, at, tags, recalled) values (%s, %s, 'user', 'Hi', now(),
+  '{}', '{}')
 """
 _BYTES = """
 select memory_id, embedding::text, embedding_model, words::text, access_count, last_accessed_at
@@ -50,7 +51,8 @@ def varied() -> list[Candidate]:
                   event_time=datetime(2, 1, 3, tzinfo=UTC), turns=(TurnId(uuid4()), TurnId(uuid4())), state="pending"),
         note("用户下周去北京旅行", event_time=datetime(2026, 5, 4, 1, 2, 3, 456789, tzinfo=east)),
         Candidate(text="of the and", category="event", kind="insight"),
-        Candidate(text="\\N {null} \\x00", category="activity", kind="episodic", event_time=datetime(9998, 12, 31, tzinfo=UTC)),
+        Candidate(text="\\N {null} \\x00", category="activity", kind="episodic",
+            event_time=datetime(9998, 12, 31, tzinfo=UTC)),
     ]  # fmt: skip
 
 
@@ -62,10 +64,21 @@ def planned(
         for one, id_, vector in zip(candidates, ids, vectors, strict=True)
     )
     turns = tuple(
-        Turn(id=id_, role=one.role or "user", text=one.text, at=NOON, session="s", thread=where.thread, actor=one.actor,
-             path="a/b", tags=("t",), recalled=(7, -(2**62)))
-        for one in candidates for id_ in one.turns
-    )  # fmt: skip
+        Turn(
+            id=id_,
+            role=one.role or "user",
+            text=one.text,
+            at=NOON,
+            session="s",
+            thread=where.thread,
+            actor=one.actor,
+            path="a/b",
+            tags=("t",),
+            recalled=(7, -(2**62)),
+        )
+        for one in candidates
+        for id_ in one.turns
+    )
     return WritePlan(scope=where, expected_rev=Revision(0), node="face", at=NOON, changes=changes, turns=turns)
 
 
@@ -101,7 +114,8 @@ async def test_an_import_restores_to_the_same_bytes(database_url: str) -> None:
 
 
 async def test_what_no_export_says_changes_nothing(database_url: str) -> None:
-    """Rows are packed, or read as JSON where one of them has a field of its own; what is restored is the same, to the byte."""
+    """Rows are packed, or read as JSON where one of them has a field of its own; what is restored is the same, to the
+    byte."""
     async with engine(database_url) as memory:
         await memory.learn(scope(), said("Hi, call me Ana. I am lactose intolerant."))
         await memory.ingest(scope(), varied())
@@ -276,7 +290,8 @@ async def test_candidates_are_not_read_far_ahead(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("changed", [
-    {"category": "a\0b"}, {"category": "\ud800"}, {"importance": 9}, {"importance": 10**9}, {"confidence": float("nan")},
+    {"category": "a\0b"}, {"category": "\ud800"}, {"importance": 9}, {"importance": 10**9},
+    {"confidence": float("nan")},
     {"confidence": float("inf")}, {"importance": 2.0},
 ])  # fmt: skip
 async def test_a_batch_that_cannot_be(database_url: str, changed: dict[str, Any]) -> None:

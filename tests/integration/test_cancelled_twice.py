@@ -1,4 +1,5 @@
-"""A call that is cancelled while its cancellation is under way breaks its own connection, and takes nothing from anybody else."""
+"""A call that is cancelled while its cancellation is under way breaks its own connection, and takes nothing from
+anybody else."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ async def bystand(memory: Memory, name: str, over: asyncio.Event) -> int:
 async def test_nobody_else_notices(
     database_url: str, cancelled: Callable[[Awaitable[object], int], Awaitable[None]]
 ) -> None:
-    """Reads and writes are cancelled at any moment: all others are answered, and the pool has all its connections again."""
+    """Reads and writes are cancelled at any moment: all others are answered, and the pool has all its connections
+    again."""
     chance = random.Random(7)
     ana = scope("ana")
     async with engine(database_url) as memory:

@@ -1,4 +1,5 @@
-"""The script for Citus knows every table, distributes what is referred to before what refers to it, and changes no outcome."""
+"""The script for Citus knows every table, distributes what is referred to before what refers to it, and changes no
+outcome."""
 
 import re
 from collections.abc import Iterator
@@ -60,7 +61,8 @@ def distributed() -> list[str]:
 
 
 def test_every_table_has_its_place(database_url: str) -> None:
-    """A table that a migration adds and the script forgets would stay on the coordinator, out of reach of its neighbours."""
+    """A table that a migration adds and the script forgets would stay on the coordinator, out of reach of its
+    neighbours."""
     with psycopg.connect(database_url) as conn:
         tables = conn.execute("""
             select relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -82,12 +84,14 @@ def test_what_is_referred_to_comes_first(database_url: str) -> None:
 
 
 def test_functions_exist(database_url: str) -> None:
-    """Each function that the script names is one of the schema, and all of the schema are named or run where they are called."""
+    """Each function that the script names is one of the schema, and all of the schema are named or run where they are
+    called."""
     with psycopg.connect(database_url) as conn:
         known = {
             name
             for (name,) in conn.execute(
-                "select proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'muniment'"
+                "select proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = "
+                "'muniment'"
             )
         }
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
@@ -96,7 +100,8 @@ def test_functions_exist(database_url: str) -> None:
 
 
 def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
-    """Of a subquery with the space of another table Citus may not see where it belongs: it asks every node, or gives up."""
+    """Of a subquery with the space of another table Citus may not see where it belongs: it asks every node, or gives
+    up."""
     texts = [
         (file.name, name, text)
         for file in files("muniment.memory.stores.postgres.sql").iterdir()
@@ -115,11 +120,19 @@ async def lived(url: str) -> list[Any]:
         store = memory.engine.store
         made = [
             Record(
-                id=MemoryId(UUID(int=n)), kind="semantic", category="goals", text=f"Tea of garden {n}", created_at=NOON,
-                updated_at=NOON, stable_key=f"user.tea.{n}", importance=3, confidence=0.5, trust="user",
+                id=MemoryId(UUID(int=n)),
+                kind="semantic",
+                category="goals",
+                text=f"Tea of garden {n}",
+                created_at=NOON,
+                updated_at=NOON,
+                stable_key=f"user.tea.{n}",
+                importance=3,
+                confidence=0.5,
+                trust="user",
             )
             for n in (1, 2)
-        ]  # fmt: skip
+        ]
         turn = replace(said("I drink tea", key="1"), actor="Ana")
         plan = WritePlan(scope=scope(), expected_rev=Revision(0), node="worker", at=NOON, turns=(turn,))
         first = replace(
@@ -208,7 +221,8 @@ async def test_the_policies_let_the_same_pass(database_url: str, other_url: str)
 
 @plain
 async def test_a_plan_is_made_before_a_space_is_entered(other_url: str) -> None:
-    """A node's planner does not take it that nothing will be seen: it would read all of a space for one memory of it."""
+    """A node's planner does not take it that nothing will be seen: it would read all of a space for one memory of
+    it."""
     async with engine(other_url) as memory:
         await memory.ingest(scope(), [note(f"Green tea with number {n}") for n in range(500)])
     with psycopg.connect(other_url, autocommit=True) as conn:
@@ -231,7 +245,8 @@ async def test_a_plan_is_made_before_a_space_is_entered(other_url: str) -> None:
 @clustered
 @pytest.mark.parametrize("scan", [True, False])
 async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
-    """The coordinator sends a search, whole, to the one node that has the space; there an index of the space's own is used."""
+    """The coordinator sends a search, whole, to the one node that has the space; there an index of the space's own is
+    used."""
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"Green tea with number {n}") for n in range(1_500)])
         store = memory.engine.store

@@ -52,7 +52,8 @@ async def decisions(memory: Memory) -> list[tuple[Any, ...]]:
     ],
 )
 async def test_a_sensitive_field_needs_a_yes(database_url: str, text: str, field: str, value: str) -> None:
-    """However often it is said, the field stays as it is until a person approves; the statement is remembered at once."""
+    """However often it is said, the field stays as it is until a person approves; the statement is remembered at
+    once."""
     async with engine(database_url) as memory:
         first = await memory.learn(scope(), said(text))
         assert [(one.field, one.value, one.old) for one in first.consent_requests] == [(field, value, None)]
@@ -155,8 +156,10 @@ async def test_a_newer_value_takes_the_place_of_what_waits(database_url: str) ->
         assert (await memory.learn(scope(), said("I live in Braga."))).consent_requests == ()
         kept = await memory.consents(scope(), decided=True)
         assert sorted((one.value, one.decision) for one in kept) == [
-            ("Braga", "approved"), ("Lisbon", "replaced"), ("Porto", "replaced"),
-        ]  # fmt: skip
+            ("Braga", "approved"),
+            ("Lisbon", "replaced"),
+            ("Porto", "replaced"),
+        ]
 
 
 async def test_a_decision_is_no_news_of_a_memory(database_url: str) -> None:
@@ -201,8 +204,8 @@ async def test_what_is_forgotten_is_in_no_field(database_url: str) -> None:
     ],
 )
 async def test_what_rests_on_nothing_waits_no_longer(database_url: str, text: str, way: str) -> None:
-    """A request is withdrawn with the memory that it rests on, however that goes, and the history says so; it cannot be approved,
-    not even when the memory is back, and is asked anew when it is said again."""
+    """A request is withdrawn with the memory that it rests on, however that goes, and the history says so; it cannot be
+    approved, not even when the memory is back, and is asked anew when it is said again."""
     clock, tuned = FixedClock(NOON), settings(database_url)
     forgetting = tuned.forgetting.model_copy(update={"scopes": {"user": 6}})
     async with engine(database_url, clock=clock, tuned=tuned.model_copy(update={"forgetting": forgetting})) as memory:
@@ -233,7 +236,8 @@ async def test_what_rests_on_nothing_waits_no_longer(database_url: str, text: st
 
 
 async def test_a_consolidation_withdraws_and_is_undone_all_the_same(database_url: str) -> None:
-    """What gives way takes its request along, also where it was an heir before; undone, all are back, and nobody is asked."""
+    """What gives way takes its request along, also where it was an heir before; undone, all are back, and nobody is
+    asked."""
     async with engine(database_url) as memory:
         held = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after
         for end in (".", ".."):
@@ -383,8 +387,8 @@ async def test_what_a_caller_keeps_for_a_tool_waits_too(database_url: str, trust
 
 
 async def test_the_profile_is_as_of_a_revision(database_url: str) -> None:
-    """A field has the value that was approved by then, also one that was forgotten since: now it is in none, nor is one that
-    rests on a memory that this agent may not read."""
+    """A field has the value that was approved by then, also one that was forgotten since: now it is in none, nor is one
+    that rests on a memory that this agent may not read."""
     async with engine(database_url) as memory:
         revs = []
         for place in ("Porto", "Lisbon", "Porto"):

@@ -131,13 +131,22 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
 async def test_a_model_that_fails_or_talks_nonsense(
     database_url: str, fail: Any, status: str, reason: str | None, unanswered: int
 ) -> None:
-    """What the rules were sure of stays; one that fails ends the run, which says how, and another run can begin; an answer
-    that cannot be used leaves its pairs without one."""
+    """What the rules were sure of stays; one that fails ends the run, which says how, and another run can begin; an
+    answer that cannot be used leaves its pairs without one."""
     with ScriptedOpenAI("?", fail=[fail] * 9) as server:
         tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
         async with engine(database_url, tuned=tuned) as memory:
-            await memory.ingest(ANA, [note(one) for one in (*TWINS, "The user grows figs in a big pot",
-                                                           "In a pot the user has lots of figs, a big one")])  # fmt: skip
+            await memory.ingest(
+                ANA,
+                [
+                    note(one)
+                    for one in (
+                        *TWINS,
+                        "The user grows figs in a big pot",
+                        "In a pot the user has lots of figs, a big one",
+                    )
+                ],
+            )
             run = await memory.admin.consolidate(ANA)
             assert run is not None
             assert (run.status, run.reason, run.same, run.unanswered) == (status, reason, 1, unanswered)
@@ -164,8 +173,8 @@ async def test_the_budget_of_the_day_is_a_hard_stop(database_url: str) -> None:
 
 
 async def test_what_changes_meanwhile_is_left_alone(database_url: str) -> None:
-    """A memory that says something else by the time of the answer is not touched, and the pair counts as outdated; one that
-    was only pinned keeps its pin."""
+    """A memory that says something else by the time of the answer is not touched, and the pair counts as outdated; one
+    that was only pinned keeps its pin."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in (*TWINS, "The user plants beans", "The user plants beans.")])
         run = await memory.admin.begin_run(ANA)
@@ -203,7 +212,8 @@ async def test_a_model_is_not_asked_about_what_is_gone(database_url: str, how: s
 
 
 async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
-    """A second run waits for nothing and does nothing; one whose lease is over is given up, and cannot write any more."""
+    """A second run waits for nothing and does nothing; one whose lease is over is given up, and cannot write any
+    more."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in TWINS])
         run = await memory.admin.begin_run(ANA)
@@ -237,8 +247,8 @@ async def test_a_run_that_is_cancelled_while_it_begins_is_not_left_open(database
 
 
 async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None:
-    """The run that is under way comes first among the records, and a dry run goes on from what was compared, whichever run
-    the clock calls the newest."""
+    """The run that is under way comes first among the records, and a dry run goes on from what was compared, whichever
+    run the clock calls the newest."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note(TWINS[0])])
@@ -291,7 +301,8 @@ async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
 
 
 async def test_writers_and_a_consolidation_do_not_overwrite_each_other(database_url: str) -> None:
-    """Writers of another process come between its steps: all of theirs is there, no revision is missing, and it ends."""
+    """Writers of another process come between its steps: all of theirs is there, no revision is missing, and it
+    ends."""
     async with engine(database_url) as memory, engine(database_url) as other:
         await memory.ingest(ANA, [note(f"The user rides the number {n // 2} tram{'.' * (n % 2)}") for n in range(30)])
 
@@ -309,8 +320,8 @@ async def test_writers_and_a_consolidation_do_not_overwrite_each_other(database_
 
 
 async def test_where_a_survey_looks(database_url: str) -> None:
-    """What changed since it was last compared; else what changed lately, is important, or among the most retrieved; with
-    partners of the same category and kind that share a word or a number, and changed within `partner_days`."""
+    """What changed since it was last compared; else what changed lately, is important, or among the most retrieved;
+    with partners of the same category and kind that share a word or a number, and changed within `partner_days`."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         house = memory.engine
@@ -343,8 +354,8 @@ async def test_where_a_survey_looks(database_url: str) -> None:
 
 
 async def test_a_day_has_its_cap(database_url: str) -> None:
-    """So many pairs of a user are checked a day (UTC), over all runs; a person may ask for more, and the next day has its own.
-    The space counts as compared only when nothing is left."""
+    """So many pairs of a user are checked a day (UTC), over all runs; a person may ask for more, and the next day has
+    its own. The space counts as compared only when nothing is left."""
     clock = FixedClock(NOON)
     tuned = settings(database_url)
     tuned = tuned.model_copy(update={"consolidation": tuned.consolidation.model_copy(update={"per_day": 1})})

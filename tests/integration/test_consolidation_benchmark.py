@@ -93,7 +93,8 @@ def test_a_wrong_merge_is_seen() -> None:
 
 
 def test_a_tiny_run(cluster_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the rules and by a model that never errs: nothing wrong, nothing left, and all of it taken back to the byte."""
+    """By the rules and by a model that never errs: nothing wrong, nothing left, and all of it taken back to the
+    byte."""
     monkeypatch.setenv("MUNIMENT_DATABASE_URL", cluster_url)
     monkeypatch.setenv("MUNIMENT_EMBEDDER", "hash-256")
     assert consolidation.main(["--memories", "160", "--half", "tune", "--errors", "0", "--json"]) == 0

@@ -14,7 +14,8 @@ async def test_what_is_too_far_apart_holds_nothing_up(database_url: str, tmp_pat
     """Pairs that are found and not near are never checked: what was imported first has its turn all the same."""
     file = tmp_path / "small.yaml"
     file.write_text(
-        "consolidation: {pool: 10}\nembedders: {hash-256: {auto: 0.97, check: 0.96, fallback: 0.01, floor: 0.0, ceiling: 1.0, scripts: [latin]}}\n"
+        "consolidation: {pool: 10}\nembedders: {hash-256: {auto: 0.97, check: 0.96, fallback: 0.01, floor: 0.0, "
+        "ceiling: 1.0, scripts: [latin]}}\n"
     )
     foods = ("花生", "香菜", "海鲜", "牛肉", "芒果", "蘑菇")
     told = [f"{who}在{day}吃了{food}" for who in ("王芳", "李强", "张伟") for day in ("早上", "晚上") for food in foods]

@@ -1,4 +1,5 @@
-"""Whoever is cut off from Postgres - packets vanish, and nobody is told: what it held is let go, and nothing is done twice."""
+"""Whoever is cut off from Postgres - packets vanish, and nobody is told: what it held is let go, and nothing is done
+twice."""
 
 from __future__ import annotations
 
@@ -86,8 +87,8 @@ async def pair(memory: Memory, *owners: Any) -> None:
 
 
 async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
-    """In the middle of a space's tending, its locks in its hands: another one takes over, nothing is merged twice, and it goes
-    on when the cut heals. Cut off again, it ends at a signal all the same."""
+    """In the middle of a space's tending, its locks in its hands: another one takes over, nothing is merged twice, and
+    it goes on when the cut heals. Cut off again, it ends at a signal all the same."""
     tuned = load_settings(quick(database_url, tmp_path))
     with Admin(database_url) as admin, Proxy(database_url) as way:
         there = {**os.environ, **quick(way.url, tmp_path)}
@@ -136,7 +137,8 @@ async def _taken_over(admin: Admin, memory: Memory, tuned: Settings) -> None:
 
 
 async def test_a_query_is_cut_off(database_url: str, tmp_path: Path) -> None:
-    """It ends with StoreDown in bounded time, the first and those that come meanwhile, and is answered again afterwards."""
+    """It ends with StoreDown in bounded time, the first and those that come meanwhile, and is answered again
+    afterwards."""
     with Proxy(database_url) as way:
         tuned = load_settings(quick(way.url, tmp_path))
 
@@ -184,13 +186,15 @@ def test_an_address_keeps_what_it_says() -> None:
         keepalive.add_keepalive("postgresql://ana@here:5433/what?connect_timeout=7&application_name=x", 20)
     )
     assert bound == {
-        "user": "ana", "host": "here", "port": "5433", "dbname": "what", "application_name": "x", "connect_timeout": "7",
+        "user": "ana", "host": "here", "port": "5433", "dbname": "what", "application_name": "x",
+        "connect_timeout": "7",
         "tcp_user_timeout": "20000", "keepalives_idle": "10", "keepalives_interval": "3", "keepalives_count": "3",
     }  # fmt: skip
 
 
 async def test_a_long_round_keeps_its_lock(database_url: str) -> None:
-    """The one janitor of a database holds its lock in a transaction of its own, for longer than a client may be silent."""
+    """The one janitor of a database holds its lock in a transaction of its own, for longer than a client may be
+    silent."""
     hurried = make_conninfo(keepalive.add_keepalive(database_url, SILENT), tcp_user_timeout=50)
     async with open_saver(hurried) as saver:
 

@@ -394,6 +394,9 @@ def test_a_caller_whose_loop_is_closed_disturbs_nobody(files: Path) -> None:
 
 def test_who_embeds_offline_does_not_pay_for_the_client() -> None:
     """Nor for the model before it is needed: importing is a matter of milliseconds."""
-    told = "import sys, muniment.memory.models.onnx.embedder, muniment.memory.models.openai.embedder; print({'openai', 'onnxruntime', 'tokenizers'} & set(sys.modules))"
+    told = (
+        "import sys, muniment.memory.models.onnx.embedder, muniment.memory.models.openai.embedder; print({'openai', "
+        "'onnxruntime', 'tokenizers'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -34,22 +34,33 @@ async def lived(memory: Memory) -> MemoryId:
     first = said("I am allergic to walnuts, and I sail on Sundays", thread="A")
     await memory.learn(mine, first)
     reply = Turn.make(
-        session="B", key="r", role="assistant", text="Noted. You are allergic to walnuts!", at=NOON, thread="B",
+        session="B",
+        key="r",
+        role="assistant",
+        text="Noted. You are allergic to walnuts!",
+        at=NOON,
+        thread="B",
         recalled=memory.conversation.shingle_hashes("[constraints] User is allergic to walnuts"),
-    )  # fmt: skip
+    )
     asked = Turn.make(
-        session="C", key="q", role="user", text="What may I eat?", at=NOON, thread="C",
+        session="C",
+        key="q",
+        role="user",
+        text="What may I eat?",
+        at=NOON,
+        thread="C",
         recalled=memory.conversation.shingle_hashes("User is allergic to walnuts", "User sails on Sundays"),
-    )  # fmt: skip
+    )
     other = said("The piano is tuned in March", thread="D")
     await memory.conversation.record(mine, [reply, asked, other])
     (held,) = [one for one in await memory.list(mine) if "walnut" in one.text]
     tied = replace(note("The user decided to avoid walnuts, being allergic to walnuts"), turns=(other.id,))
     await memory.ingest(mine, [tied, replace(note("Vera teaches there"), context="I am allergic to walnuts")])
     made: tuple[tuple[Kind, str, tuple[TurnId, ...]], ...] = (
-        ("insight", "The user plans ahead", (first.id, other.id)), ("insight", "The user likes order", (other.id,)),
+        ("insight", "The user plans ahead", (first.id, other.id)),
+        ("insight", "The user likes order", (other.id,)),
         ("semantic", "User rows", (first.id, other.id)),
-    )  # fmt: skip
+    )
     for kind, text, turns in made:
         one = Record(id=MemoryId(uuid4()), kind=kind, category="goals", text=text, created_at=NOON, updated_at=NOON)
         await commit(memory, mine, Change(action="ADD", after=replace(one, turns=turns), vector=hash_vector(text)))
@@ -73,8 +84,9 @@ async def test_what_says_it_is_found(database_url: str) -> None:
         assert found.threads == {"A", "B", "C"}
         assert len(found.turns) == 3
         assert sorted(one.text for one in found.built_on) == [
-            "The user decided to avoid walnuts, being allergic to walnuts", "The user plans ahead",
-        ]  # fmt: skip
+            "The user decided to avoid walnuts, being allergic to walnuts",
+            "The user plans ahead",
+        ]
         assert [one.text for one in found.former] == ["User is allergic to walnuts and pears"]
         assert [one.text for one in found.around if not one.since] == ["Vera teaches there"]
         assert (await memory.admin.find_traces(scope())).threads == {"A", "B", "C", "D"}
@@ -85,8 +97,8 @@ async def test_what_says_it_is_found(database_url: str) -> None:
 
 
 async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
-    """The threads that were shown only an insight that goes, or what it said before, and the reply that repeats it; a person
-    who says so has said it."""
+    """The threads that were shown only an insight that goes, or what it said before, and the reply that repeats it; a
+    person who says so has said it."""
     async with engine(database_url) as memory:
         id_, mine = await lived(memory), scope()
         (before,) = [one for one in await memory.list(mine) if one.text == "The user plans ahead"]
@@ -96,12 +108,26 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
         now = replace(goats, text="User is allergic to walnuts and figs")
         await commit(memory, mine, Change(action="UPDATE", before=goats, after=now, vector=hash_vector(now.text)))
         shown = memory.conversation.shingle_hashes("[goals] The user plans ahead")
-        echo = Turn.make(session="E", key="e", role="assistant", text="You plan ahead, so book now.", at=NOON, thread="E",
-                         recalled=shown)  # fmt: skip
+        echo = Turn.make(
+            session="E",
+            key="e",
+            role="assistant",
+            text="You plan ahead, so book now.",
+            at=NOON,
+            thread="E",
+            recalled=shown,
+        )
         asked = Turn.make(session="F", key="f", role="user", text="What now?", at=NOON, thread="F", recalled=shown)
         own = replace(said("I plan ahead", thread="G"), recalled=shown)
-        late = Turn.make(session="H", key="h", role="user", text="And now?", at=NOON, thread="H",
-                         recalled=memory.conversation.shingle_hashes("[goals] Looks far into the future"))  # fmt: skip
+        late = Turn.make(
+            session="H",
+            key="h",
+            role="user",
+            text="And now?",
+            at=NOON,
+            thread="H",
+            recalled=memory.conversation.shingle_hashes("[goals] Looks far into the future"),
+        )
         await memory.conversation.record(mine, [echo, asked, own, late])
         found = await memory.admin.find_traces(mine, id_)
         assert found.threads == {"A", "B", "C", "E", "F", "G", "H"}
@@ -154,7 +180,8 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
 
 
 async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str) -> None:
-    """As the rules read it, and as only a model could have after the first was forgotten; what was made of that, too."""
+    """As the rules read it, and as only a model could have after the first was forgotten; what was made of that,
+    too."""
     async with engine(database_url) as memory:
         first = await memory.learn(scope(), said("My wife is Vera."))
         held = first.changes[0].after.id
@@ -180,7 +207,8 @@ def test_no_table_is_left_out(database_url: str) -> None:
 
 
 async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
-    """No row of any table has the space but the receipt; every other row is as it was, another tenant's of that name too."""
+    """No row of any table has the space but the receipt; every other row is as it was, another tenant's of that name
+    too."""
     mine, others = scope(), (scope("ben"), scope(tenant="acme"))
     async with engine(database_url) as memory:
         for who in (mine, *others):
@@ -249,7 +277,8 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
 
 
 async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> None:
-    """What was planned before an erasure is not written into the space that was begun anew, though its revision is the same."""
+    """What was planned before an erasure is not written into the space that was begun anew, though its revision is the
+    same."""
     async with engine(database_url) as memory:
         mine, store = scope(), memory.engine.store
         old = await memory.get(mine, await kept(memory, "User is allergic to walnuts"))
@@ -274,7 +303,8 @@ async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> 
 
 
 async def test_writers_during_an_erasure(database_url: str) -> None:
-    """Each of many writers has written whole, before or after it, or was told that it has not; no half space is left."""
+    """Each of many writers has written whole, before or after it, or was told that it has not; no half space is
+    left."""
     async with engine(database_url) as memory, engine(database_url) as other:
         await memory.learn(scope(), said("I want to learn Wave"))
         erased = asyncio.Event()
@@ -309,7 +339,8 @@ async def test_writers_during_an_erasure(database_url: str) -> None:
 
 
 async def test_what_is_buffered_does_not_bring_it_back(database_url: str) -> None:
-    """A process that looked into a space before another erased it writes nothing of that; what it does later begins anew."""
+    """A process that looked into a space before another erased it writes nothing of that; what it does later begins
+    anew."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as reading, engine(database_url, clock=clock) as erasing_it:
         await reading.ingest(scope(), [note("The user sails on Sundays")])

@@ -31,7 +31,8 @@ def server(cluster_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_answer_counts_as_wrong(server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of the answers are evidence, half of the strangers' questions get nothing, and only the tune half is listed."""
+    """Half of the answers are evidence, half of the strangers' questions get nothing, and only the tune half is
+    listed."""
     file = tmp_path / "users.json"
     users = [{**USER, "id": half, "half": half} for half in (*everyday.HALVES, "later")]
     file.write_text(json.dumps({"users": users}), encoding="utf-8")
@@ -45,7 +46,8 @@ def test_a_wrong_answer_counts_as_wrong(server: None, tmp_path: Path, capsys: py
 
 
 def test_everyday_questions_are_asked_with_and_without(server: None, capsys: pytest.CaptureFixture[str]) -> None:
-    """A small run has both halves and languages, each asked with the settings as they are and without each ingredient."""
+    """A small run has both halves and languages, each asked with the settings as they are and without each
+    ingredient."""
     assert everyday.main(["--limit", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["users"] for row in rows] == [*[1] * 12, *[2] * 6] * 2
@@ -55,7 +57,8 @@ def test_everyday_questions_are_asked_with_and_without(server: None, capsys: pyt
 
 
 def test_what_lies_beside_is_searched_too(server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Turns of others in each space, or all who speak a language in one: a stranger's question then gets what it asks for."""
+    """Turns of others in each space, or all who speak a language in one: a stranger's question then gets what it asks
+    for."""
     users, talk = tmp_path / "users.json", tmp_path / "talk.json"
     other = {**USER, "memories": [{"category": "activity", "text": "A green parrot whistles"}], "questions": []}
     users.write_text(

@@ -1,4 +1,5 @@
-"""Extraction by a model over real HTTP: what it adds to the rules, and what becomes of every way in which it can fail."""
+"""Extraction by a model over real HTTP: what it adds to the rules, and what becomes of every way in which it can
+fail."""
 
 from __future__ import annotations
 
@@ -43,13 +44,23 @@ MOVED = fact(
     "The user moved to Lisbon on 3 May 2026", kind="event", predicate="moved_to", object="Lisbon", category="event"
 )
 SPOUSE = fact(
-    "The user's wife is Maria", kind="relationship", predicate="wife", object="Maria", persons=["Maria"],
-    category="relationships", single=True,
-)  # fmt: skip
+    "The user's wife is Maria",
+    kind="relationship",
+    predicate="wife",
+    object="Maria",
+    persons=["Maria"],
+    category="relationships",
+    single=True,
+)
 POTTERY = fact(
-    "Maria teaches pottery to refugees", kind="relationship", predicate="teaches", object="pottery",
-    subject="user's wife", persons=["Maria"], category="relationships",
-)  # fmt: skip
+    "Maria teaches pottery to refugees",
+    kind="relationship",
+    predicate="teaches",
+    object="pottery",
+    subject="user's wife",
+    persons=["Maria"],
+    category="relationships",
+)
 
 
 @asynccontextmanager
@@ -152,7 +163,8 @@ FAILURES: list[tuple[dict[str, Any], type[ModelError]]] = [
 async def test_a_failing_model_has_a_name_and_costs_no_fact(
     database_url: str, script: dict[str, Any], error: type[ModelError]
 ) -> None:
-    """What the rules found is there, the failure is typed, and the same turn can be read as soon as the model is back."""
+    """What the rules found is there, the failure is typed, and the same turn can be read as soon as the model is
+    back."""
     async with listening(database_url, **({"reply": facts(POTTERY)} | script)) as (memory, _):
         turn = await recorded(memory)
         ruled = await texts(memory, scope())
@@ -316,9 +328,14 @@ async def test_what_memory_recalled_is_not_learned_from_the_reply(database_url: 
         turn = said("What do you know of me? I forgot all of it, and the alpacas.", key="q")
         recalled = memory.conversation.shingle_hashes("The user breeds alpacas in Peru")
         reply = Turn.make(
-            session="A", key="r", role="assistant", text="You breed alpacas in Peru.", at=NOON.replace(minute=1),
-            thread="A", recalled=recalled,
-        )  # fmt: skip
+            session="A",
+            key="r",
+            role="assistant",
+            text="You breed alpacas in Peru.",
+            at=NOON.replace(minute=1),
+            thread="A",
+            recalled=recalled,
+        )
         await memory.conversation.record(scope(), [turn, reply])
         receipt = await memory.jobs.extract(scope(), turn.id)
     assert (receipt.changes, receipt.refused) == ((), ("recalled",))

@@ -246,7 +246,8 @@ IMPOSSIBLE: list[dict[str, Any]] = [
 
 
 async def test_whatever_a_model_writes_it_is_told_what_is_wrong(memory: Memory) -> None:
-    """The tool never fails the turn: an impossible call has an error for a result, which shows nothing that was recalled."""
+    """The tool never fails the turn: an impossible call has an error for a result, which shows nothing that was
+    recalled."""
     tools = Toolbox(memory=memory, settings=memory.engine.settings, scope=scope(), agent="supervisor")
     for wrong in IMPOSSIBLE:
         arguments = ({"query": "green tea"} if "query" not in wrong and wrong else {}) | wrong
@@ -272,7 +273,8 @@ async def test_a_tools_result_is_one_block(memory: Memory) -> None:
 
 
 async def test_every_filter_is_known_to_the_wire() -> None:
-    """A new filter cannot be forgotten there: each is refused by its name when its value cannot be. So is a query without text."""
+    """A new filter cannot be forgotten there: each is refused by its name when its value cannot be. So is a query
+    without text."""
     for field in fields(Filters):
         with pytest.raises(BadInput, match=f"filters.{field.name}"):
             codec.parse_query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})

@@ -82,10 +82,13 @@ async def test_the_model_is_shown_a_little(database_url: str) -> None:
     ("answer", "kept"),
     [
         (insights(), []),
-        (insights(SEEN, "You trust me", "I am liked", "They answer in few words"), [SEEN, "The user answers in few words"]),
+        (insights(SEEN, "You trust me", "I am liked", "They answer in few words"),
+            [SEEN, "The user answers in few words"]),
         (insights("The user prefers numbers. " * 20), ["The user prefers numbers. " * 10]),
-        (insights(SEEN, "Proof calms the user", "Jokes open doors", "Mornings suit calls"), [SEEN, "Proof calms the user", "Jokes open doors"]),
-        ('Well: {"insights": [{"summary": 7}, "x", {"summary": "The user plans ahead", "importance": 99}]}', ["The user plans ahead"]),
+        (insights(SEEN, "Proof calms the user", "Jokes open doors", "Mornings suit calls"),
+            [SEEN, "Proof calms the user", "Jokes open doors"]),
+        ('Well: {"insights": [{"summary": 7}, "x", {"summary": "The user plans ahead", "importance": 99}]}',
+            ["The user plans ahead"]),
     ],
 )  # fmt: skip
 async def test_what_is_not_fit_is_not_kept(database_url: str, answer: str, kept: list[str]) -> None:

@@ -193,7 +193,8 @@ async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, datab
 async def test_what_fails_by_its_own_fault_lets_others_pass(
     memory: Memory, database_url: str, error: Exception, passes: bool
 ) -> None:
-    """After five bad answers, or a defect, the rest of the space goes on; a model that is slow is waited for in order."""
+    """After five bad answers, or a defect, the rest of the space goes on; a model that is slow is waited for in
+    order."""
     for key in "12":
         await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key=key)])
     done: list[str] = []
@@ -349,8 +350,11 @@ async def test_a_lost_connection_costs_nothing(memory: Memory, database_url: str
     async with running(worker(memory, perform, stalled_seconds=1.0, concurrency=2)):
         for count in (2, 6):
             await until(lambda count=count: len(done) >= count)  # type: ignore[misc]
-            rows(database_url, "select pg_terminate_backend(pid) from pg_stat_activity"
-                 " where datname = current_database() and pid <> pg_backend_pid()")  # fmt: skip
+            rows(
+                database_url,
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()",
+            )
         await until(lambda: done == set(keys) and rows(database_url) == [])
 
 
@@ -384,7 +388,8 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
 
 
 async def test_the_tables_are_made_once(empty_database_url: str) -> None:
-    """Four processes that start at once make them once, in `jobs` and nowhere else, and the application may use them."""
+    """Four processes that start at once make them once, in `jobs` and nowhere else, and the application may use
+    them."""
     await asyncio.gather(*(apply_migrations(empty_database_url) for _ in range(4)))
     named = "select schemaname, tablename from pg_tables where tablename in ('queue', 'slots', 'workers') order by 2"
     found = [(row["schemaname"], row["tablename"]) for row in rows(empty_database_url, named)]

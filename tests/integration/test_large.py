@@ -51,10 +51,17 @@ def made(owner: str, count: int) -> list[tuple[Memory, Vector]]:
     for n in range(count):
         text = f"{' '.join(rng.choice(WORDS, 6))} {owner}{n}"
         one = Memory(
-            id=MemoryId(uuid5(UUID(int=7), f"{owner}{n}")), kind="semantic", category=CATEGORIES[n % 3], text=text,
-            created_at=NOON, updated_at=NOON, importance=1 + n % 5, pinned=n % 50 == 0,
-            actor_id="Mira" if n % 300 == 0 else owner, agent_id="lone" if n == 700 else None,
-        )  # fmt: skip
+            id=MemoryId(uuid5(UUID(int=7), f"{owner}{n}")),
+            kind="semantic",
+            category=CATEGORIES[n % 3],
+            text=text,
+            created_at=NOON,
+            updated_at=NOON,
+            importance=1 + n % 5,
+            pinned=n % 50 == 0,
+            actor_id="Mira" if n % 300 == 0 else owner,
+            agent_id="lone" if n == 700 else None,
+        )
         found.append((one, near(n % TOPICS, rng)))
     return found
 
@@ -68,8 +75,14 @@ def added(rows: list[tuple[Memory, Vector]]) -> tuple[Change, ...]:
 
 
 def search(text: str, vector: Vector, filters: Filters | None = None, **more: object) -> Search:
-    asked = Search(vector=vector, terms=tokens.extract_terms(text), categories=CATEGORIES, filters=filters or Filters(),
-                   candidates=24, weights=WEIGHTS)  # fmt: skip
+    asked = Search(
+        vector=vector,
+        terms=tokens.extract_terms(text),
+        categories=CATEGORIES,
+        filters=filters or Filters(),
+        candidates=24,
+        weights=WEIGHTS,
+    )
     return replace(asked, **more)  # type: ignore[arg-type]
 
 
@@ -136,7 +149,8 @@ async def found(store: PostgresStore, who: Reader, asked: Search, *, by_index: b
 
 
 async def plans(store: PostgresStore, space: SpaceId | None) -> list[dict[str, object]]:
-    """The nodes of the plan of the last search as it was sent and prepared: that of a space by its indexes, or any scan."""
+    """The nodes of the plan of the last search as it was sent and prepared: that of a space by its indexes, or any
+    scan."""
     async with store._connections.connect() as conn:
         marks = f"%{space.hex}%" if space else "%cardinality%"
         cursor = await conn.execute(
@@ -174,7 +188,8 @@ async def test_the_plan_of_a_small_space(store: PostgresStore) -> None:
 
 @pytest.mark.parametrize("told", [0.0, 0.3])  # of the user
 async def test_the_plan_of_a_large_space(store: PostgresStore, told: float) -> None:
-    """Vectors come from the space's own HNSW index, words from its lists, rows one by one, and nothing from another's."""
+    """Vectors come from the space's own HNSW index, words from its lists, rows one by one, and nothing from
+    another's."""
     asked = search("banel", CENTRES[1], weights=replace(WEIGHTS, own=told), hints=frozenset({9}))
     await found(store, reader(ANA), asked)
     nodes = await plans(store, ANA.space)
@@ -182,8 +197,10 @@ async def test_the_plan_of_a_large_space(store: PostgresStore, told: float) -> N
     own = large_spaces.build_index_name(ANA.space, MODEL)
     assert ("Index Scan", own) in scans(nodes, "memories")
     assert scans(nodes, "memories") - {("Index Scan", own)} <= {
-        ("Index Scan", "memories_pk"), ("Index Scan", "memories_by_next"), ("Index Only Scan", "memories_by_next"),
-    }  # fmt: skip
+        ("Index Scan", "memories_pk"),
+        ("Index Scan", "memories_by_next"),
+        ("Index Only Scan", "memories_by_next"),
+    }
     assert {node["Index Name"] for node in nodes if str(node.get("Index Name")).startswith("postings")} == {
         "postings_pk"
     }
@@ -223,8 +240,8 @@ async def test_the_closest_are_found(store: PostgresStore) -> None:
 async def test_an_answer_is_that_of_a_scan(
     store: PostgresStore, seed: int, text: str, allowed: list[str], filters: Filters
 ) -> None:
-    """With any filter and allowlist both ways find the same best, with the same cosine, and nothing but what may be read; a
-    search without a filter, or for a category, also sees the same weight of every word."""
+    """With any filter and allowlist both ways find the same best, with the same cosine, and nothing but what may be
+    read; a search without a filter, or for a category, also sees the same weight of every word."""
     who = reader(ANA, *allowed)
     asked = search(text, near(seed % TOPICS, np.random.default_rng(seed)), filters)
     seen, exact = await found(store, who, asked), await found(store, who, asked, by_index=False)
@@ -281,7 +298,8 @@ async def test_nothing_of_another_space(store: PostgresStore) -> None:
 
 
 async def test_an_allowlist_holds_below_the_statement(store: PostgresStore) -> None:
-    """A search that names more than its reader may see finds only what row-level security shows, also among the words."""
+    """A search that names more than its reader may see finds only what row-level security shows, also among the
+    words."""
     asked = search(" ".join(WORDS[:6]), CENTRES[2])
     seen = await found(store, reader(ANA, "tasks"), asked)
     assert [one.memory.category for one in seen] == 24 * ["tasks"]
@@ -290,15 +308,21 @@ async def test_an_allowlist_holds_below_the_statement(store: PostgresStore) -> N
 
 
 async def test_what_is_written_later_is_found_at_once(changing: PostgresStore) -> None:
-    """A new memory is found by meaning and by word, a changed one by its new words only, a forgotten one not at all; lists
-    that are made anew say the same."""
+    """A new memory is found by meaning and by word, a changed one by its new words only, a forgotten one not at all;
+    lists that are made anew say the same."""
     rows = made("ana", COUNT)
     (changed, vector), (gone, _) = rows[10], rows[11]
     fresh = replace(changed, id=MemoryId(UUID(int=1)), text="quixotic zebra")
     after = replace(changed, text="marzipan altogether")
-    await changing.writes.commit(plan(ANA, COUNT, *added([(fresh, near(3, np.random.default_rng(5)))]),
-                               Change(action="UPDATE", before=changed, after=after, vector=vector),
-                               Change(action="DELETE", before=gone, after=replace(gone, state="soft_deleted"))))  # fmt: skip
+    await changing.writes.commit(
+        plan(
+            ANA,
+            COUNT,
+            *added([(fresh, near(3, np.random.default_rng(5)))]),
+            Change(action="UPDATE", before=changed, after=after, vector=vector),
+            Change(action="DELETE", before=gone, after=replace(gone, state="soft_deleted")),
+        )
+    )
 
     async def check() -> None:
         by_word = await found(changing, reader(ANA), search("quixotic", NOWHERE))
@@ -325,8 +349,10 @@ async def test_an_interrupted_build_is_done_again(changing: PostgresStore, own: 
         admin.execute(f"create index {stale} on muniment.memories (memory_id)")
         assert (await changing.maintenance.index_space(ANA, 100)).made == ("vectors", "words")
         assert (await changing.maintenance.index_space(ANA, 100)).made == ()
-        left = admin.execute("select relname, indisvalid from pg_index join pg_class c on c.oid = indexrelid "
-                             "where relname like 'memories_near_%'").fetchall()  # fmt: skip
+        left = admin.execute(
+            "select relname, indisvalid from pg_index join pg_class c on c.oid = indexrelid "
+            "where relname like 'memories_near_%'"
+        ).fetchall()
     assert sorted(left) == sorted((large_spaces.build_index_name(who.space, MODEL), True) for who in (ANA, BEN))
 
 
@@ -347,7 +373,8 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
 
 
 async def test_many_are_made_one_after_the_other(changing: PostgresStore) -> None:
-    """However often a connection has held the lock: a build waits for whoever holds a snapshot, and never for its own lock."""
+    """However often a connection has held the lock: a build waits for whoever holds a snapshot, and never for its own
+    lock."""
     for _ in range(4):
         assert (await changing.maintenance.index_space(ANA, 100)).indexed
         assert (await changing.maintenance.unindex_space(ANA)).made == ("dropped",)
@@ -357,8 +384,11 @@ async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, ow
     """While a switch of the embedder is being tidied a search reads every memory, and no index is made."""
     one, vector = made("ana", COUNT)[40]
     with psycopg.connect(own) as admin:
-        admin.execute("update muniment.memories set embedding_model = 'former', embedding = '[1,0]', next_embedding = embedding,"
-                      " next_model = %s where memory_id = %s", (MODEL, one.id))  # fmt: skip
+        admin.execute(
+            "update muniment.memories set embedding_model = 'former', embedding = '[1,0]', next_embedding = embedding,"
+            " next_model = %s where memory_id = %s",
+            (MODEL, one.id),
+        )
     seen = await changing.reads.read_snapshot(reader(ANA), search("", vector))
     assert one.id in {found.memory.id for found in seen.hits}
     assert ANA.space not in changing._indexes.indexed_spaces

@@ -1,5 +1,5 @@
-"""Lines of an import that have only a text: what the rules read in them is known as if it had been said, the rest stays as it
-is."""
+"""Lines of an import that have only a text: what the rules read in them is known as if it had been said, the rest stays
+as it is."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ async def test_the_latest_line_holds(database_url: str) -> None:
 
 
 async def test_notes_that_are_written_together_come_to_what_they_would_alone(database_url: str) -> None:
-    """The same memories, the same history and the same edges, in one write of each batch: what says the same, corrects a number, or
-    is like another meets it there, and a statement between them corrects the one before it."""
+    """The same memories, the same history and the same edges, in one write of each batch: what says the same, corrects
+    a number, or is like another meets it there, and a statement between them corrects the one before it."""
     chance = random.Random(20261122)
     who, what, more = (
         ("Ana", "Ben", "Zoë"),
@@ -155,8 +155,8 @@ async def test_who_leaves_an_import_learns_of_what_was_just_written(
 
 
 async def test_no_correction_is_taken_back(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file without times, imported again after what it says was corrected, adds nothing, whatever it corrects itself; what was
-    forgotten comes back."""
+    """A file without times, imported again after what it says was corrected, adds nothing, whatever it corrects itself;
+    what was forgotten comes back."""
     monkeypatch.setattr(transfer, "_BATCH", 1)
     rows = [{"text": f"The user lives in {city}"} for city in ("Rome", "Oslo", "Rome")]
     rows += [{"text": "User has asthma"}, {"text": "User works at Acme", "event_time": "2027-01-01"}]

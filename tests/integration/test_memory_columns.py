@@ -1,4 +1,5 @@
-"""The table of a memory's columns: the schema and its functions agree with it, and a new row is all that Python needs."""
+"""The table of a memory's columns: the schema and its functions agree with it, and a new row is all that Python
+needs."""
 
 from __future__ import annotations
 

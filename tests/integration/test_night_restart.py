@@ -1,4 +1,5 @@
-"""A database that goes away under the night shift: nothing is lost, nothing is done twice, and the record says what happened."""
+"""A database that goes away under the night shift: nothing is lost, nothing is done twice, and the record says what
+happened."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ MERGED = "select count(*) from muniment.memories where state = 'superseded'"
 
 
 async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Path) -> None:
-    """Kill -9 of the server while a worker has the answers in its hands: it does what they say, and pays for them, once."""
+    """Kill -9 of the server while a worker has the answers in its hands: it does what they say, and pays for them,
+    once."""
     came, go_on = Event(), Event()
 
     def hold(method: str, path: str) -> None:
@@ -72,8 +74,8 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
 
 
 async def test_a_database_that_is_killed_under_a_night(home: Path) -> None:
-    """Kill -9 of the server between two steps of one space's run and while a worker tends the others: when it is back every
-    space is tended, each pair made one exactly once, and the run that was cut off says so or is done."""
+    """Kill -9 of the server between two steps of one space's run and while a worker tends the others: when it is back
+    every space is tended, each pair made one exactly once, and the run that was cut off says so or is done."""
     tuned = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
     tuned = tuned.model_copy(
         update={

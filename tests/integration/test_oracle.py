@@ -32,8 +32,11 @@ from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
 VOCABULARY = (
-    "Ana", "bo", "bought", "buys", "cello?", "coffee", "Crème brûlée", "doesn't", "garden", "green", "in 2024", "Lisbon", "marathon", "music",
-    "not", "rents", "running", "SQL", "straße", "tea", "the", "tulips", "user's", "杭州", "电商运营", "绿茶", "配偶是王敏", "妻子", "wife", "spouse",
+    "Ana", "bo", "bought", "buys", "cello?", "coffee", "Crème brûlée", "doesn't", "garden", "green", "in 2024",
+    "Lisbon", "marathon", "music",
+    "not", "rents", "running", "SQL", "straße", "tea", "the", "tulips", "user's", "杭州", "电商运营", "绿茶",
+    "配偶是王敏", "妻子",
+    "wife", "spouse",
 )  # fmt: skip
 CATEGORIES = ("goals", "activity", "profile", "knowledge", "tasks", "relationship_dynamic")
 AGENTS = ("supervisor", "supervisor", "planner", "researcher")
@@ -81,7 +84,8 @@ class Dice(Random):
     def filters(self) -> Filters:
         values = {
             "agent_id": ("a1", "a2"), "run_id": ("r1", "r2"), "actor_id": ACTORS, "role": ("user",),
-            "category": CATEGORIES, "pinned": (False, True), "importance_min": (0, 2, 3, 6), "importance_max": (0, 3, 5),
+            "category": CATEGORIES, "pinned": (False, True), "importance_min": (0, 2, 3, 6),
+            "importance_max": (0, 3, 5),
             "updated_after": DAYS, "updated_before": DAYS,
         }  # fmt: skip
         return Filters(**self.some(values, self.choice((0.0, 0.1, 0.2))))
@@ -222,8 +226,8 @@ def within_budget(answer: Answer, asked: Query) -> None:
 async def test_every_answer_is_that_of_the_rules(
     memory: Memory, admin: psycopg.Connection, seed: int, born: int, edited: int, agent: str
 ) -> None:
-    """The same hits in the same order, the same left out for the same reasons, within allowlist, filters and budget; the parts
-    of a score add up to it."""
+    """The same hits in the same order, the same left out for the same reasons, within allowlist, filters and budget;
+    the parts of a score add up to it."""
     dice = Dice(seed)
     world = await lived(memory, admin, dice, born, edited if born else 0)
     plain = beside(memory, world)

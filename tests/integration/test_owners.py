@@ -27,7 +27,8 @@ from tests.engine import engine, said, scope
             {"用户的电话号码是5550199", "本的电话号码是5550111", "用户姐姐的电话号码是5550123"},
         ),
         (
-            ("My name is Ana.", "Remember that my phone number is 555 0199.", "Remember that Ana's phone number is 555 0111."),
+            ("My name is Ana.", "Remember that my phone number is 555 0199.",
+                "Remember that Ana's phone number is 555 0111."),
             {"The user's name is Ana", "Ana's phone number is 555 0111"},
         ),
         (

@@ -1,4 +1,5 @@
-"""A path whose words are erased while it is told: nothing of it comes back, neither into its space nor into a new one."""
+"""A path whose words are erased while it is told: nothing of it comes back, neither into its space nor into a new
+one."""
 
 from __future__ import annotations
 
@@ -104,8 +105,11 @@ async def test_a_path_that_is_erased_while_it_is_told_anew(database_url: str) ->
 
 async def test_another_path_of_the_thread_is_kept(database_url: str) -> None:
     """What does not rest on what was erased is learned as ever, also where another was told with it."""
-    other_work: list[Line] = [("user", "Deploy release 2.4 to production"), ("deploy", {"release": "2.4"}, "HTTP 503"),
-                              ("deploy", {"release": "2.4", "slow": True}, "HTTP 200")]  # fmt: skip
+    other_work: list[Line] = [
+        ("user", "Deploy release 2.4 to production"),
+        ("deploy", {"release": "2.4"}, "HTTP 503"),
+        ("deploy", {"release": "2.4", "slow": True}, "HTTP 200"),
+    ]
     turns = [*session(ACME), *session(other_work, start=NOON.replace(hour=13))]
     held: list[MemoryId] = []
     async with interrupted(database_url, lambda other: other.admin.erase(scope(), held[0])) as memory:
@@ -117,17 +121,31 @@ async def test_another_path_of_the_thread_is_kept(database_url: str) -> None:
 
 
 async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
-    """Between the look at the turns and the commit there is room for an erasure, or two, and a space that begins anew."""
-    made = Record(id=MemoryId(uuid4()), kind="procedural", category="procedural", text=PARSER_TOLD, created_at=NOON,
-                  updated_at=NOON, trust="tool")  # fmt: skip
+    """Between the look at the turns and the commit there is room for an erasure, or two, and a space that begins
+    anew."""
+    made = Record(
+        id=MemoryId(uuid4()),
+        kind="procedural",
+        category="procedural",
+        text=PARSER_TOLD,
+        created_at=NOON,
+        updated_at=NOON,
+        trust="tool",
+    )
     add = Change(action="ADD", after=made, vector=hash_vector("x"))
     async with engine(database_url) as memory:
         turns = session(PARSER)
         await memory.conversation.record(scope(), turns)
         store = memory.engine.store
         rev, _ = await store.reads.find_neighbours(scope(), (), 0)
-        plan = WritePlan(scope=scope(), expected_rev=rev, node="worker", at=NOON, changes=(add,),
-                         source_turns=tuple(one.id for one in turns))  # fmt: skip
+        plan = WritePlan(
+            scope=scope(),
+            expected_rev=rev,
+            node="worker",
+            at=NOON,
+            changes=(add,),
+            source_turns=tuple(one.id for one in turns),
+        )
         await memory.admin.erase_space(scope())
         with pytest.raises(Conflict):
             await store.writes.commit(plan)

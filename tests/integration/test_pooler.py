@@ -47,8 +47,8 @@ async def stand(way: Pooler) -> set[object]:
 
 
 async def test_every_transaction_is_in_the_application_s_role(way: Pooler) -> None:
-    """Two tenants with more clients than connections: each reads its own rows, outside a space nobody reads any, and the
-    connections are left as they were."""
+    """Two tenants with more clients than connections: each reads its own rows, outside a space nobody reads any, and
+    the connections are left as they were."""
     before = await stand(way)
 
     async def live(n: int) -> None:
@@ -70,8 +70,9 @@ async def test_every_transaction_is_in_the_application_s_role(way: Pooler) -> No
 
 
 async def test_nothing_is_kept_in_a_session(way: Pooler, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints are found, and pruned; a lock keeps others out and ends; an index is made; nobody listens, and who looks for
-    jobs is called once; what cannot be done without a session says so. The connections are left as they were."""
+    """Checkpoints are found, and pruned; a lock keeps others out and ends; an index is made; nobody listens, and who
+    looks for jobs is called once; what cannot be done without a session says so. The connections are left as they
+    were."""
     monkeypatch.setattr(jobs, "_QUIET_SECONDS", 0.0)
     before = await stand(way)
     where = {"configurable": {"thread_id": "A", "checkpoint_ns": ""}}
@@ -103,8 +104,8 @@ async def test_nothing_is_kept_in_a_session(way: Pooler, monkeypatch: pytest.Mon
 
 
 async def test_a_pooler_that_poses_as_postgres_gets_no_answer(database_url: str) -> None:
-    """One that cannot be told from Postgres: where its connection is another than was set, or is in another role, nothing is
-    searched without row-level security, and all else is in the right role."""
+    """One that cannot be told from Postgres: where its connection is another than was set, or is in another role,
+    nothing is searched without row-level security, and all else is in the right role."""
     with Pooler(database_url, posing=True) as way:
         async with engine(way.url) as memory:
             store = memory.engine.store

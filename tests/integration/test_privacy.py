@@ -123,13 +123,17 @@ def everything() -> str:
 
 
 def model_says(body: dict[str, Any]) -> Any:
-    """A model that leaks, too: in its tool's arguments, in an unknown tool's name, in what it extracts, in its reply."""
+    """A model that leaks, too: in its tool's arguments, in an unknown tool's name, in what it extracts, in its
+    reply."""
     messages = body["messages"]
     if "response_format" in body or "extract_from" in str(messages[-1]["content"]):
         secret = CANARIES["api key"][1]
-        fact = {"statement": f"The user's key is {secret} in Porto", "kind": "note", "predicate": "note", "object": secret,
-                "subject": "user", "negated": False, "single": False, "event_time": None, "persons": [], "entities": [secret],
-                "location": "Porto", "topic": None, "category": "activity", "importance": 3, "confidence": 0.9, "turns": [1]}  # fmt: skip
+        fact = {"statement": f"The user's key is {secret} in Porto", "kind": "note", "predicate": "note",
+            "object": secret,
+                "subject": "user", "negated": False, "single": False, "event_time": None, "persons": [],
+                "entities": [secret],
+                "location": "Porto", "topic": None, "category": "activity", "importance": 3, "confidence": 0.9,
+                "turns": [1]}  # fmt: skip
         return json.dumps({"facts": [fact]})
     tools = [one for one in messages if one["role"] == "tool"]
     calls = [
@@ -141,7 +145,8 @@ def model_says(body: dict[str, Any]) -> Any:
 
 
 async def talk(memory: Memory, tuned: Settings, model: OpenAIChat, url: str) -> None:
-    """Secrets by every way in: messages, tools, statements, imports, questions; with a model, a failing one, and none."""
+    """Secrets by every way in: messages, tools, statements, imports, questions; with a model, a failing one, and
+    none."""
     async with open_saver(url, bootstrap.make_redactor(tuned)) as saver:
         for given in (model, None):
             graph = build(memory, given, tuned).compile(checkpointer=saver)
@@ -228,8 +233,8 @@ def seen_in(places: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.timeout(120)
 async def test_no_canary_is_anywhere(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """After all that was said, asked, imported, extracted and failed, no secret is in a table, a log, an export, a job, a
-    checkpoint, or in a request to the model or the embedder; what stood around the secrets is."""
+    """After all that was said, asked, imported, extracted and failed, no secret is in a table, a log, an export, a job,
+    a checkpoint, or in a request to the model or the embedder; what stood around the secrets is."""
     caplog.set_level(logging.DEBUG)
     tuned = strict(database_url)
     fails: list[Any] = [None] * 3 + ["server_error"] * 2 + [None, "wrong_schema", "cut_off", None, "empty"]
@@ -255,7 +260,8 @@ async def test_no_canary_is_anywhere(database_url: str, caplog: pytest.LogCaptur
             "requests to the embedder": json.dumps([one.body for one in embeddings.requests], ensure_ascii=False),
         }
     assert list(seen_in(places)) == []
-    for place in ("muniment.memories", "muniment.turns", "checkpoints.checkpoint_blobs", "checkpoints.checkpoint_writes",
+    for place in ("muniment.memories", "muniment.turns", "checkpoints.checkpoint_blobs",
+        "checkpoints.checkpoint_writes",
                   "export", "requests to the model", "requests to the embedder"):  # fmt: skip
         assert "Porto" in places[place], place
         assert "[redacted:" in places[place], place

@@ -40,7 +40,8 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
 
 
 async def test_a_session_becomes_a_procedure(memory: Memory) -> None:
-    """A document delivered at last, a parser that was overcome, checks that a person wants kept: by what tools report."""
+    """A document delivered at last, a parser that was overcome, checks that a person wants kept: by what tools
+    report."""
     for lines, told, importance in ((PDF, PDF_TOLD, 3), (PARSER, PARSER_TOLD, 3), (DEPLOYMENT, DEPLOYMENT_TOLD, 4)):
         turns, who = session(lines), scope(told[:12])
         await memory.conversation.record(who, turns)
@@ -89,7 +90,8 @@ async def test_nothing_else_becomes_one(memory: Memory) -> None:
 
 
 async def test_a_second_success_replaces_the_path(memory: Memory) -> None:
-    """The same goal with another file: the newer steps, the failures of both, the journal says so; an older one is late."""
+    """The same goal with another file: the newer steps, the failures of both, the journal says so; an older one is
+    late."""
     await learned(memory, PDF)
     [first] = await procedures(memory)
     again: list[Line] = [
@@ -142,7 +144,8 @@ async def test_other_goals_stay_apart(memory: Memory) -> None:
 
 
 async def test_two_wordings_of_a_goal_are_one_procedure(memory: Memory) -> None:
-    """The same steps, asked for in other words and for another file: one procedure under both; a third wording finds it."""
+    """The same steps, asked for in other words and for another file: one procedure under both; a third wording finds
+    it."""
     await learned(memory, PARSER)
     [first] = await procedures(memory)
     wordings = ("Pull the tables from the new scan.pdf", "Pull the tables out of invoice.pdf")
@@ -162,8 +165,8 @@ async def test_two_wordings_of_a_goal_are_one_procedure(memory: Memory) -> None:
 
 
 async def test_other_steps_keep_the_wordings(memory: Memory) -> None:
-    """One work under two wordings, reached in another way under one of them: it is found by the other one, too. The run in
-    which it was found does not take it along."""
+    """One work under two wordings, reached in another way under one of them: it is found by the other one, too. The run
+    in which it was found does not take it along."""
     ways = (("Extract", "ocr"), ("Pull", "ocr"), ("Pull", "cloud"), ("Extract", "ocr"))
     for n, (verb, way) in enumerate(ways):
         where = scope(thread=f"T{n}", run="r1")
@@ -185,9 +188,11 @@ async def test_other_steps_keep_the_wordings(memory: Memory) -> None:
 
 
 KIN: dict[str, tuple[str, list[Line]]] = {
-    "other steps": ("Pull the tables from the scan.pdf", [*PARSER[1:5], ("parse_pdf", {"path": "scan.pdf", "engine": "cloud"}, "ok", True)]),
+    "other steps": ("Pull the tables from the scan.pdf",
+        [*PARSER[1:5], ("parse_pdf", {"path": "scan.pdf", "engine": "cloud"}, "ok", True)]),
     "another goal": ("Archive every mail of scan.pdf by its sender", PARSER[1:]),
-    "more steps": ("Pull the tables from the scan.pdf", [*PARSER[1:], ("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]),
+    "more steps": ("Pull the tables from the scan.pdf",
+        [*PARSER[1:], ("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]),
     "another number": ("Pull the tables from the scan.pdf",
                        [*PARSER[1:5], ("parse_pdf", {"path": "scan.pdf", "engine": "ocr", "dpi": 600}, "ok", True)]),
 }  # fmt: skip
@@ -303,7 +308,8 @@ async def test_two_workers_make_one(database_url: str) -> None:
 
 
 async def test_work_that_goes_on_is_one_procedure(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looked at twice, the second time when its beginning is out of sight: the same memory with more steps and its goal."""
+    """Looked at twice, the second time when its beginning is out of sight: the same memory with more steps and its
+    goal."""
     await learned(memory, PARSER)
     [first] = await procedures(memory)
     more: list[Line] = [("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]

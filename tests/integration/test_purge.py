@@ -35,7 +35,8 @@ async def test_a_purge_leaves_the_journal_and_no_word(database_url: str) -> None
         }  # fmt: skip
         assert "ello" not in everything(database_url)
         assert lines(await memory.history(scope())) == [
-            (6, "DELETE", ""), (5, "DELETE", ""), (4, "UPDATE", ""), (3, "UPDATE", ""), (2, "ADD", "Vera teaches there"),
+            (6, "DELETE", ""), (5, "DELETE", ""), (4, "UPDATE", ""), (3, "UPDATE", ""),
+            (2, "ADD", "Vera teaches there"),
             (1, "ADD", ""),
         ]  # fmt: skip
         last, *_ = await memory.history(scope(), id_)

@@ -51,7 +51,8 @@ def former_row(who: Scope, name: str, key: str, at: datetime | None = None) -> d
 
 
 async def test_jobs_are_carried_over(former: str) -> None:
-    """Each with its order, time, attempts, locks and worker; the former tables are empty afterwards, and still there."""
+    """Each with its order, time, attempts, locks and worker; the former tables are empty afterwards, and still
+    there."""
     ana, ben = scope("ana"), scope("ben")
     for who, name, key, at in (
         (ana, "extract", "1", None),
@@ -70,7 +71,10 @@ async def test_jobs_are_carried_over(former: str) -> None:
     ask(former, "insert into jobs.procrastinate_jobs (queue_name, task_name, status) values ('x', 'x', 'succeeded')")
     ask(former, "insert into jobs.procrastinate_periodic_defers (task_name, defer_timestamp) values ('round', 86400)")
     assert (await apply_migrations(former))[0] == "0013_own_queue.sql"
-    columns = "id, name, args ->> 'key', args ->> 'owner', lock, dedup_key, status, scheduled_at, attempts, priority, worker_id"
+    columns = (
+        "id, name, args ->> 'key', args ->> 'owner', lock, dedup_key, status, scheduled_at, attempts, priority, "
+        "worker_id"
+    )
     assert ask(former, f"select {columns} from jobs.queue order by id") == [
         (1, "extract", "1", "ana", f"{ana.space}", f"{ana.space}:extract:1", "todo", None, 5, -1, None),
         (2, "extract", "2", "ana", f"{ana.space}", f"{ana.space}:extract:2", "todo", None, 0, 0, None),
@@ -84,7 +88,8 @@ async def test_jobs_are_carried_over(former: str) -> None:
 
 
 async def test_jobs_that_were_carried_over_are_done(former: str) -> None:
-    """In their order, each once; one that ran is tried again when its worker has been silent, and holds up its space until then."""
+    """In their order, each once; one that ran is tried again when its worker has been silent, and holds up its space
+    until then."""
     ana, ben = scope("ana"), scope("ben")
     for who, key in ((ben, "3"), (ana, "1"), (ana, "2"), (ben, "4")):
         ask(former, ENQUEUE, former_row(who, "extract", key))
@@ -116,7 +121,8 @@ async def test_jobs_that_were_carried_over_are_done(former: str) -> None:
 
 
 async def test_what_the_former_version_still_enqueues_is_handed_over(former: str) -> None:
-    """A process that was started before the upgrade loses nothing, as the application's role; a worker hears of the job."""
+    """A process that was started before the upgrade loses nothing, as the application's role; a worker hears of the
+    job."""
     await apply_migrations(former)
     job = former_row(scope("ana"), "extract", "1")
     with psycopg.connect(former, autocommit=True) as listener, psycopg.connect(former) as conn:

@@ -40,7 +40,8 @@ TUNED = "write: {per_day: 1000000, per_turn: 100, link_min: 1.0}\n"
 
 @dataclass
 class Seen:
-    """What the readers of one owner were told; since when what was forgotten was away, and until when if it came back."""
+    """What the readers of one owner were told; since when what was forgotten was away, and until when if it came
+    back."""
 
     answers: list[tuple[Query, Answer]] = field(default_factory=list)
     briefs: list[tuple[str, Brief]] = field(default_factory=list)
@@ -175,8 +176,9 @@ def whole(asked: Query, answer: Answer, past: Past, owner: str) -> None:
 
 @pytest.mark.timeout(60 + 2 * SECONDS)
 async def test_readers_among_writers(engines: list[Memory]) -> None:
-    """Half a plan, a fact beside its successor, a stranger's memory, a forgotten one, a revision that goes back, a header of
-    one revision over bullets of another: none is ever seen. Every answer is given again as of its revision."""
+    """Half a plan, a fact beside its successor, a stranger's memory, a forgotten one, a revision that goes back, a
+    header of one revision over bullets of another: none is ever seen. Every answer is given again as of its
+    revision."""
     told = {owner: Seen() for owner in OWNERS}
     until = monotonic() + SECONDS
     async with asyncio.TaskGroup() as group:
@@ -206,7 +208,8 @@ async def judged(memory: Memory, owner: str, seen: Seen) -> None:
 
 
 def _unused(answer: Answer) -> Answer:
-    """How often a memory was used is no part of a revision: it is written when there are two thousand uses, whoever reads."""
+    """How often a memory was used is no part of a revision: it is written when there are two thousand uses, whoever
+    reads."""
     hits = (replace(hit, memory=replace(hit.memory, access_count=0, last_accessed_at=None)) for hit in answer.hits)
     return replace(answer, hits=tuple(hits))
 

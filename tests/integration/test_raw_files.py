@@ -1,4 +1,5 @@
-"""What is erased and scrubbed is in no file of the database's server any more: not in tables, statistics, log or dump."""
+"""What is erased and scrubbed is in no file of the database's server any more: not in tables, statistics, log or
+dump."""
 
 from __future__ import annotations
 
@@ -58,8 +59,15 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         held = next(one for one in await memory.list(who) if word in one.text and one.kind == "semantic")
         short = await say(graph, who, "cut", f"I told you: I want to grow {word} jam!", interrupt_before=["context"])
         assert "space" not in short
-        dread = Record(id=MemoryId(uuid4()), kind="insight", category="goals", text=f"Dreads breakfast for {word} in it",
-                       created_at=NOON, updated_at=NOON, turns=held.turns)  # fmt: skip
+        dread = Record(
+            id=MemoryId(uuid4()),
+            kind="insight",
+            category="goals",
+            text=f"Dreads breakfast for {word} in it",
+            created_at=NOON,
+            updated_at=NOON,
+            turns=held.turns,
+        )
         rev = await commit(memory, who, Change(action="ADD", after=dread, vector=hash_vector(dread.text)))
         await memory.conversation.mark_seen(replace(who, thread="C", session="C"), rev)
         recalled = await say(graph, who, "C", "Who dreads breakfast?")
@@ -87,11 +95,12 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         context=f"wants to grow {word} jam, said Ana",
     )
     await commit(
-        memory, who,
+        memory,
+        who,
         Change(action="UPDATE", before=held, after=now, meta={"why": "same", "was": held.text}),
         relations=(Relation(a=held.id, b=episode, strength=0.9),),
         proposals=(Proposal(field="city", value=word, memory=held.id, turns=(again.id,), expires_at=LATER),),
-    )  # fmt: skip
+    )
     await memory.ingest(who, [replace(note("Vera teaches there"), context=f"I want to grow {word} jam")])
     await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=who, key=str(again.id))])
     await memory.conversation.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held.id))
@@ -137,8 +146,10 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
     url = await server.ensure_server(home, fsync=False)
     await apply_migrations(url)
     async with engine(url, tuned=settings(url)) as memory:
-        ids = {who: await lived(memory, url, scope(who), word)
-               for who, word in (("ana", GONE), (OWNER, GONE), ("ben", STAYS))}  # fmt: skip
+        ids = {
+            who: await lived(memory, url, scope(who), word)
+            for who, word in (("ana", GONE), (OWNER, GONE), ("ben", STAYS))
+        }
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute("analyze")
             admin.execute("checkpoint")
@@ -258,7 +269,8 @@ async def test_one_scrub_at_a_time(database_url: str) -> None:
 
 @pytest.mark.timeout(60)
 async def test_what_else_holds_rows_and_log(home: Path) -> None:
-    """A prepared transaction, which no session shows, is waited for and named; a replication slot keeps the log, which is said."""
+    """A prepared transaction, which no session shows, is waited for and named; a replication slot keeps the log, which
+    is said."""
     url = await server.ensure_server(home, fsync=False)
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("alter system set max_prepared_transactions = 2")

@@ -28,8 +28,14 @@ WHO = scope("ana")
 
 def said(text: str, category: str = "activity", actor: str | None = None) -> Record:
     return Record(
-        id=MemoryId(uuid4()), kind="episodic", category=category, text=text, created_at=NOON, updated_at=NOON, actor_id=actor
-    )  # fmt: skip
+        id=MemoryId(uuid4()),
+        kind="episodic",
+        category=category,
+        text=text,
+        created_at=NOON,
+        updated_at=NOON,
+        actor_id=actor,
+    )
 
 
 PLACES = [f"{letter}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
@@ -42,9 +48,15 @@ async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[
         Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True)
     )
     await memory.engine.store.writes.commit(
-        WritePlan(scope=WHO, expected_rev=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
-                  relations=relations)
-    )  # fmt: skip
+        WritePlan(
+            scope=WHO,
+            expected_rev=Revision(rev),
+            node="face",
+            at=NOON + timedelta(days=rev),
+            changes=changes,
+            relations=relations,
+        )
+    )
 
 
 def tuned(memory: Memory, **changed: float) -> Memory:
@@ -129,7 +141,8 @@ async def test_an_edge_of_later_is_not_in_an_answer_as_of_before(database_url: s
 async def test_two_long_texts_that_differ_in_a_number_are_two_facts(database_url: str) -> None:
     """Nearly all words in common do not make them the same."""
     paid = (
-        "In March the user paid the gardener Milan {} euros for work on the hedges, the front lawn, the gravel path, the old "
+        "In March the user paid the gardener Milan {} euros for work on the hedges, the front lawn, the gravel "
+        "path, the old "
         "apple trees, the roses, the pond, the wooden fence and the vegetable beds behind the brick house in Tartu."
     )
     async with engine(database_url) as memory:
@@ -139,8 +152,9 @@ async def test_two_long_texts_that_differ_in_a_number_are_two_facts(database_url
 
 
 async def test_a_question_is_read_closely(database_url: str) -> None:
-    """What a trade tells is found in other words and in another language, what is somebody else's is not; where it is switched
-    off, words and meaning are all. A turn of a conversation, of whomever it may be, tells something among few memories only."""
+    """What a trade tells is found in other words and in another language, what is somebody else's is not; where it is
+    switched off, words and meaning are all. A turn of a conversation, of whomever it may be, tells something among few
+    memories only."""
     nurse, daughter = (
         said("The user is a nurse", "profile"),
         said("The user's daughter Nell was born in Rome", "profile"),
@@ -165,9 +179,13 @@ async def test_a_question_is_read_closely(database_url: str) -> None:
 
 
 async def test_what_is_told_of_the_user_is_found_among_what_others_say(database_url: str) -> None:
-    """However much of it has the words of the question, which what tells the answer has not: of a nurse a job is told."""
+    """However much of it has the words of the question, which what tells the answer has not: of a nurse a job is
+    told."""
     nurse = said("The user is a nurse", "profile")
-    long = "has to ask them twice, and then to wait until the winter is over, the snow gone and the road to the valley open again"
+    long = (
+        "has to ask them twice, and then to wait until the winter is over, the snow gone and the road to the valley "
+        "open again"
+    )
     talk = [said(f"Whoever wants a job at the {place} {long}", "activity") for place in PLACES]
     async with engine(database_url) as memory:
         await told(memory, nurse, *talk)
@@ -267,7 +285,8 @@ async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> No
 
 
 async def test_a_verb_in_all_of_its_forms_is_no_more_than_all(database_url: str) -> None:
-    """What tells each form of what is asked has all of the query's words, and not more than all: nothing else gives way to it."""
+    """What tells each form of what is asked has all of the query's words, and not more than all: nothing else gives way
+    to it."""
     async with engine(database_url) as memory:
         await told(memory, said("Wake, woke, woken."), *NOISE)
         asked = await memory.engine.recall.prepare_search(Query(text="wake"), ("activity",))
@@ -280,7 +299,8 @@ async def test_a_verb_in_all_of_its_forms_is_no_more_than_all(database_url: str)
 async def test_of_very_many_changes_those_that_matter_most_are_told(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After an import a turn does not read all of it: the most important, then the last, in the order in which they came."""
+    """After an import a turn does not read all of it: the most important, then the last, in the order in which they
+    came."""
     monkeypatch.setattr(store_reads, "_MAX_CHANGES", 3)
     bees = replace(said("The user is allergic to bees."), importance=5)
     async with engine(database_url) as memory:

@@ -1,4 +1,5 @@
-"""What an edge brings along: at the end, at most two, strong, within budget and allowlist, and never instead of a hit."""
+"""What an edge brings along: at the end, at most two, strong, within budget and allowlist, and never instead of a
+hit."""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ from muniment.memory.stores.postgres.embedded import server
 from tests.engine import engine, scope
 
 # Waits until each has ended: one that has not yet would end in the midst of a question.
-ALL_BUT_ME = "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+ALL_BUT_ME = (
+    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> "
+    "pg_backend_pid()"
+)
 
 
 async def test_ended_while_idle(database_url: str) -> None:

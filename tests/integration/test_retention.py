@@ -1,4 +1,5 @@
-"""How long what belongs to a scope is kept: the database and the rule of one mind, and spaces due when their scopes say."""
+"""How long what belongs to a scope is kept: the database and the rule of one mind, and spaces due when their scopes
+say."""
 
 from __future__ import annotations
 
@@ -63,8 +64,11 @@ async def test_the_database_selects_what_the_rule_decides(database_url: str) -> 
                 WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes)
             )
         with psycopg.connect(database_url, autocommit=True) as conn:
-            conn.execute("""update muniment.memories set last_accessed_at = updated_at + random() * (%s - updated_at)
-                            where random() < 0.5""", (NOON,))  # fmt: skip
+            conn.execute(
+                """update muniment.memories set last_accessed_at = updated_at + random() * (%s - updated_at)
+                            where random() < 0.5""",
+                (NOON,),
+            )
             rows = conn.execute("select space_id, memory_id, last_accessed_at from muniment.memories").fetchall()
         read = {(space, id_): at for space, id_, at in rows}
         for _ in range(40):

@@ -158,7 +158,8 @@ def test_two_processes_tend_each_space_once(database_url: str, tmp_path: Path) -
     ask(database_url, "delete from muniment.turns")
     quick = tmp_path / "quick.yaml"
     quick.write_text("session_ledger: {cleanup_interval_seconds: 1}\n")
-    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
+    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256",
+        "MUNIMENT_HOME": str(tmp_path),
                    "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
     with ExitStack() as both:
         workers = [
@@ -227,8 +228,8 @@ async def test_what_is_due(database_url: str) -> None:
 
 @pytest.mark.parametrize("ahead", [365 * DAY, HOUR, -HOUR, -365 * DAY])
 async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: str, ahead: timedelta) -> None:
-    """Set forward, or back, and right again: a space that changes is tended within two days, and not in each slot; and what
-    was checked in a time that is yet to come takes nothing of the day's pairs."""
+    """Set forward, or back, and right again: a space that changes is tended within two days, and not in each slot; and
+    what was checked in a time that is yet to come takes nothing of the day's pairs."""
     tuned = settings(database_url)
     told = tuned.consolidation.model_copy(update={"per_day": 1})
     clock = FixedClock(find_slot_start(NOON, SPREAD))
@@ -256,7 +257,8 @@ async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: st
 
 
 async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
-    """Summer time ends in the database's zone and in the clock's: slots stay six hours apart, and each space has its day."""
+    """Summer time ends in the database's zone and in the clock's: slots stay six hours apart, and each space has its
+    day."""
     clock = FixedClock(datetime(2026, 10, 24, 2, 0, tzinfo=ZoneInfo("Europe/Berlin")))
     ((name,),) = ask(database_url, "select current_database()")
     ask(database_url, f"alter database {name} set timezone = 'Europe/Berlin'")
@@ -300,8 +302,10 @@ async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("""
                 insert into jobs.queue (name, lock, dedup_key, args, scheduled_at)
-                select 'tend', n || ':tend:', n || ':tend:', '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
-                  now() + case n when 3000 then '-1 minute' else '1 hour' end::interval from generate_series(1, 5000) n""")
+                select 'tend', n || ':tend:', n || ':tend:',
+                  '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
+                  now() + case n when 3000 then '-1 minute' else '1 hour' end::interval
+                from generate_series(1, 5000) n""")
         named = {"worker": number, "names": ["tend", "extract"], "start": "", "end": None}
         async with memory.engine.store._connections.connect() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
             await conn.execute(jobs._JOBS["by_index"])
@@ -342,13 +346,23 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 @pytest.mark.timeout(150)
 async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
-    """Kill -9 at random moments of the night shift: in the end every memory is forgotten once, and every old turn gone."""
+    """Kill -9 at random moments of the night shift: in the end every memory is forgotten once, and every old turn
+    gone."""
     spaces, each = [scope(f"o{n}") for n in range(12)], 40
     (vector,) = await HashEmbedder().embed_documents(["-"])
     async with engine(database_url) as memory:
         for who in spaces:
-            made = [Record(id=MemoryId(uuid4()), kind="episodic", category="activity",
-                           text=f"note {n}", created_at=NOON, updated_at=NOON) for n in range(each)]  # fmt: skip
+            made = [
+                Record(
+                    id=MemoryId(uuid4()),
+                    kind="episodic",
+                    category="activity",
+                    text=f"note {n}",
+                    created_at=NOON,
+                    updated_at=NOON,
+                )
+                for n in range(each)
+            ]
             changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
             plan = WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes)
             await memory.engine.store.writes.commit(plan)
@@ -358,7 +372,8 @@ async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
         "jobs: {stalled_seconds: 1}\nsession_ledger: {cleanup_interval_seconds: 1}\nforgetting: {untouched_days: 1}\n"
         "consolidation: {lease_minutes: 0.05}\n"  # who is killed in a run leaves it open for so long
     )
-    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
+    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256",
+        "MUNIMENT_HOME": str(tmp_path),
                    "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
     left = "select count(*) from muniment.spaces where tended_at is null"
     busy = "select count(*) from jobs.queue where name = 'tend' and status = 'doing'"

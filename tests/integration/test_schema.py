@@ -87,7 +87,8 @@ def test_history_and_change_log_are_views_with_the_agreed_names(
     rows = catalogue.execute("""
         select c.relname::text, array_agg(a.attname::text order by a.attnum), max(array_to_string(c.reloptions, ','))
         from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'muniment'
-        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 where c.relkind = 'v' group by 1 order by 1""").fetchall()
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 where c.relkind = 'v' group by 1
+          order by 1""").fetchall()
     assert [(name, options) for name, _, options in rows] == [
         ("change_log", "security_invoker=true"),
         ("history", "security_invoker=true"),
@@ -104,7 +105,8 @@ def test_the_snapshot_is_what_the_migrations_come_to(database_url: str) -> None:
 
 
 def test_every_object_says_what_it_is_for(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
-    """Schemas, tables, their columns, views, functions and policies have a comment, which psql shows; views take their columns'."""
+    """Schemas, tables, their columns, views, functions and policies have a comment, which psql shows; views take their
+    columns'."""
     silent = catalogue.execute("""
         with ours as (select oid, nspname from pg_namespace where nspname in ('muniment', 'jobs'))
         select 'schema', nspname::text from ours where obj_description(oid, 'pg_namespace') is null
@@ -112,7 +114,8 @@ def test_every_object_says_what_it_is_for(catalogue: psycopg.Cursor[tuple[object
           where c.relkind in ('r', 'v') and obj_description(c.oid, 'pg_class') is null
         union all select 'column', c.relname || '.' || a.attname from pg_class c join ours on ours.oid = c.relnamespace
           join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-          where c.relkind = 'r' and a.attname not in ('space_id', 'created_at') and col_description(c.oid, a.attnum) is null
+          where c.relkind = 'r' and a.attname not in ('space_id', 'created_at')
+          and col_description(c.oid, a.attnum) is null
         union all select 'function', p.proname from pg_proc p join ours on ours.oid = p.pronamespace
           where obj_description(p.oid, 'pg_proc') is null
         union all select 'policy', p.polname from pg_policy p join pg_class c on c.oid = p.polrelid

@@ -53,7 +53,8 @@ async def test_a_correction_meets_what_it_corrects_among_many(database_url: str)
 
 
 async def test_all_of_a_few_are_read_closely(database_url: str) -> None:
-    """What tells the answer in other words is found among more than there are candidates: those were picked by their words."""
+    """What tells the answer in other words is found among more than there are candidates: those were picked by their
+    words."""
     texts = [f"{room}的{thing}是好的" for room in ROOMS for thing in THINGS]
     tuned = foreign(database_url)
     async with engine(database_url, embedder=English(), tuned=tuned) as memory:
@@ -78,15 +79,18 @@ async def test_all_of_a_few_are_read_closely(database_url: str) -> None:
     ("texts", "question"),
     [
         (("Анна живёт в Москве", "Собака Анны боится грозы", "Борис купил велосипед"), "Кто боится грозы?"),
-        (("Η Άννα μένει στην Αθήνα", "Ο σκύλος φοβάται τη βροντή", "Ο Νίκος αγόρασε ποδήλατο"), "Ποιος φοβάται τη βροντή;"),
+        (
+            ("Η Άννα μένει στην Αθήνα", "Ο σκύλος φοβάται τη βροντή", "Ο Νίκος αγόρασε ποδήλατο"),
+            "Ποιος φοβάται τη βροντή;",
+        ),
         (("安娜住在莫斯科", "安娜的狗害怕打雷", "鲍里斯买了自行车"), "谁害怕打雷？"),
     ],
-)  # fmt: skip
+)
 async def test_an_alphabet_that_the_embedder_does_not_know(
     database_url: str, texts: tuple[str, ...], question: str
 ) -> None:
-    """Statements that are one to it are several memories, the one that has the words of a question is found, and nothing by
-    chance: neither among them nor by a question about something else, in this script or in another one."""
+    """Statements that are one to it are several memories, the one that has the words of a question is found, and
+    nothing by chance: neither among them nor by a question about something else, in this script or in another one."""
     async with engine(database_url, embedder=English(), tuned=foreign(database_url)) as memory:
         turn = said("ледоход")
         assert len((await memory.keep_candidates(scope(), [noted(turn, text) for text in texts], [turn])).changes) == 3

@@ -1,4 +1,5 @@
-"""While texts are embedded, others write: an embedder that takes its time holds up nobody's writes into the same space."""
+"""While texts are embedded, others write: an embedder that takes its time holds up nobody's writes into the same
+space."""
 
 from __future__ import annotations
 

@@ -72,8 +72,10 @@ async def test_usage_is_booked_by_day_purpose_and_model(database_url: str) -> No
         clock.advance(86_400)
         await ask(memory, answering(7, 3), "insight")
         books = await memory.admin.usage(scope(), 2)
-        assert [(one.day.day, one.purpose, one.model, one.requests, one.input_tokens, one.output_tokens, one.micros)
-                for one in books.lines] == [(5, "insight", "scripted", 1, 7, 3, 37), (4, "extract", "scripted", 2, 150, 15, 300)]  # fmt: skip
+        assert [
+            (one.day.day, one.purpose, one.model, one.requests, one.input_tokens, one.output_tokens, one.micros)
+            for one in books.lines
+        ] == [(5, "insight", "scripted", 1, 7, 3, 37), (4, "extract", "scripted", 2, 150, 15, 300)]
         assert charged(books) == (175, 337)
         assert [one.purpose for one in (await memory.admin.usage(scope(), 1)).lines] == ["insight"]
         assert (await memory.admin.usage(scope(tenant="globex"), 2)).lines == ()

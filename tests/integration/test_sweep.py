@@ -1,4 +1,5 @@
-"""The consolidation of many spaces: what is the matter in one is no matter of the next, and what has not changed is left."""
+"""The consolidation of many spaces: what is the matter in one is no matter of the next, and what has not changed is
+left."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def came_to(visits: list[SpaceResult]) -> list[tuple[str, Any]]:
 
 
 async def test_a_space_that_has_not_changed_since_is_not_touched(database_url: str) -> None:
-    """Neither what a consolidation changed itself nor a retrieval is a change; a write, an undo and a day's rest are."""
+    """Neither what a consolidation changed itself nor a retrieval is a change; a write, an undo and a day's rest
+    are."""
     clock = FixedClock(NOON)
     tuned = settings(database_url)
     night = tuned.consolidation.model_copy(update={"per_day": 1})
@@ -50,13 +52,14 @@ async def test_a_space_that_has_not_changed_since_is_not_touched(database_url: s
 
 
 async def test_a_run_that_is_lost_half_way_ends_no_sweep(database_url: str) -> None:
-    """Where another run takes the place of one that is asking its model, the others are consolidated all the same; a dry
-    sweep writes nothing."""
+    """Where another run takes the place of one that is asking its model, the others are consolidated all the same; a
+    dry sweep writes nothing."""
 
     def reply(_: dict[str, Any]) -> str:
         with psycopg.connect(database_url) as admin:
             admin.execute(
-                """update muniment.consolidation_runs r set status = 'interrupted', ended_at = now() from muniment.spaces s
+                """update muniment.consolidation_runs r set status = 'interrupted', ended_at = now()
+                  from muniment.spaces s
                    where s.space_id = r.space_id and s.owner_id = 'ben' and r.ended_at is null"""
             )
         return structured({"pairs": [{"pair": 1, "verdict": "same"}]})

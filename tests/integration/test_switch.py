@@ -70,7 +70,8 @@ async def test_every_query_is_right_at_every_step(
 
 
 async def test_back_again_with_and_without_tidying(database_url: str) -> None:
-    """There and back, interrupted before anything was tidied: the answers are what they were; so they are on to a third."""
+    """There and back, interrupted before anything was tidied: the answers are what they were; so they are on to a
+    third."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 30, 6)
         before = await answers(old, mine, 1)
@@ -152,7 +153,8 @@ async def test_a_text_that_changes_loses_its_next_vector(database_url: str, othe
 
 
 async def test_a_comparison_tells_what_only_one_finds(database_url: str) -> None:
-    """Questions that are texts of memories do not find themselves; the same embedder agrees with itself; nothing is changed."""
+    """Questions that are texts of memories do not find themselves; the same embedder agrees with itself; nothing is
+    changed."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 60, 12)
         await fill(old, "bob", 60, 13)

@@ -1,4 +1,5 @@
-"""A space while nobody looks: what is forgotten, purged and cleaned, what was retrieved, and what is lost by none of it."""
+"""A space while nobody looks: what is forgotten, purged and cleaned, what was retrieved, and what is lost by none of
+it."""
 
 from __future__ import annotations
 
@@ -57,8 +58,12 @@ async def state(memory: Memory, id_: MemoryId) -> str:
 
 async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """What nobody needs leaves every answer, is told of once, comes back when restored, and is not forgotten again."""
-    dull, dear, needed = await kept(memory, "The kiosk sells blue umbrellas", "The harbour café closes on Mondays",
-                                    "The tram to the kiosk is line 7")  # fmt: skip
+    dull, dear, needed = await kept(
+        memory,
+        "The kiosk sells blue umbrellas",
+        "The harbour café closes on Mondays",
+        "The tram to the kiosk is line 7",
+    )
     await memory.pin(WHO, dear)
     await memory.conversation.mark_seen(WHO, (await memory.brief(WHO, "supervisor", "Hello")).rev)
     clock.advance(59 * DAY)
@@ -199,7 +204,10 @@ async def test_a_run_that_may_be_dead_is_waited_for(memory: Memory, database_url
 
 async def test_old_records_go(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """What was noted of pairs goes when they may be checked again, and so do records of runs that changed nothing."""
-    counted = "select (select count(*) from muniment.pair_fingerprints), array_agg(same order by started_at) from muniment.consolidation_runs"
+    counted = (
+        "select (select count(*) from muniment.pair_fingerprints), array_agg(same order by started_at) from "
+        "muniment.consolidation_runs"
+    )
     for text in ("locked at night", "locked at night.", "painted in May", "opened by Mara"):
         await memory.ingest(WHO, [note(f"The green door is {text}")])
         await memory.admin.maintain(WHO)
@@ -318,8 +326,9 @@ async def test_a_turn_is_not_missed_that_is_being_recorded(
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute(
             """insert into muniment.turns (space_id, turn_id, session_id, role, text, at, source, tags, recalled)
-               values (%s, gen_random_uuid(), 'A', 'user', 'Hello!', %s, 'user', '{}', '{}')""", (WHO.space, NOON)
-        )  # fmt: skip
+               values (%s, gen_random_uuid(), 'A', 'user', 'Hello!', %s, 'user', '{}', '{}')""",
+            (WHO.space, NOON),
+        )
         noting = asyncio.create_task(store.maintenance.record_maintenance(WHO, Revision(2), NOON, None, own))
         done, _ = await asyncio.wait([noting], timeout=0.2)
         assert not done

@@ -48,7 +48,8 @@ def counts(url: str, ids: Sequence[MemoryId]) -> list[tuple[int, datetime | None
 
 
 async def test_what_is_retrieved_is_counted(memory: Memory, clock: FixedClock, database_url: str) -> None:
-    """Once written with the flush, then not for a while, at last at the end; never a revision; not what is always shown."""
+    """Once written with the flush, then not for a while, at last at the end; never a revision; not what is always
+    shown."""
     tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
     (name,) = await kept(memory, "Ana was born in Porto", category="profile")
     rev = standing(database_url)[0]
@@ -138,8 +139,8 @@ class Desk:
 
 @pytest.mark.parametrize("down", [False, True])
 async def test_a_space_is_written_when_it_has_much_and_all_when_all_have(*, down: bool) -> None:
-    """A write for each space whenever a few thousand are counted in all would be nearly one for each query; and what cannot be
-    written is tried again no sooner."""
+    """A write for each space whenever a few thousand are counted in all would be nearly one for each query; and what
+    cannot be written is tried again no sooner."""
     desk = Desk(down=down)
     touches = AccessLog(cast("MemoryWrites", desk), FixedClock(NOON))
 
@@ -187,8 +188,8 @@ async def test_a_flush_looks_at_its_own_space() -> None:
 async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
     memory: Memory, clock: FixedClock, database_url: str
 ) -> None:
-    """Also by way of another one, with the heir's own, and when a writer holds the heir; who comes back keeps what was counted
-    before, to the number."""
+    """Also by way of another one, with the heir's own, and when a writer holds the heir; who comes back keeps what was
+    counted before, to the number."""
     twins = [note(text) for text in ("The teahouse opens at nine", "The teahouse opens at nine.")]
     await memory.ingest(WHO, twins)
     both = [one.id for one in await memory.list(WHO)]
@@ -222,8 +223,14 @@ async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
 async def test_a_circle_of_heirs_ends(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """A database that was edited by hand makes no flush run for ever; what is not there any more is let go of."""
     tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
-    ask(database_url, "update muniment.memories set state = 'superseded', superseded_by = case memory_id when %s then %s::uuid "
-                      "else %s::uuid end", tea, door, tea)  # fmt: skip
+    ask(
+        database_url,
+        "update muniment.memories set state = 'superseded', superseded_by = case memory_id when %s then %s::uuid "
+        "else %s::uuid end",
+        tea,
+        door,
+        tea,
+    )
     memory.engine.access_log.record_access(OWNER, [tea, door, MemoryId(UUID(int=1))])
     await asyncio.wait_for(memory.conversation.flush(WHO), 5)
     assert sum(count for count, _ in counts(database_url, [tea, door])) == 2

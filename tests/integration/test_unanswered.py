@@ -19,7 +19,8 @@ from tests.twins import ANA, active, texts
 DAY = 86_400
 NONE = "no such word"
 ROOMS = {
-    "lamp": "attic Rosa", "boiler": "basement Theo", "shelf": "library Mira", "piano": "parlour Otto", "ladder": "orchard Ines",
+    "lamp": "attic Rosa", "boiler": "basement Theo", "shelf": "library Mira", "piano": "parlour Otto",
+    "ladder": "orchard Ines",
     "mirror": "hallway Bram", "freezer": "garage Yara", "heater": "greenhouse Wim", "kettle": "kitchen Nils",
     "clock": "tower Olga", "fence": "meadow Piet", "anchor": "harbour Runa",
 }  # fmt: skip
@@ -72,7 +73,8 @@ def of(*words: str) -> Callable[[str], bool]:
 
 
 async def test_a_page_that_is_refused_holds_up_no_other(database_url: str) -> None:
-    """Of three prompts the endpoint refuses one: the pairs of the others are decided, and the run says how many were not."""
+    """Of three prompts the endpoint refuses one: the pairs of the others are decided, and the run says how many were
+    not."""
     with Picky(fail=[None, "bad_request", "bad_request"]) as server:
         async with house(database_url, server, 12, FixedClock(NOON)) as memory:
             run = await night(memory)
@@ -90,8 +92,8 @@ async def test_an_endpoint_that_is_away_still_ends_the_run(database_url: str) ->
 
 
 async def test_a_pair_without_an_answer_is_asked_by_itself_and_shelved_after_some_nights(database_url: str) -> None:
-    """What shared a prompt with it is answered the next night; it is asked three times, then the space counts as compared,
-    and the pair is left alone as long as one that was answered."""
+    """What shared a prompt with it is answered the next night; it is asked three times, then the space counts as
+    compared, and the pair is left alone as long as one that was answered."""
     clock = FixedClock(NOON)
     with Picky("piano") as server:
         async with house(database_url, server, 6, clock) as memory:
@@ -158,8 +160,8 @@ async def test_pairs_that_were_asked_in_vain_count_for_the_day(database_url: str
 
 
 async def test_what_the_rules_doubted_is_asked_when_there_is_a_model(database_url: str) -> None:
-    """Without one the space counts as compared, every night; a model that is configured later is asked about what they doubted,
-    not about what they are sure of, and what it said holds when it is gone again."""
+    """Without one the space counts as compared, every night; a model that is configured later is asked about what they
+    doubted, not about what they are sure of, and what it said holds when it is gone again."""
     clock = FixedClock(NOON)
 
     async def alone() -> Run:
@@ -181,7 +183,8 @@ async def test_what_the_rules_doubted_is_asked_when_there_is_a_model(database_ur
 
 
 async def test_a_day_is_not_used_up_by_what_can_come_to_nothing(database_url: str) -> None:
-    """What only a model can tell comes before the many pairs that the rules hold apart; these have their turn after it."""
+    """What only a model can tell comes before the many pairs that the rules hold apart; these have their turn after
+    it."""
     with Picky() as server:
         async with house(database_url, server, 6, FixedClock(NOON), per_day=6) as memory:
             run = await night(memory)

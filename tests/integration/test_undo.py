@@ -69,8 +69,8 @@ async def test_what_was_said_in_two_turns_is_made_one_and_taken_apart_again(data
 
 @pytest.mark.parametrize("ends", [("", ".", "!"), ("", ".", "!", "...", "?!")])
 async def test_a_chain_that_was_undone_is_not_made_one_again(database_url: str, ends: tuple[str, ...]) -> None:
-    """Of those that became one by way of others no two do the next night, whoever was compared with whom, however near they
-    have come by then; and nothing that was taken back counts for the day."""
+    """Of those that became one by way of others no two do the next night, whoever was compared with whom, however near
+    they have come by then; and nothing that was taken back counts for the day."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note(f"{TWINS[0]}{end}") for end in ends])
@@ -167,16 +167,22 @@ async def test_runs_over_the_same_memory_are_undone_the_last_one_first(database_
 
 
 async def test_a_space_of_every_kind_is_the_same_to_the_byte_after_the_undo(database_url: str) -> None:
-    """Pins, tags, trusts, times, edges of several strengths, chains and corrections: undoing the run brings all of it back, and
-    what was added meanwhile stays."""
+    """Pins, tags, trusts, times, edges of several strengths, chains and corrections: undoing the run brings all of it
+    back, and what was added meanwhile stays."""
     random = Random(7)
     things = ("tomatoes", "bees", "boats", "violins")
 
     def one(n: int) -> Candidate:
         text = f"The user looks after the {things[n % 4]} of the village{'.' * random.randint(0, 1)}"
         when = NOON if random.random() < 0.3 else None
-        return note(text, importance=random.randint(1, 5), pinned=random.random() < 0.3, event_time=when,
-                    trust=random.choice(("user", "agent")), tags=tuple(random.sample("xyz", 2)))  # fmt: skip
+        return note(
+            text,
+            importance=random.randint(1, 5),
+            pinned=random.random() < 0.3,
+            event_time=when,
+            trust=random.choice(("user", "agent")),
+            tags=tuple(random.sample("xyz", 2)),
+        )
 
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [one(n) for n in range(24)])
@@ -202,7 +208,8 @@ async def test_a_space_of_every_kind_is_the_same_to_the_byte_after_the_undo(data
 
 
 async def test_an_undo_leaves_what_has_changed_since(database_url: str) -> None:
-    """A survivor that was changed after the run stays as it is, what gave way to it comes back, and both are counted."""
+    """A survivor that was changed after the run stays as it is, what gave way to it comes back, and both are
+    counted."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(TWINS[0], importance=4), note(TWINS[1])])
         run = await memory.admin.consolidate(ANA)

@@ -71,7 +71,8 @@ async def test_the_memory_that_is_meant_goes(database_url: str, known: tuple[str
     ],
 )
 async def test_what_is_not_sure_stays_and_is_told(database_url: str, wish: str, told: str) -> None:
-    """One of several, what nobody has said, somebody else's, and everything: nothing changes, and a sentence says so."""
+    """One of several, what nobody has said, somebody else's, and everything: nothing changes, and a sentence says
+    so."""
     async with engine(database_url) as memory:
         for text in (
             "My dog is called Rex. My dog is called Fido. I live in Rome.",

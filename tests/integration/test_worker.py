@@ -112,8 +112,8 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
 async def test_what_only_waits_has_not_failed(
     memory: Memory, database_url: str, caplog: pytest.LogCaptureFixture, error: MunimentError, wait: int
 ) -> None:
-    """The job goes back without a word of failure, for a minute or, where another process is at it, for a second; the worker
-    goes on with the next."""
+    """The job goes back without a word of failure, for a minute or, where another process is at it, for a second; the
+    worker goes on with the next."""
 
     async def perform(job: Job) -> None:
         raise error

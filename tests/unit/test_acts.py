@@ -61,8 +61,8 @@ def act(result: str, ok: bool | None = None, name: str = "t", **arguments: Any) 
     ],
 )
 def test_what_a_tool_reports_decides(result: str, ok: bool | None, verdict: str) -> None:
-    """Status, exit code, HTTP status, an error at an edge of the output; what is between does not count. A status that says
-    `ok` of whatever did not crash proves nothing where an edge speaks of trouble."""
+    """Status, exit code, HTTP status, an error at an edge of the output; what is between does not count. A status that
+    says `ok` of whatever did not crash proves nothing where an edge speaks of trouble."""
     assert outcome.judge_outcome(act(result, ok)) == verdict
 
 
@@ -146,7 +146,8 @@ TELLING = [
 
 @pytest.mark.parametrize("result", DIRECTING)
 def test_a_reason_that_sends_its_reader_somewhere_is_a_code(result: str) -> None:
-    """An address, a pipe, a command in marks, an order to run, install or visit something: the code or the error's name."""
+    """An address, a pipe, a command in marks, an order to run, install or visit something: the code or the error's
+    name."""
     found = outcome.explain_failure(act(result, ok=False))
     assert found in {"failed", "ValueError", "KeyError", "HTTP 403", "exit code 1", "exit code 3"}
 
@@ -195,7 +196,8 @@ def test_a_use_is_read_back(name: str, arguments: dict[str, Any], result: str) -
 
 
 def test_no_half_of_a_secret_is_left() -> None:
-    """What is cut is cut after redaction: a key across the cut, a password that only its name tells, one deep inside."""
+    """What is cut is cut after redaction: a key across the cut, a password that only its name tells, one deep
+    inside."""
     key = "sk-a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
     use = ToolUse(
         key="k",
@@ -210,10 +212,22 @@ def test_no_half_of_a_secret_is_left() -> None:
 
 
 def test_only_a_tools_turn_is_a_use() -> None:
-    """Not what a person or an assistant writes in its form, not a tool's turn that names no call; broken arguments do."""
+    """Not what a person or an assistant writes in its form, not a tool's turn that names no call; broken arguments
+    do."""
     text = 'deploy {"env": "production"}\nok'
     assert tool_calls.parse_tool_turn(said(text)) is None
-    assert tool_calls.parse_tool_turn(tool_calls.make_tool_turn(ToolUse(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str)) == (
-        RecordedToolUse(turn=tool_calls.make_tool_turn(ToolUse(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str).id,
-            name="x", arguments={}, result=text, at=NOON)
-    )  # fmt: skip
+    assert tool_calls.parse_tool_turn(
+        tool_calls.make_tool_turn(
+            ToolUse(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str
+        )
+    ) == (
+        RecordedToolUse(
+            turn=tool_calls.make_tool_turn(
+                ToolUse(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str
+            ).id,
+            name="x",
+            arguments={},
+            result=text,
+            at=NOON,
+        )
+    )

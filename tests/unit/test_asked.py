@@ -142,14 +142,20 @@ def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, an
 @pytest.mark.parametrize(
     ("question", "about_the_user"),
     [
-        ("What is MY job?", True), ("where do I live", True), ("I'm allergic to what?", True), ("the user's diet", True),
-        ("Where is our cabin?", True), ("我住在哪里？", True), ("用户的工作", True), ("", False), ("What does Mina do?", False),
+        ("What is MY job?", True), ("where do I live", True), ("I'm allergic to what?", True),
+        ("the user's diet", True),
+        ("Where is our cabin?", True), ("我住在哪里？", True), ("用户的工作", True), ("", False),
+        ("What does Mina do?", False),
         ("which hour is it", False), ("iOS for users", False), ("他住在哪里？", False),
-        ("Can you tell me when Mina paints?", False), ("I wonder what Mina paints", False), ("告诉我小林住在哪里", False),
-        ("The user wants to know when Mina paints", False), ("I forgot where Mina lives", False), ("我想知道小林的工作", False),
+        ("Can you tell me when Mina paints?", False), ("I wonder what Mina paints", False),
+        ("告诉我小林住在哪里", False),
+        ("The user wants to know when Mina paints", False), ("I forgot where Mina lives", False),
+        ("我想知道小林的工作", False),
         ("My wife is here. Where does Mina live?", False), ("We have a question: when does Mina paint?", False),
-        ("Remind me what I do", True), ("I wonder where I parked", True), ("What did Mina tell me?", True), ("I forgot my pin", True),
-        ("告诉我我的工作", True), ("Mina is here. Where do I live?", True), ("I am hungry. Any ideas?", True), ("I know Mina", True),
+        ("Remind me what I do", True), ("I wonder where I parked", True), ("What did Mina tell me?", True),
+        ("I forgot my pin", True),
+        ("告诉我我的工作", True), ("Mina is here. Where do I live?", True), ("I am hungry. Any ideas?", True),
+        ("I know Mina", True),
     ],
 )  # fmt: skip
 def test_who_asks_about_themselves(question: str, about_the_user: bool) -> None:
@@ -158,7 +164,8 @@ def test_who_asks_about_themselves(question: str, about_the_user: bool) -> None:
 
 
 def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
-    """Of either language; where an aspect has more words than are held against a memory, by those of the others alone."""
+    """Of either language; where an aspect has more words than are held against a memory, by those of the others
+    alone."""
     pets = find_hint_dimensions("Do I have a pet?", 100)
     assert {tokens.hash_lexeme(word) for word in ("hamster", *tokens.extract_terms("养了"))} <= pets
     assert tokens.hash_lexeme("nurs") not in pets
@@ -210,7 +217,8 @@ def test_dimensions_are_the_same_in_every_process() -> None:
     """A limit cuts the same intents off, whatever the order of sets."""
     code = (
         "from muniment.memory.rules.retrieval.question import find_hint_dimensions\n"
-        "questions = ['Do I have a pet, a car and a brother?', '我的工作和宠物？', 'Where do I live and what do I eat?']\n"
+        "questions = ['Do I have a pet, a car and a brother?', '我的工作和宠物？',\n"
+        "    'Where do I live and what do I eat?']\n"
         "print([sorted(find_hint_dimensions(text, limit)) for text in questions for limit in range(0, 200, 4)])\n"
     )
     outputs = {

@@ -70,8 +70,13 @@ def test_it_is_found_in_any_text(before: list[str], after: list[str]) -> None:
 def test_what_was_made_of_its_turns(kind: Kind, turns: set[int], own: set[int]) -> None:
     """An insight goes with any of the turns that it rests on; other statements of a turn stay."""
     ids = [TurnId(UUID(int=n + 1)) for n in range(6)]
-    one = MemoryStatement(id=MemoryId(uuid4()), since=Revision(0), kind=kind, text="User keeps bees",
-                 turns=tuple(ids[n] for n in sorted(own)))  # fmt: skip
+    one = MemoryStatement(
+        id=MemoryId(uuid4()),
+        since=Revision(0),
+        kind=kind,
+        text="User keeps bees",
+        turns=tuple(ids[n] for n in sorted(own)),
+    )
     found = find_affected_part([WALNUTS], frozenset(ids[n] for n in turns), one)
     assert found == ("text" if kind == "insight" and turns & own else None)
 

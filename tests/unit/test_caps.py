@@ -26,7 +26,8 @@ def change(number: int, importance: int, confidence: float) -> Change:
 
 
 def test_importance_then_confidence_then_order() -> None:
-    """Of five the three most important stay, the surer of equals, the first said of the equally sure; in their order."""
+    """Of five the three most important stay, the surer of equals, the first said of the equally sure; in their
+    order."""
     some = [change(1, 2, 0.9), change(2, 3, 0.5), change(3, 2, 0.95), change(4, 2, 0.9), change(5, 4, 0.1)]
     assert [int(one.after.text) for one in select_most_important(some, 3)] == [2, 3, 5]
     assert [int(one.after.text) for one in select_most_important(some, 4)] == [1, 2, 3, 5]

@@ -104,8 +104,16 @@ def test_only_the_persons_word_proposes(more: dict[str, Any]) -> None:
 
 
 def request(field: Any, *turns: TurnId) -> Consent:
-    return Consent(id=RequestId(uuid4()), field=field, value="x", decision="pending", memory=MemoryId(uuid4()),
-                   asked_at=NOON, expires_at=WEEK, turns=turns)  # fmt: skip
+    return Consent(
+        id=RequestId(uuid4()),
+        field=field,
+        value="x",
+        decision="pending",
+        memory=MemoryId(uuid4()),
+        asked_at=NOON,
+        expires_at=WEEK,
+        turns=turns,
+    )
 
 
 def test_signals() -> None:
@@ -120,7 +128,8 @@ def test_signals() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["yes", "Yes.", "YES!", "y", "ok", "Okay, thanks", "sure", "Sure thing", "yes please", "Yes, please!", "of course", "go ahead",
+    ["yes", "Yes.", "YES!", "y", "ok", "Okay, thanks", "sure", "Sure thing", "yes please", "Yes, please!", "of course",
+        "go ahead",
      "是", "是的。", "好", "好的！", "可以", "行", "没问题", "当然可以", "嗯嗯"],
 )  # fmt: skip
 def test_a_clear_yes(text: str) -> None:

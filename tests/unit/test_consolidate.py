@@ -126,7 +126,8 @@ def test_a_value_that_changes_supersedes() -> None:
     ],
 )
 def test_what_is_never_superseded(older: dict[str, Any], newer: dict[str, Any], kept: bool) -> None:
-    """What is pinned, what a more trusted source said, and what is always in context but for another value of the same."""
+    """What is pinned, what a more trusted source said, and what is always in context but for another value of the
+    same."""
     was = memory("The user trains on Monday", **older)
     now = memory("The user trains on Friday", at=LATER, **newer)
     assert guard_judgement("supersedes", pair(was, now), LASTING) == ("different" if kept else "supersedes")
@@ -150,7 +151,8 @@ def test_the_later_one_is_the_one_that_tells_of_a_later_time() -> None:
     ],
 )
 def test_who_stays(first: dict[str, Any], second: dict[str, Any], stays: int) -> None:
-    """Of two that say the same the more trusted one stays, then the pinned, the structured, the longer, the newer one."""
+    """Of two that say the same the more trusted one stays, then the pinned, the structured, the longer, the newer
+    one."""
     text = "The user likes tea"
     named: list[dict[str, Any]] = [{"text": text, "at": NOON} | first, {"text": text, "at": LATER} | second]
     both = [memory(**one) for one in named]
@@ -204,11 +206,14 @@ def test_edges_go_over_at_their_greatest_strength() -> None:
 
 
 def test_an_edge_that_came_twice_goes_back_to_what_it_was_at_first() -> None:
-    """Two merges into one memory made the edge stronger twice; one of those that gave way is gone for good meanwhile."""
+    """Two merges into one memory made the edge stronger twice; one of those that gave way is gone for good
+    meanwhile."""
     first, second, stays, other = (memory(text, at=NOON + timedelta(days=n)) for n, text in enumerate("abcd"))
     low, high = min(stays.id, other.id), max(stays.id, other.id)
-    into = [{"rev": 3, "from": str(first.id), "edges": [[str(other.id), 0.5, 0.2]]},
-            {"rev": 5, "from": str(second.id), "edges": [[str(other.id), 0.9, 0.5]]}]  # fmt: skip
+    into = [
+        {"rev": 3, "from": str(first.id), "edges": [[str(other.id), 0.5, 0.2]]},
+        {"rev": 5, "from": str(second.id), "edges": [[str(other.id), 0.9, 0.5]]},
+    ]
     gone = replace(second, state="superseded", superseded_by=stays.id)
     steps = [
         RunChange(before=stays, now=stays, journal_metas=tuple(reversed(into)), is_untouched=True),
@@ -257,8 +262,9 @@ def memories(draw: st.DrawFn) -> Memory:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(memories(), min_size=2, max_size=5), st.data())
 def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(known: list[Memory], data: Any) -> None:
-    """A pin is never superseded, trust and importance never sink, no words of two people become one, each that gave way has
-    an heir that is known wherever it was and as much in use, and taking back the steps gives the space as it was."""
+    """A pin is never superseded, trust and importance never sink, no words of two people become one, each that gave way
+    has an heir that is known wherever it was and as much in use, and taking back the steps gives the space as it
+    was."""
     table = board(*known)
     for _ in range(4):
         older, newer = data.draw(st.permutations(known))[:2]
@@ -307,8 +313,8 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
 
 
 def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
-    """It survives what is an agent's, also of one of its runs, whatever else is for that; it is not superseded by it; two
-    agents' stay two."""
+    """It survives what is an agent's, also of one of its runs, whatever else is for that; it is not superseded by it;
+    two agents' stay two."""
     home = fact("lives_in", "Porto", single=True)
     general = memory("The user lives in Porto", trust="agent", fact=home)
     theirs = memory("The user lives in Porto.", at=LATER, pinned=True, agent_id="a", run_id="r")
@@ -333,8 +339,8 @@ def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
     [(None, None, None), ("r", None, None), (None, "r", None), ("r", "r", "r"), ("r", "s", "s")],
 )
 def test_two_turns_may_say_one_thing(before: str | None, after: str | None, same: str | None) -> None:
-    """The run that something was said in is no bar: each turn has one of its own on a server. What is of no run stays first,
-    and a later value is of the run that it was said in."""
+    """The run that something was said in is no bar: each turn has one of its own on a server. What is of no run stays
+    first, and a later value is of the run that it was said in."""
     former = memory("The user lives in Porto", fact=fact("lives_in", "Porto", single=True), run_id=before)
     again = replace(former, id=MemoryId(uuid4()), updated_at=LATER, run_id=after)
     moved = replace(again, text="The user lives in Braga", fact=fact("lives_in", "Braga", single=True))
@@ -357,27 +363,32 @@ def test_near_is_by_meaning_or_by_words() -> None:
 
 
 def test_an_answer_is_read_pair_by_pair() -> None:
-    """Unknown numbers and verdicts, and a pair answered in two ways, are no answer; a text without the form is an error."""
-    told = """Here: {"pairs": [{"pair": 1, "verdict": "same"}, {"pair": 2, "verdict": "SUPERSEDES "}, {"pair": 3, "verdict":
-    "maybe"}, {"pair": 4, "verdict": "same"}, {"pair": 4, "verdict": "different"}, {"pair": 9, "verdict": "same"}, 7]}"""
+    """Unknown numbers and verdicts, and a pair answered in two ways, are no answer; a text without the form is an
+    error."""
+    told = """Here: {"pairs": [{"pair": 1, "verdict": "same"}, {"pair": 2, "verdict": "SUPERSEDES "},
+    {"pair": 3, "verdict": "maybe"}, {"pair": 4, "verdict": "same"}, {"pair": 4, "verdict": "different"},
+    {"pair": 9, "verdict": "same"}, 7]}"""
     assert pair_answers.parse_answer(told, 5) == {1: "same", 2: "supersedes"}
     assert pair_answers.parse_answer('{"pairs": "none"}', 5) == {}
     with pytest.raises(BadExtraction):
         pair_answers.parse_answer("I would say the first two are the same.", 2)
     one = pair(memory("The user likes tea", event_time=NOON), "The user likes chai")
     assert pair_answers.encode_pairs([one])["pairs"][0]["earlier"] == {
-        "text": "The user likes tea", "said": "2026-05-04", "when": "2026-05-04",
-    }  # fmt: skip
+        "text": "The user likes tea",
+        "said": "2026-05-04",
+        "when": "2026-05-04",
+    }
 
 
 def test_a_run_is_told_in_one_line_of_each_pair() -> None:
-    """A thread reads of what stays: an update where it outdates the other one, else a merge with the number of notes; of what
-    a run did and its undoing took back it reads nothing."""
+    """A thread reads of what stays: an update where it outdates the other one, else a merge with the number of notes;
+    of what a run did and its undoing took back it reads nothing."""
     ids = [MemoryId(uuid4()) for _ in range(4)]
 
     def entry(n: int, of: int, action: Any = "MERGE", **meta: Any) -> JournalEntry:
-        return JournalEntry(rev=Revision(n), memory_id=ids[of], action=action, ts=NOON, category="goals",
-                            text=f"text {of}", meta=meta)  # fmt: skip
+        return JournalEntry(
+            rev=Revision(n), memory_id=ids[of], action=action, ts=NOON, category="goals", text=f"text {of}", meta=meta
+        )
 
     def told(*entries: JournalEntry) -> list[str]:
         delta = Delta(since=Revision(0), rev=entries[-1].rev, entries=entries)

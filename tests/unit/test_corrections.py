@@ -33,7 +33,8 @@ def of_one_turn(*texts: str) -> list[str]:
     ("said", "left"),
     [
         (
-            ("preference|prefers|green tea|The user drinks only green tea", "preference|drinks|green tea|The user only has green tea"),
+            ("preference|prefers|green tea|The user drinks only green tea",
+                "preference|drinks|green tea|The user only has green tea"),
             ["The user drinks only green tea"],
         ),
         (
@@ -42,14 +43,16 @@ def of_one_turn(*texts: str) -> list[str]:
         ),
         (
             (
-                "skill|skilled_in|Rhino|The user is good with Rhino", "skill|skilled_in|QGIS|The user is good with QGIS",
+                "skill|skilled_in|Rhino|The user is good with Rhino",
+                "skill|skilled_in|QGIS|The user is good with QGIS",
                 "skill|skilled_in|QGIS and Rhino|The user is quite good with QGIS and Rhino",
             ),
             ["The user is good with Rhino", "The user is good with QGIS"],
         ),
         (
             (
-                "skill|skilled_in|Rhino|The user is good with Rhino", "skill|skilled_in|QGIS|The user is good with QGIS",
+                "skill|skilled_in|Rhino|The user is good with Rhino",
+                "skill|skilled_in|QGIS|The user is good with QGIS",
                 "skill|skilled_in|Revit|The user is good with Revit",
             ),
             ["The user is good with Rhino", "The user is good with QGIS", "The user is good with Revit"],
@@ -57,7 +60,8 @@ def of_one_turn(*texts: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_two_readings_of_a_turn(said: tuple[str, ...], left: list[str]) -> None:
-    """The same value under another predicate is one memory, another value is not; what is known in parts is not said again."""
+    """The same value under another predicate is one memory, another value is not; what is known in parts is not said
+    again."""
     assert of_one_turn(*said) == left
 
 
@@ -137,9 +141,11 @@ def test_the_race_with_another_day_is_the_same_race() -> None:
 def late(candidate: Candidate, memory: Memory) -> MergeResult:
     """What comes of a candidate whose turn was an hour before the one that the memory is from."""
     one = IncomingCandidate(
-        candidate=candidate, vector=hash_vector(candidate.text), id=MemoryId(uuid4()),
+        candidate=candidate,
+        vector=hash_vector(candidate.text),
+        id=MemoryId(uuid4()),
         neighbours=(Neighbour(memory=memory, sim=0.8),),
-    )  # fmt: skip
+    )
     at = NOON - timedelta(hours=1)
     return merge_candidates([one], scope=Scope(owner="ana"), at=at, profile=PROFILE, writing=WRITING)
 
@@ -156,7 +162,8 @@ def test_a_late_look_takes_nothing_back() -> None:
 
 
 def test_a_late_look_adds_what_nobody_has_said() -> None:
-    """It adds what is new, as of when it was said, and what is known of somebody whose name has been put right since."""
+    """It adds what is new, as of when it was said, and what is known of somebody whose name has been put right
+    since."""
     home = known("The user lives in Delft", fact=lives("Delft"))
     [change] = late(bare("The user wants to open a studio"), home).changes
     assert (change.action, change.after.updated_at) == ("ADD", NOON - timedelta(hours=1))
@@ -184,10 +191,13 @@ def test_a_late_look_adds_what_nobody_has_said() -> None:
         (("我单身", "我昨天结婚了"), ["用户于2026年5月3日结婚了"]),
         (("我今年34岁", "我今天满35岁了"), ["用户35岁"]),
         (("My exam is on 8 May", "My exam was moved to 9 May at 10:15"), ["The user's exam is on 9 May 2026 at 10:15"]),
-        (("My flight to Oslo is on 8 May", "My flight to Rome is on 9 May"), ["The user's flight to Oslo is on 8 May 2026", "The user's flight to Rome is on 9 May 2026"]),
+        (("My flight to Oslo is on 8 May", "My flight to Rome is on 9 May"),
+            ["The user's flight to Oslo is on 8 May 2026", "The user's flight to Rome is on 9 May 2026"]),
         (("My mum lives in Turin", "My mum has moved to Bari"), ["The user's mum moved to Bari"]),
-        (("My mum lives in Turin", "My dad moved to Bari"), ["The user's mum lives in Turin", "The user's dad moved to Bari"]),
-        (("My aunt lives in Turin", "My aunt moved to Bari"), ["The user's aunt lives in Turin", "The user's aunt moved to Bari"]),
+        (("My mum lives in Turin", "My dad moved to Bari"),
+            ["The user's mum lives in Turin", "The user's dad moved to Bari"]),
+        (("My aunt lives in Turin", "My aunt moved to Bari"),
+            ["The user's aunt lives in Turin", "The user's aunt moved to Bari"]),
     ],
 )  # fmt: skip
 def test_what_happened_ends_what_was(said: tuple[str, ...], left: list[str]) -> None:

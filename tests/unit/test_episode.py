@@ -24,12 +24,15 @@ def told(*texts: str, days: float = 0) -> list[str]:
     ("texts", "expected"),
     [
         (
-            ["What should I eat before the marathon?", "Let's go with pasta on Saturday.", "I've booked a room in Porto."],
-            DAY + "asked what to eat before the marathon, decided to go with pasta on Saturday and booked a room in Porto",
+            ["What should I eat before the marathon?", "Let's go with pasta on Saturday.",
+                "I've booked a room in Porto."],
+            DAY + "asked what to eat before the marathon, decided to go with pasta on Saturday"
+            " and booked a room in Porto",
         ),
         (
             ["Can you explain the visa rules for Japan?", "Ok, I'll take the night train to Osaka."],
-            DAY + "asked the assistant to explain the visa rules for Japan and decided to take the night train to Osaka",
+            DAY + "asked the assistant to explain the visa rules for Japan"
+            " and decided to take the night train to Osaka",
         ),
         (["Is the Prado open on Mondays?"], DAY + 'asked "Is the Prado open on Mondays?"'),
         (["How do I plan my week?"], DAY + "asked how to plan the user's week"),
@@ -38,7 +41,8 @@ def told(*texts: str, days: float = 0) -> list[str]:
             ["马拉松之前我该吃什么？", "那我们就坐高铁去杭州吧。"],
             "2026-05-04，用户询问了“马拉松之前我该吃什么？”，决定坐高铁去杭州",
         ),
-        (["帮我查一下日本签证规定", "我已经订了京都的酒店"], "2026-05-04，用户询问了“帮我查一下日本签证规定”，订了京都的酒店"),
+        (["帮我查一下日本签证规定", "我已经订了京都的酒店"],
+            "2026-05-04，用户询问了“帮我查一下日本签证规定”，订了京都的酒店"),
     ],
 )  # fmt: skip
 def test_what_was_asked_decided_and_done(texts: list[str], expected: str) -> None:
@@ -64,7 +68,8 @@ def test_what_is_no_news_is_no_episode(texts: list[str]) -> None:
 
 
 def test_an_episode_is_of_its_turns_and_behind_every_fact() -> None:
-    """The lowest importance, the category that the supervisor reads, the time of the last turn; replies do not count."""
+    """The lowest importance, the category that the supervisor reads, the time of the last turn; replies do not
+    count."""
     turns = [said("What should I eat before the marathon?"), said("Thanks!", at=NOON + timedelta(minutes=1))]
     reply = Turn.make(session="A", key="r", role="assistant", text="How about renting a car?", at=NOON, thread="A")
     (one,) = episode.build_episodes([*turns, reply])

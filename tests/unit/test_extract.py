@@ -151,8 +151,11 @@ def test_a_long_message_is_read_from_its_start() -> None:
 
 
 PIECES = st.sampled_from(
-    ["I", "I'm", "my", "like", "live in", "Rome", "call me", "Ana", "and", "but", ",", ".", "not", "allergic to", "yesterday", "last May",
-     "remember that", "forget", "sister", "is", "want to", "我", "是", "喜欢", "住在", "叫", "对", "过敏", "了", "，", "。", "去年", "老婆", "记住", '"', "(", "?"]
+    ["I", "I'm", "my", "like", "live in", "Rome", "call me", "Ana", "and", "but", ",", ".", "not", "allergic to",
+        "yesterday", "last May",
+     "remember that", "forget", "sister", "is", "want to", "我", "是", "喜欢", "住在", "叫", "对", "过敏", "了", "，",
+     "。", "去年",
+     "老婆", "记住", '"', "(", "?"]
 )  # fmt: skip
 
 

@@ -24,8 +24,11 @@ def turn(text: str, role: Role = "user", recalled: tuple[int, ...] = ()) -> Turn
     return Turn.make(session="a", key=text, role=role, text=text, at=AT, recalled=recalled)
 
 
-REPLY = turn("For October: your Lisbon marathon. And yes, near the old bridge in Porto is where you live!", "assistant",
-             hash_shingles(KNOWN))  # fmt: skip
+REPLY = turn(
+    "For October: your Lisbon marathon. And yes, near the old bridge in Porto is where you live!",
+    "assistant",
+    hash_shingles(KNOWN),
+)
 
 
 def echo(statement: str, *cited: Turn, reply: Turn = REPLY) -> bool:

@@ -40,8 +40,9 @@ def ruled(**changed: Any) -> RetentionTerms:
 def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
     """A memory that nobody has touched for so many days."""
     at = NOON - timedelta(days=days)
-    return Memory(id=MemoryId(uuid4()), kind="semantic", category=category, text="-", created_at=at,
-                  updated_at=at, **more)  # fmt: skip
+    return Memory(
+        id=MemoryId(uuid4()), kind="semantic", category=category, text="-", created_at=at, updated_at=at, **more
+    )
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_a_goal_never_holds_two_places(work: list[tuple[str, tuple[str, ...]]]) 
     ],
 )
 def test_a_path_reaches_a_known_goal(new: str, known: str, same_way: bool, other_way: bool) -> None:
-    """In one of its wordings and against none; what says less, or that something else is done, only by the same steps."""
+    """In one of its wordings and against none; what says less, or that something else is done, only by the same
+    steps."""
     found = Procedure(goal=known, steps=ONE)
     assert reaches_goal(Procedure(goal=new, steps=ONE), found) is same_way
     assert reaches_goal(Procedure(goal=new, steps=OTHER), found) is other_way
@@ -102,7 +103,8 @@ def test_wordings_outlive_other_steps() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     [
-        ("Convert report.pdf into a format that the portal accepts", "Convert invoice.pdf into a format the portal accepts", True),
+        ("Convert report.pdf into a format that the portal accepts",
+            "Convert invoice.pdf into a format the portal accepts", True),
         ("Deploy release 2.4 to production", "Deploy release 2.5 to production", True),
         ("Deploy release 2.4 to production", "Deploy release 2.4 to staging", False),
         ("把报告转换成PDF格式", "把新报告转换成PDF格式", True),

@@ -1,4 +1,5 @@
-"""Secrets in unusual places of what tools are given and put out, and what only looks like one, measured on both lists."""
+"""Secrets in unusual places of what tools are given and put out, and what only looks like one, measured on both
+lists."""
 
 from __future__ import annotations
 
@@ -65,11 +66,18 @@ NAMES = st.builds(
     st.sampled_from(["", "_value", "_prod", "_2"]),
 )
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 99) | st.sampled_from(["north", "Ana", "report.pdf", "https://x.example/a?b=1"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["path", "author", "token_count", "count", "keys", "body", "headers"]), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(0, 99)
+    | st.sampled_from(["north", "Ana", "report.pdf", "https://x.example/a?b=1"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["path", "author", "token_count", "count", "keys", "body", "headers"]), inner, max_size=3
+        )
+    ),
     max_leaves=5,
-)  # fmt: skip
+)
 AROUND: list[Callable[[Any, Any], Any]] = [
     lambda value, more: [value],
     lambda value, more: {"config": value, "other": more},
@@ -131,10 +139,14 @@ def test_a_step_tells_of_a_command_without_its_secret() -> None:
     """What was run is told, for it is to be run again."""
     lines = [("curl -u alice:pw https://x.example/a", "HTTP 500"), ("curl -u alice:pw https://x.example/b", "HTTP 200")]
     turns = [
-        tool_calls.make_tool_turn(ToolUse(key=str(n), name="bash", arguments={"command": line}, result=result, at=NOON),
-                  session="A", thread="A", redact=hide)
+        tool_calls.make_tool_turn(
+            ToolUse(key=str(n), name="bash", arguments={"command": line}, result=result, at=NOON),
+            session="A",
+            thread="A",
+            redact=hide,
+        )
         for n, (line, result) in enumerate(lines)
-    ]  # fmt: skip
+    ]
     [path] = traces.find_paths(turns, failures=1)
     assert path.procedure.steps == ("Run: curl -u alice:… https://x.example/b",)
     assert hide(render_procedure(path.procedure)) == render_procedure(path.procedure)
@@ -143,7 +155,8 @@ def test_a_step_tells_of_a_command_without_its_secret() -> None:
 @pytest.mark.parametrize(
     "unit",
     ["curl -u ", "curl ", "--password ", "token=", '"password": "', "echo ", "echo x | ", "mysql -p", "password: x\n",
-     "set password ", "authorization: ", "name: token\n", "pw=x&", "sqlplus a/", "a.b-", "passpass", "net ", "[", '{"a":'],
+     "set password ", "authorization: ", "name: token\n", "pw=x&", "sqlplus a/", "a.b-", "passpass", "net ",
+     "[", '{"a":'],
 )  # fmt: skip
 def test_long_texts_are_cheap(unit: str) -> None:
     """A hundred thousand characters of what may begin a secret take no more than a moment."""

@@ -153,8 +153,9 @@ def test_several_statements() -> None:
     text = "User works at Acme and lives in Rome"
     found = extract_line(line(text), "ana", has_date=False)
     assert [(one.text, one.context) for one in found] == [
-        ("The user works at Acme", text), ("The user lives in Rome", text),
-    ]  # fmt: skip
+        ("The user works at Acme", text),
+        ("The user lives in Rome", text),
+    ]
 
 
 def test_when_it_was_written() -> None:

@@ -21,7 +21,8 @@ COMPILED = """
 import gc
 from muniment import open_memory
 from muniment.memory.rules.language import lazy_regex as patterns
-print(*(sum(type(one) is kind for one in gc.get_objects()) for kind in (patterns._LazyPattern, patterns._CompiledPattern)))
+kinds = (patterns._LazyPattern, patterns._CompiledPattern)
+print(*(sum(type(one) is kind for one in gc.get_objects()) for kind in kinds))
 """
 
 

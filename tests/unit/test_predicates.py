@@ -16,10 +16,12 @@ from tests.answers import fact, one, turns
 
 RULED = [
     "My name is Ana", "Call me Nina", "I live in Lisbon", "I'm 34 years old", "My birthday is 3 May", "I'm from Porto",
-    "I work as a nurse", "I work at Globex", "I am married", "I love green tea", "I hate olives", "My favourite food is ramen",
+    "I work as a nurse", "I work at Globex", "I am married", "I love green tea", "I hate olives",
+    "My favourite food is ramen",
     "I'm allergic to peanuts", "I'm vegan", "My wife's name is Maria", "My sister lives in Rome", "I speak French",
     "I want to run a marathon", "I'm learning Dutch", "My budget is 2000 euros", "I used to work as a baker",
-    "I moved to Lisbon last year", "我叫王敏", "我住在杭州", "我对花生过敏", "我老婆叫李雷", "我擅长 SQL", "我想学做饭", "我最喜欢的颜色是蓝色",
+    "I moved to Lisbon last year", "我叫王敏", "我住在杭州", "我对花生过敏", "我老婆叫李雷", "我擅长 SQL", "我想学做饭",
+    "我最喜欢的颜色是蓝色",
 ]  # fmt: skip
 
 
@@ -33,9 +35,16 @@ def test_what_the_rules_find_comes_back_with_its_key(text: str) -> None:
         found = candidate.fact
         assert found is not None
         raw = fact(
-            candidate.text, kind=found.kind, predicate=found.predicate, object=found.object, subject=found.subject,
-            single=not found.single, negated=found.negated, persons=list(found.persons), category=candidate.category,
-        )  # fmt: skip
+            candidate.text,
+            kind=found.kind,
+            predicate=found.predicate,
+            object=found.object,
+            subject=found.subject,
+            single=not found.single,
+            negated=found.negated,
+            persons=list(found.persons),
+            category=candidate.category,
+        )
         read_back, repaired = one([turn], raw)
         assert repaired == ()
         assert read_back.fact is not None
@@ -79,7 +88,8 @@ def test_a_dislike_is_a_like_denied() -> None:
     ("said", "subject"),
     [
         ("", "user"), ("The user", "user"), ("用户", "user"), ("I", "user"), ("Bo", "user"), ("Ana", "Ana"),
-        ("the user's wife", "user's spouse"), ("my older sister", "user's older sister"), ("用户的老婆", "user's spouse"),
+        ("the user's wife", "user's spouse"), ("my older sister", "user's older sister"),
+        ("用户的老婆", "user's spouse"),
         ("user's dog Rex", "Rex"), ("Userton", "Userton"),
     ],
 )  # fmt: skip
@@ -103,9 +113,12 @@ def test_a_relation_is_known_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("said", "statement", "more", "same"),
     [
-        ("昨天我终于拿到荷兰驾照了！", "用户于2026年5月3日拿到了荷兰驾照", {"kind": "event", "predicate": "got", "object": "荷兰驾照"}, True),
-        ("我不吃香菜", "用户不吃香菜，也受不了香菜的味道", {"kind": "preference", "predicate": "dislikes", "object": "香菜"}, True),
-        ("My wife's name is Maria, she has asthma", "The user's wife Maria has asthma", {"subject": "Maria", "object": "asthma"}, False),
+        ("昨天我终于拿到荷兰驾照了！", "用户于2026年5月3日拿到了荷兰驾照",
+            {"kind": "event", "predicate": "got", "object": "荷兰驾照"}, True),
+        ("我不吃香菜", "用户不吃香菜，也受不了香菜的味道",
+            {"kind": "preference", "predicate": "dislikes", "object": "香菜"}, True),
+        ("My wife's name is Maria, she has asthma", "The user's wife Maria has asthma",
+            {"subject": "Maria", "object": "asthma"}, False),
         ("I like tea", "The user does not like tea", {"predicate": "avoids", "object": "tea"}, False),
         ("My sister likes tea", "The user likes tea", {"predicate": "likes", "object": "tea"}, False),
     ],
@@ -149,8 +162,10 @@ def test_what_is_known_in_parts_is_left_out() -> None:
     more = fact(
         "The user is good with Rhino and Blender", kind="skill", predicate="skilled_in", object="Rhino and Blender"
     )
-    known = [one([turn], fact(f"The user is good with {app}", kind="skill", predicate="skilled_in", object=app))[0]
-             for app in ("QGIS", "Rhino")]  # fmt: skip
+    known = [
+        one([turn], fact(f"The user is good with {app}", kind="skill", predicate="skilled_in", object=app))[0]
+        for app in ("QGIS", "Rhino")
+    ]
     found = [one([turn], raw)[0] for raw in (both, more)]
     assert [left.text for left in align_candidates(found, known)] == ["The user is good with Rhino and Blender"]
 

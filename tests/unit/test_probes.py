@@ -1,4 +1,5 @@
-"""Everyday sentences in which a rule could take one thing for another, and histories that must not mix two people up."""
+"""Everyday sentences in which a rule could take one thing for another, and histories that must not mix two people
+up."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -73,7 +74,8 @@ def history(*said: str) -> list[str]:
         ("我三个月前搬到了深圳。", ["用户于2026年2月搬到深圳"]),
         ("我和我老婆的结婚纪念日是6月12日。", []),
         # a fact and what comes after it
-        ("My daughter Mia is 7 and plays the violin.", ["The user's daughter is Mia", "The user's daughter Mia is 7 years old"]),
+        ("My daughter Mia is 7 and plays the violin.",
+            ["The user's daughter is Mia", "The user's daughter Mia is 7 years old"]),
         ("My mum turned 70.", ["The user's mum is 70 years old"]),
         ("I'm a chef at Plume, mostly making desserts.", ["The user works as a chef", "The user works at Plume"]),
         ("I have three cats now.", ["The user has three cats"]),
@@ -119,7 +121,8 @@ def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
         (["My name is Jon.", "My name is Jonathan."], ["The user's name is Jonathan"]),
         (["My wife is Sarah.", "My wife is Julia."], ["The user's wife is Julia"]),
         (
-            ["My older brother lives in Leeds.", "My younger brother lives in York.", "My big brother lives in Hull now."],
+            ["My older brother lives in Leeds.", "My younger brother lives in York.",
+                "My big brother lives in Hull now."],
             ["The user's big brother lives in Hull", "The user's younger brother lives in York"],
         ),
         (["我哥哥住在南京。", "我弟弟住在苏州。"], ["用户的兄弟（哥哥）住在南京", "用户的兄弟（弟弟）住在苏州"]),
@@ -160,14 +163,16 @@ def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
         (["我住在北京。", "我搬到上海了。"], ["用户搬到上海"]),
         (["I moved to Porto.", "I live in Oslo now."], ["The user lives in Oslo"]),
         (["I moved to Porto.", "I moved to Oslo."], ["The user moved to Oslo"]),
-        (["I moved to Porto.", "I moved to Oslo in 2010."], ["The user moved to Porto", "The user moved to Oslo in 2010"]),
+        (["I moved to Porto.", "I moved to Oslo in 2010."],
+            ["The user moved to Porto", "The user moved to Oslo in 2010"]),
         (["I moved to Rome in 2010.", "I live in Oslo."], ["The user moved to Rome in 2010", "The user lives in Oslo"]),
         (["我搬到上海了。", "我现在住在北京。"], ["用户住在北京"]),
         (["我搬到上海了。", "我住在十楼。"], ["用户搬到上海", "用户住在十楼"]),
         (["我住在北京。", "我明天搬到上海。"], ["用户住在北京", "用户于2026年5月9日搬到上海"]),
         (["I don't eat pork.", "I eat pork again."], ["The user eats pork again"]),
         (["I don't eat pork.", "I like pork now."], ["The user now likes pork"]),
-        (["I don't eat chocolate.", "I like chocolate."], ["The user does not eat chocolate", "The user likes chocolate"]),
+        (["I don't eat chocolate.", "I like chocolate."],
+            ["The user does not eat chocolate", "The user likes chocolate"]),
         (["我不吃猪肉。", "我现在又吃猪肉了。"], ["用户又吃猪肉了"]),
         (["我在阿里工作。", "我不在阿里工作了。"], ["用户不再在阿里工作"]),
     ],

@@ -216,13 +216,15 @@ def test_a_wish_may_name_its_goal_and_say_more() -> None:
 @pytest.mark.parametrize(
     ("text", "goal"),
     [
-        ("Please convert my report.pdf into a format that the portal accepts.", "Convert the report.pdf into a format that the portal accepts"),
+        ("Please convert my report.pdf into a format that the portal accepts.",
+            "Convert the report.pdf into a format that the portal accepts"),
         ("Can you deploy release 2.4 to production?", "Deploy release 2.4 to production"),
         ("Let's deploy release 2.4 to production. First run the tests.", "Deploy release 2.4 to production"),
         ("I need you to parse the invoices because my boss wants them", "Parse the invoices"),
         ("Hi! Help me get the PDF delivered to the portal, please", "Get the PDF delivered to the portal"),
         ("帮我把报告转换成PDF格式", "把报告转换成PDF格式"),
-        ("The tax portal refuses my report.pdf. Make it accept it.", "The tax portal refuses the report.pdf: make it accept it"),
+        ("The tax portal refuses my report.pdf. Make it accept it.",
+            "The tax portal refuses the report.pdf: make it accept it"),
         ("Please update Mrs. Novak's address in the CRM", "Update Mrs. Novak's address in the CRM"),
         ("Can you figure out why the build is red and fix it?", "Figure out why the build is red and fix it"),
         ("请部署新版本到生产环境。", "部署新版本到生产环境"),
@@ -297,7 +299,8 @@ def test_a_request_goes_on_with_what_was_begun(text: str, on: bool) -> None:
 
 
 def test_a_path_keeps_what_is_checked_twice_and_not_what_was_repeated() -> None:
-    """The same check before and after is two steps; the same call twice in a row is one; more than nine are the last nine."""
+    """The same check before and after is two steps; the same call twice in a row is one; more than nine are the last
+    nine."""
     check: Line = ("check_health", {"host": "a"}, '{"ok": true}')
     lines: list[Line] = [DEPLOYMENT[0], check, check, DEPLOYMENT[5], check, DEPLOYMENT[-1]]
     [path] = traces.find_paths(session(lines), failures=1)

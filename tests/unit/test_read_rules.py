@@ -85,7 +85,8 @@ def test_words_can_win_over_meaning() -> None:
 
 
 def test_a_lower_trust_never_outranks_a_higher_one() -> None:
-    """Of one attribute, or in nearly the same words, the person's word comes first, then the tool's, then the agent's."""
+    """Of one attribute, or in nearly the same words, the person's word comes first, then the tool's, then the
+    agent's."""
 
     def lives(place: str, cosine: float, trust: Trust) -> SearchHit:
         fact = Fact(kind="identity", predicate="lives_in", object=place)

@@ -66,7 +66,8 @@ def test_only_what_says_so_takes_the_place_of_another(old: str, new: str, found:
     st.sampled_from(["has a goat", "sings"]),
 )
 def test_the_user_is_nobody_else(other: str, does: str) -> None:
-    """What somebody does the user does not, whatever the words, nor what somebody of the user's does; the user's own is the user's."""
+    """What somebody does the user does not, whatever the words, nor what somebody of the user's does; the user's own is
+    the user's."""
     mine, theirs = parse_statement(f"The user {does}"), parse_statement(f"{other} {does}")
     assert has_different_people(mine, theirs) is has_different_people(theirs, mine) is True
     assert not has_different_people(
@@ -75,12 +76,16 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
-    ("王芳会说法语", "李强会说法语", True), ("王芳会说法语", "王芳会讲法语", False), ("李强的姐姐是王芳", "王芳是李强的姐姐", False),
-    ("黄海的书约好周五取", "周五送来的是谢飞的书", True), ("王芳问哪天开门", "王芳芳问哪天开门", True), ("黄海问哪天开门", "问哪天开门的是黄海", False),
+    ("王芳会说法语", "李强会说法语", True), ("王芳会说法语", "王芳会讲法语", False),
+    ("李强的姐姐是王芳", "王芳是李强的姐姐", False),
+    ("黄海的书约好周五取", "周五送来的是谢飞的书", True), ("王芳问哪天开门", "王芳芳问哪天开门", True),
+    ("黄海问哪天开门", "问哪天开门的是黄海", False),
     ("那辆车是黄海燕修的", "黄海修的车", True), ("王芳会说法语", "王芳也会说法语", False),
-    ("王芳爱喝茶", "王芳现在爱喝茶", False), ("王芳不会骑车", "王芳骑不了车", False), ("王芳的猫", "王芳芳的猫", True), ("周末用户去爬山", "用户去爬山", False),
+    ("王芳爱喝茶", "王芳现在爱喝茶", False), ("王芳不会骑车", "王芳骑不了车", False), ("王芳的猫", "王芳芳的猫", True),
+    ("周末用户去爬山", "用户去爬山", False),
     ("白天用户在家", "用户在家", False), ("黄海养了猫", "黄海燕家里有猫", True), ("黄海养了猫", "黄海家里有猫", False),
-    ("车是黄海燕的", "黄海有一辆车", True), ("开车的是黄海", "黄海燕开车", True), ("黄海燕养了猫", "黄海燕家里有猫", False),
+    ("车是黄海燕的", "黄海有一辆车", True), ("开车的是黄海", "黄海燕开车", True),
+    ("黄海燕养了猫", "黄海燕家里有猫", False),
     ("黄海2019年搬家了", "黄海搬家了", False), ("黄海今年搬了家", "黄海搬家了", False),
 ])  # fmt: skip
 def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
@@ -93,9 +98,12 @@ def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
-    ("修车的是黄海", "修车的是谢飞", True), ("修车的是黄海", "修车的是黄海燕", True), ("给李强送书", "给李强强送书", True),
-    ("周五黄海要取书", "黄海周五要去取书", False), ("小王周三去游泳", "小黄周三去游泳", True), ("阿美会做饭", "阿梅会做饭", True),
-    ("李阿姨送来了汤", "王阿姨送来了汤", True), ("欧阳娜唱歌", "欧阳娜娜唱歌", True), ("用户高中在上海读书", "用户高中时在上海读书", False),
+    ("修车的是黄海", "修车的是谢飞", True), ("修车的是黄海", "修车的是黄海燕", True),
+    ("给李强送书", "给李强强送书", True),
+    ("周五黄海要取书", "黄海周五要去取书", False), ("小王周三去游泳", "小黄周三去游泳", True),
+    ("阿美会做饭", "阿梅会做饭", True),
+    ("李阿姨送来了汤", "王阿姨送来了汤", True), ("欧阳娜唱歌", "欧阳娜娜唱歌", True),
+    ("用户高中在上海读书", "用户高中时在上海读书", False),
     ("用户每天早上在阳台给番茄浇水", "用户早上都会在阳台上给番茄浇水", False),
 ])  # fmt: skip
 def test_chinese_names_are_told_apart_anywhere(a: str, b: str, two: bool) -> None:
@@ -128,24 +136,37 @@ def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> No
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
-    ("小伍的导师是姜师傅", "姜师傅退休了，房阿姨的导师改为小赵", True), ("放学是王老师接秦朗的孩子", "放学是姜师傅接阿明的孩子", True),
+    ("小伍的导师是姜师傅", "姜师傅退休了，房阿姨的导师改为小赵", True),
+    ("放学是王老师接秦朗的孩子", "放学是姜师傅接阿明的孩子", True),
     ("用户的大舅喜欢陈醋", "用户的二舅喜欢陈醋", True), ("贺岚喜欢葱花", "贺岚的搭档喜欢葱花", True),
-    ("The user's student indents by 5", "The user's student's boss indents by 5", True), ("The user's student paints", "The user's former student paints", True),
-    ("用户的助教周五出院", "用户周五出院", True), ("用户的助教的手机丢了", "用户的手机丢了", True), ("用户的书房的灯坏了", "用户书房的灯坏了", False),
-    ("The user's notary is saving for a boat", "The user is saving for a kayak", True), ("The user's herald has run", "The user has run", True),
-    ("荣嘉怡2026年8月10日去拍照", "2026年10月16日邱文浩去露营", True), ("荣嘉怡2026年8月10日去拍照", "2026年8月10日荣嘉怡去拍照", False),
-    ("The user's desk is oak", "The user has an oak desk", False), ("The user's team has 5 members", "The user has a team of 5", False),
-    ("The user's soundbar broke", "The user's son-in-law's dash cam broke", True), ("The user's son-in-law's dash cam broke", "The dash cam of the user's son-in-law broke", False),
+    ("The user's student indents by 5", "The user's student's boss indents by 5", True),
+    ("The user's student paints", "The user's former student paints", True),
+    ("用户的助教周五出院", "用户周五出院", True), ("用户的助教的手机丢了", "用户的手机丢了", True),
+    ("用户的书房的灯坏了", "用户书房的灯坏了", False),
+    ("The user's notary is saving for a boat", "The user is saving for a kayak", True),
+    ("The user's herald has run", "The user has run", True),
+    ("荣嘉怡2026年8月10日去拍照", "2026年10月16日邱文浩去露营", True),
+    ("荣嘉怡2026年8月10日去拍照", "2026年8月10日荣嘉怡去拍照", False),
+    ("The user's desk is oak", "The user has an oak desk", False),
+    ("The user's team has 5 members", "The user has a team of 5", False),
+    ("The user's soundbar broke", "The user's son-in-law's dash cam broke", True),
+    ("The user's son-in-law's dash cam broke", "The dash cam of the user's son-in-law broke", False),
     ("用户的姐姐住在北京", "用户姐姐住在北京", False), ("用户的组长周五交初稿", "用户周五交初稿", True),
-    ("用户的组长周五交初稿", "周五用户的组长交初稿", False), ("用户的个人网站挂了", "用户的网站挂了", False), ("用户的摄影师爱喝茶", "用户的花店员工爱喝茶", True),
+    ("用户的组长周五交初稿", "周五用户的组长交初稿", False), ("用户的个人网站挂了", "用户的网站挂了", False),
+    ("用户的摄影师爱喝茶", "用户的花店员工爱喝茶", True),
     ("王芳的红色的车坏了", "王芳的车坏了", False),
-    ("Rashid met Mr Hale", "Rashid met Mrs Hale", True), ("Aunt Jo sings", "Uncle Jo sings", True), ("Mr Hale sings", "Hale sings", False),
-    ("Martin's trainer broke an ankle", "Martin broke an ankle", True), ("Martin's printer is new", "Martin has a new printer", False),
-    ("Bo's sparring partner sings", "Bo's tennis partner sings", True), ("The user's manager sings", "The user's former manager sings", True),
-    ("The user's team stores data", "The user's trainee's team stores data", True), ("Bo's new tutor sings", "Bo's tutor sings", False),
+    ("Rashid met Mr Hale", "Rashid met Mrs Hale", True), ("Aunt Jo sings", "Uncle Jo sings", True),
+    ("Mr Hale sings", "Hale sings", False),
+    ("Martin's trainer broke an ankle", "Martin broke an ankle", True),
+    ("Martin's printer is new", "Martin has a new printer", False),
+    ("Bo's sparring partner sings", "Bo's tennis partner sings", True),
+    ("The user's manager sings", "The user's former manager sings", True),
+    ("The user's team stores data", "The user's trainee's team stores data", True),
+    ("Bo's new tutor sings", "Bo's tutor sings", False),
     ("吃火锅的时候用户爱点土豆片", "用户的堂妹吃火锅爱点土豆片", True),
  ("The user's half-sister sings", "The user's half-brother sings", True),
-    ("The shed in Bo's lodger's yard is red", "The shed in Bo's yard is red", True), ("Ana is Bo's hairdresser", "Ana cuts Bo's hair", False),
+    ("The shed in Bo's lodger's yard is red", "The shed in Bo's yard is red", True),
+    ("Ana is Bo's hairdresser", "Ana cuts Bo's hair", False),
 ])  # fmt: skip
 def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> None:
     """An uncle is not another uncle, a partner is not whose partner it is, and a Mr is no Mrs."""
@@ -157,7 +178,8 @@ def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> N
 
 
 @pytest.mark.parametrize(("older", "newer", "found"), [
-    ("每天放学都是王老师去接孩子", "每天放学都是姜师傅去接孩子", "different"), ("周五是王芳值班", "周五是李强值班", "different"),
+    ("每天放学都是王老师去接孩子", "每天放学都是姜师傅去接孩子", "different"),
+    ("周五是王芳值班", "周五是李强值班", "different"),
     ("小伍帮章主任代收快递", "章主任搬走了，小伍的快递改由夏宇代收", "different"),
     ("The talk about bees is given by Simon", "The talk about bees is given by Gwen", "different"),
     ("The osteopath was Kathy's tip to Nkechi", "The osteopath was recommended to Ned by Adriana", "different"),
@@ -165,16 +187,19 @@ def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> N
     ("Lina Brook reports to the user", "The user reports to Lina Brook", "different"),
     ("Victor lent the user a saw on 3 May", "The user lent Victor a saw on 3 May", "different"),
     ("On 3 May the user lent Victor a saw", "The user lent Victor a saw on 3 May", "same"),
-    ("Victor is the user's tutor", "The user's tutor is Victor", "same"), ("武华给用户补了牙", "用户给武华补了牙", "different"),
+    ("Victor is the user's tutor", "The user's tutor is Victor", "same"),
+    ("武华给用户补了牙", "用户给武华补了牙", "different"),
     ("The user's spouse is Bill's godparent", "The user's spouse is Lina's godparent", "different"),
     ("Lena recommended the osteopath to Julia", "Lena recommended Julia to the osteopath", "different"),
     ("Lena goes from Riga to Lyon on 3 May", "On 3 May Lena goes to Lyon from Riga", "same"),
     ("Victor is Professor Hull's godparent", "Professor Hull is a godparent of Victor", "different"),
     ("Victor is Hull's godparent", "Victor is the godparent of Hull", "same"),
-    ("The user's boss is Ann Lee", "The user's boss is Bob Ray", "supersedes"), ("用户的导师是王芳", "用户的导师是李强", "supersedes"),
+    ("The user's boss is Ann Lee", "The user's boss is Bob Ray", "supersedes"),
+    ("用户的导师是王芳", "用户的导师是李强", "supersedes"),
 ])  # fmt: skip
 def test_a_part_that_others_play_is_no_value(older: str, newer: str, found: str) -> None:
-    """Who does a thing one day, by whom it is done, and who is what to whom, does not take another's place by the rules."""
+    """Who does a thing one day, by whom it is done, and who is what to whom, does not take another's place by the
+    rules."""
     assert judge_pair(pair(older, newer), PROFILE, ())[0] == found
 
 
@@ -202,18 +227,28 @@ def test_what_shares_no_word_takes_nothing_s_place() -> None:
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
-    ("Whenever Aunt Bell works nights, Nicola Ashby minds the toddler", "Whenever Nicola Ashby works nights, Aunt Bell minds the toddler", True),
-    ("Whenever Aunt Bell works nights, Nicola Ashby minds the toddler", "Nicola Ashby minds the toddler whenever Aunt Bell works nights", False),
-    ("Ana minds Ben's sister", "Ben minds Ana's sister", True), ("Ana minds Ben's sister", "Ben's sister is minded by Ana", False),
-    ("Petra invited Nico's guests", "Nico invited Petra's guests", True), ("Lena told Tom that Ben is ill", "Lena told Ben that Tom is ill", True),
-    ("To Nico's party Petra has invited twelve", "Petra has invited twelve to Nico's party", False), ("Ana is taller than Ben", "Ben is taller than Ana", True),
+    ("Whenever Aunt Bell works nights, Nicola Ashby minds the toddler",
+        "Whenever Nicola Ashby works nights, Aunt Bell minds the toddler", True),
+    ("Whenever Aunt Bell works nights, Nicola Ashby minds the toddler",
+        "Nicola Ashby minds the toddler whenever Aunt Bell works nights", False),
+    ("Ana minds Ben's sister", "Ben minds Ana's sister", True),
+    ("Ana minds Ben's sister", "Ben's sister is minded by Ana", False),
+    ("Petra invited Nico's guests", "Nico invited Petra's guests", True),
+    ("Lena told Tom that Ben is ill", "Lena told Ben that Tom is ill", True),
+    ("To Nico's party Petra has invited twelve", "Petra has invited twelve to Nico's party", False),
+    ("Ana is taller than Ben", "Ben is taller than Ana", True),
     ("The user's sister lent the user's brother a saw", "The user's brother lent the user's sister a saw", True),
-    ("Ana goes only if Ben goes", "Ben goes only if Ana goes", True), ("Only if Ben goes Ana goes", "Ana goes only if Ben goes", False),
-    ("用户的舅妈把彭程拉黑了", "彭程把用户的舅妈拉黑了", True), ("Shelley is the user's swim coach's plus-one", "The user's swim coach is Shelley's plus-one", True),
-    ("The user's boss is Ana's godparent", "Ana's godparent is the user's boss", False), ("The user's boss is Ana", "Ana is the user's boss", False),
+    ("Ana goes only if Ben goes", "Ben goes only if Ana goes", True),
+    ("Only if Ben goes Ana goes", "Ana goes only if Ben goes", False),
+    ("用户的舅妈把彭程拉黑了", "彭程把用户的舅妈拉黑了", True),
+    ("Shelley is the user's swim coach's plus-one", "The user's swim coach is Shelley's plus-one", True),
+    ("The user's boss is Ana's godparent", "Ana's godparent is the user's boss", False),
+    ("The user's boss is Ana", "Ana is the user's boss", False),
     ("Άνθη suspects 佐藤さん of lying", "佐藤さん suspects Άνθη of lying", True),
-    ("Hull's tutor is Victor", "Victor is the tutor of Hull", False), ("Ana shares a desk with Ben", "Ben shares a desk with Ana", False),
-    ("张磊去接李娜的孩子", "李娜去接张磊的孩子", True), ("去接张磊的孩子的是李娜", "李娜去接张磊的孩子", False), ("欧阳静的导师是司马宁", "司马宁是欧阳静的导师", False),
+    ("Hull's tutor is Victor", "Victor is the tutor of Hull", False),
+    ("Ana shares a desk with Ben", "Ben shares a desk with Ana", False),
+    ("张磊去接李娜的孩子", "李娜去接张磊的孩子", True), ("去接张磊的孩子的是李娜", "李娜去接张磊的孩子", False),
+    ("欧阳静的导师是司马宁", "司马宁是欧阳静的导师", False),
 ])  # fmt: skip
 def test_who_does_what_to_whom_is_told_by_what_stands_beside_them(a: str, b: str, two: bool) -> None:
     """The same words may be said of the same people the other way round; an order of its own is no other part."""
@@ -240,14 +275,18 @@ def test_a_declared_change_is_of_the_same_people() -> None:
 
 
 @pytest.mark.parametrize(("older", "newer"), [
-    ("The user's son sits on the board", "The user's son-in-law sits on the board"), ("Łukasz told Олег that the bridge is closed", "Łukasz told Иванна that the bridge is closed"),
+    ("The user's son sits on the board", "The user's son-in-law sits on the board"),
+    ("Łukasz told Олег that the bridge is closed", "Łukasz told Иванна that the bridge is closed"),
     ("Елена heard from Phil that the bridge is closed", "Élodie heard from Phil that the bridge is closed"),
     ("有Tony哥在，章小鱼就不喝酒", "有章小鱼在，Tony哥就不喝酒"), ("用户替游经理值了夜班", "游经理替用户值了夜班"),
-    ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"), ("سامر checks the beehives daily", "Each week 田村さん checks the beehives"), ("坐在后面的是Kevin", "坐在后面的是万里"),
+    ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"),
+    ("سامر checks the beehives daily", "Each week 田村さん checks the beehives"),
+    ("坐在后面的是Kevin", "坐在后面的是万里"),
     ("Lilian几乎迷了路", "有一次向阳差点迷了路"),
 ])  # fmt: skip
 def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
-    """Capitals have accents and are Cyrillic; a Latin name may stand between Chinese characters, with a title behind it."""
+    """Capitals have accents and are Cyrillic; a Latin name may stand between Chinese characters, with a title behind
+    it."""
     assert (
         guard_judgement("same", pair(older, newer), ())
         == guard_judgement("supersedes", pair(older, newer), ())
@@ -260,8 +299,10 @@ def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
     ("2026年12月4日送茶叶的是牛主任", "2026年6月13日送茶叶的是牛主任的同事"),
     ("用户差点在古镇的前街迷路", "用户差点在大学城南区迷路"), ("用户有个姑姑叫秀兰", "用户有个姑姑叫淑珍"),
         ("魏紫萱在备考雅思", "魏紫萱在备考托福"), ("QQ音乐是潘悦听歌用的软件", "QQ音乐是金晓燕听歌用的软件"),
-        ("Silvia belays Savita at the wall", "Silvia has Savita as a belayer at the wall"), ("Celeste has endorsed Percival", "Celeste has an endorsement from Percival"),
-        ("The user's partner is not on speaking terms with Skip", "The user's partner is not on speaking terms with Bo"),
+        ("Silvia belays Savita at the wall", "Silvia has Savita as a belayer at the wall"),
+        ("Celeste has endorsed Percival", "Celeste has an endorsement from Percival"),
+        ("The user's partner is not on speaking terms with Skip",
+            "The user's partner is not on speaking terms with Bo"),
         ("The user's cottage is let to Hunter", "The user's cottage is insured through Hunter"),
 ])  # fmt: skip
 def test_another_number_is_another_thing(older: str, newer: str) -> None:
@@ -270,9 +311,12 @@ def test_another_number_is_another_thing(older: str, newer: str) -> None:
 
 
 @pytest.mark.parametrize(("older", "newer"), [
-    ("The user's aunt is taller than Ana", "The user's aunt is taller than Ben"), ("The user is often mistaken for Ana", "The user is often mistaken for Ben"),
-    ("Bo is suing the Marks over a hedge", "Bo is suing the Markses over a hedge"), ("Bo has stopped lending money to Ana", "Bo no longer lends money to Ben"),
-    ("黄蕾和孙丽是小学同学", "孙丽和黄蕾是大学同学"), ("安冉暗恋的是庄严", "安冉暗恋的是申青"), ("Ana checks the beehives", "سمير checks the beehives"),
+    ("The user's aunt is taller than Ana", "The user's aunt is taller than Ben"),
+    ("The user is often mistaken for Ana", "The user is often mistaken for Ben"),
+    ("Bo is suing the Marks over a hedge", "Bo is suing the Markses over a hedge"),
+    ("Bo has stopped lending money to Ana", "Bo no longer lends money to Ben"),
+    ("黄蕾和孙丽是小学同学", "孙丽和黄蕾是大学同学"), ("安冉暗恋的是庄严", "安冉暗恋的是申青"),
+    ("Ana checks the beehives", "سمير checks the beehives"),
     ("Bo's tech lead is having Nick over for tea", "Nick is having Bo's tech lead over for tea"),
 ])  # fmt: skip
 def test_what_may_be_so_of_several_is_no_value(older: str, newer: str) -> None:
@@ -287,9 +331,13 @@ def test_times_are_no_common_matter() -> None:
     )
 
 
-@pytest.mark.parametrize(("a", "b"), [
-    ("Bo buys bread at the bakery on Mondays", "Bo buys bread at the market on Mondays"), ("Bo swims in the harbour", "Bo swims in the bay"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Bo buys bread at the bakery on Mondays", "Bo buys bread at the market on Mondays"),
+        ("Bo swims in the harbour", "Bo swims in the bay"),
+    ],
+)
 def test_another_place_is_another_thing_however_near_the_embedder_has_it(a: str, b: str) -> None:
     """On the way in, too, where the embedder vouches for two statements that differ in a place alone."""
     assert (
@@ -300,8 +348,10 @@ def test_another_place_is_another_thing_however_near_the_embedder_has_it(a: str,
 
 
 @pytest.mark.parametrize(("a", "b", "same"), [
-    ("Every Wednesday Yuki has lunch with Vera", "Yuki eats out every Wednesday", False), ("Yuki rows on Mondays", "Mondays are when Yuki rows", True),
-    ("Yuki has lunch on Mondays", "Yuki has lunch with Vera on Mondays", True), ("郭燕周末去钓鱼", "郭燕周六要跟苏青划船", False),
+    ("Every Wednesday Yuki has lunch with Vera", "Yuki eats out every Wednesday", False),
+    ("Yuki rows on Mondays", "Mondays are when Yuki rows", True),
+    ("Yuki has lunch on Mondays", "Yuki has lunch with Vera on Mondays", True),
+    ("郭燕周末去钓鱼", "郭燕周六要跟苏青划船", False),
 ])  # fmt: skip
 def test_what_says_the_same_names_the_same_people(a: str, b: str, same: bool) -> None:
     """A statement that leaves somebody out is another one, whatever a model says, and takes nobody's place, unless the
@@ -322,15 +372,22 @@ def test_who_takes_no_others_place_is_not_forgotten() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
-        ("The interest rate of Ana's mortgage is 3.05 percent", "The interest rate of Ana's mortgage has gone from 3.05 to 4.35 percent", "supersedes"),
-        ("The interest rate of Ana's mortgage is 3.05 percent", "The interest rate of Ben's mortgage has gone from 3.05 to 4.35 percent", "different"),
-        ("Wendy's car is insured with Direct Line", "Wendy has moved the car insurance from Direct Line to Ergo", "supersedes"),
-        ("Wendy's boat is insured with Direct Line", "Wendy has moved the car insurance from Direct Line to Ergo", "different"),
-        ("Ana's CI pipeline runs on Jenkins", "Ana's CI pipeline has been migrated from Jenkins to Travis CI", "supersedes"),
+        ("The interest rate of Ana's mortgage is 3.05 percent",
+            "The interest rate of Ana's mortgage has gone from 3.05 to 4.35 percent", "supersedes"),
+        ("The interest rate of Ana's mortgage is 3.05 percent",
+            "The interest rate of Ben's mortgage has gone from 3.05 to 4.35 percent", "different"),
+        ("Wendy's car is insured with Direct Line", "Wendy has moved the car insurance from Direct Line to Ergo",
+            "supersedes"),
+        ("Wendy's boat is insured with Direct Line", "Wendy has moved the car insurance from Direct Line to Ergo",
+            "different"),
+        ("Ana's CI pipeline runs on Jenkins", "Ana's CI pipeline has been migrated from Jenkins to Travis CI",
+            "supersedes"),
         ("Ana knows Jenkins well", "Ana's CI pipeline has been migrated from Jenkins to Travis CI", "different"),
         ("Ana likes Lebanese food best", "Ana likes Japanese food best these days, no longer Lebanese", "supersedes"),
-        ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和艾琳办房产过户的日子从2026年7月5日改到了2026年2月27日", "supersedes"),
-        ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和文静办房产过户的日子从2026年7月5日改到了2026年2月27日", "different"),
+        ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和艾琳办房产过户的日子从2026年7月5日改到了2026年2月27日",
+            "supersedes"),
+        ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和文静办房产过户的日子从2026年7月5日改到了2026年2月27日",
+            "different"),
         ("何平安每周给用户打5次电话", "用户给何平安打电话从每周5次改成了6次", "different"),
         ("用户每周给何平安打5次电话", "用户给何平安打电话从每周5次改成了6次", "supersedes"),
         ("彭菲2026年12月22日交简章的初稿", "彭菲改在2026年9月10日交简章的初稿", "supersedes"),

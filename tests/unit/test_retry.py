@@ -57,7 +57,8 @@ def test_a_budget_is_new_at_midnight(now: datetime) -> None:
 
 @given(attempts=st.integers(0, 20))
 def test_only_what_may_be_its_own_fault_steps_aside(attempts: int) -> None:
-    """Order is kept for a model or a database that is down; a bad answer or a defect steps aside at the fifth failure."""
+    """Order is kept for a model or a database that is down; a bad answer or a defect steps aside at the fifth
+    failure."""
     for error in (ModelError(), ModelTimeout(), ModelRateLimited(), OverBudget(), StoreDown()):
         assert plan_retry(error, attempts, NOW).lets_others_pass is False
     own: tuple[Exception, ...] = (BadExtraction(), ModelError(status=400), KeyError("x"))

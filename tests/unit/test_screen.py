@@ -19,8 +19,31 @@ PATTERNS = [
 ]
 SECRETS = [st.from_regex(pattern) for pattern in PATTERNS]
 WORDS = st.sampled_from(
-    ["the", "pin", "is", "4", "1", "23", "DE89", "3704", "0044", "0532", "0130", "00", "5500", "0055", "5555", "5559", "otp", "Ⅷ", "٣", "my", "K", "ı"]
-)  # fmt: skip
+    [
+        "the",
+        "pin",
+        "is",
+        "4",
+        "1",
+        "23",
+        "DE89",
+        "3704",
+        "0044",
+        "0532",
+        "0130",
+        "00",
+        "5500",
+        "0055",
+        "5555",
+        "5559",
+        "otp",
+        "Ⅷ",
+        "٣",
+        "my",
+        "K",
+        "ı",
+    ]
+)
 
 
 def test_the_patterns_of_redaction_are_found() -> None:
@@ -71,8 +94,28 @@ def test_what_is_in_doubt_does_not(text: str) -> None:
 
 @pytest.mark.parametrize(
     "mark",
-    ["a_b", "-----", "sk-", "glpat-", "://", ":AA", "AKIA", "ASIA", "xox", "AIza", "eyJ", "Bearer", "Basic", "token", "secret", "pass", "pw", "KEY", "GB12"],
-)  # fmt: skip
+    [
+        "a_b",
+        "-----",
+        "sk-",
+        "glpat-",
+        "://",
+        ":AA",
+        "AKIA",
+        "ASIA",
+        "xox",
+        "AIza",
+        "eyJ",
+        "Bearer",
+        "Basic",
+        "token",
+        "secret",
+        "pass",
+        "pw",
+        "KEY",
+        "GB12",
+    ],
+)
 def test_what_a_secret_has_in_it_does_not(mark: str) -> None:
     """However little else of one there is: redaction has the last word."""
     assert not needs_no_redaction(f"The {mark} of it")

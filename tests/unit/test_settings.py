@@ -199,11 +199,17 @@ REFUSED = [
     ),
     (
         "forgetting:\n  scopes: {run:17: 7}\n",
-        "line 2: forgetting.scopes.(a name of 6 characters): there is no scope (a name of 6 characters); did you mean run?",
+        (
+            "line 2: forgetting.scopes.(a name of 6 characters): there is no scope (a name of 6 characters); did you "
+            "mean run?"
+        ),
     ),
     (
         "forgetting:\n  scopes: {'agent:': 7}\n",
-        "line 2: forgetting.scopes.(a name of 6 characters): there is no scope (a name of 6 characters); did you mean agent?",
+        (
+            "line 2: forgetting.scopes.(a name of 6 characters): there is no scope (a name of 6 characters); did you "
+            "mean agent?"
+        ),
     ),
     ("forgetting:\n  scopes: {run: 0}\n", "line 2: forgetting.scopes.run: is 0; allowed: at least 1"),
     (b"recall:\n  top_k: 3 # \xff\n", "line 2: is not UTF-8; save the file as UTF-8"),
@@ -257,10 +263,18 @@ def test_a_value_is_never_shown(tmp_path: Path, text: str) -> None:
     assert SECRET not in refusal(tmp_path, text)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-                        st.sampled_from(["recall", "top_k", "categories", "system", "custom", "goals", "x"]), inner,
-                        max_size=3), max_leaves=8))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["recall", "top_k", "categories", "system", "custom", "goals", "x"]), inner, max_size=3
+            )
+        ),
+        max_leaves=8,
+    )
+)
 @example({"categories": {"custom": [{"name": "a", "label": "A", "context": "all"}]}})
 @example({"embedders": {"default": None}})
 def test_any_yaml_is_settings_or_a_bad_config(tmp_path_factory: pytest.TempPathFactory, tree: object) -> None:

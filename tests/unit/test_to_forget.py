@@ -65,8 +65,10 @@ def test_an_attribute_to_be_forgotten(text: str, keys: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Forget where I live, I moved.", "forget how I feel", "Forget what I said.", "Don't remember my wife's name", "忘了我的生日",
-     "forget everything", "Forget everything you know about me, please", "delete all my data", "忘记关于我的一切", "把我所有的信息都删除"],
+    ["Forget where I live, I moved.", "forget how I feel", "Forget what I said.", "Don't remember my wife's name",
+        "忘了我的生日",
+     "forget everything", "Forget everything you know about me, please", "delete all my data", "忘记关于我的一切",
+     "把我所有的信息都删除"],
 )  # fmt: skip
 def test_a_wish_that_is_not_sure_is_told(text: str) -> None:
     """Nobody's memory is meant by it for certain, or all of them."""
@@ -76,9 +78,14 @@ def test_a_wish_that_is_not_sure_is_told(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Forget it", "forget about it, thanks", "Don't forget me", "忘了吧", "别忘了我", "Never forget where I live", "Forget how hard it is",
-     "Should I forget where I live?", "Will you forget my job?", "You always forget where I live", "你忘了我的生日", "忘掉这件事吧", "要不要忘记我住在哪里？",
-     '"Forget my job" is a song.', "She said: 「忘记我住在哪里」", "「忘记我住在哪里」", "Delete everything in this folder", "Clear the notes section", "Forget I said anything.", "Forget the rain, let's go out", "请不要忘记我的生日"],
+    ["Forget it", "forget about it, thanks", "Don't forget me", "忘了吧", "别忘了我", "Never forget where I live",
+        "Forget how hard it is",
+     "Should I forget where I live?", "Will you forget my job?", "You always forget where I live", "你忘了我的生日",
+     "忘掉这件事吧",
+     "要不要忘记我住在哪里？",
+     '"Forget my job" is a song.', "She said: 「忘记我住在哪里」", "「忘记我住在哪里」",
+     "Delete everything in this folder",
+     "Clear the notes section", "Forget I said anything.", "Forget the rain, let's go out", "请不要忘记我的生日"],
 )  # fmt: skip
 def test_an_idiom_forgets_nothing(text: str) -> None:
     """To forget it is to go on; a question, a quotation, a reproach and other work are no wish."""

@@ -12,10 +12,82 @@ from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.retrieval.traits import DATED, index_text
 
 NAMES = [*day_name, *month_name[1:], *month_abbr[1:], "Sept", "marked", "maybe", "fridge", "sundry"]
-WORDS = [*NAMES, "on", "last", "next", "this", "early", "mid-", "3rd", "14", "2nd", "of", "night", "dec.", "12/3", "summer", "ago", "5月", "去年"]  # fmt: skip
-FEASTS = ["Xmas", "Boxing Day", "New Year", "Valentine's Day", "St Patrick's Day", "Good Friday", "Halloween", "Thanksgiving", "Independence Day", "the Fourth of July"]  # fmt: skip
-THINGS = [*FEASTS, "went", "the", "2023", "15/3/2023", "25.3.2023", "Q2", "second quarter", "before last", "in", "fortnight", "a", "ago", "1990s", "the '90s", "sixties", "forties", "on", "fourteenth", "twenty-first", "second", "thirtieth", "met"]  # fmt: skip
-ZH = ["我", "在", "去了", "圣诞节", "平安夜", "元旦", "情人节", "复活节", "万圣节", "感恩节", "劳动节", "五一", "国庆", "十一假期", "除夕", "春节", "中秋"]  # fmt: skip
+WORDS = [
+    *NAMES,
+    "on",
+    "last",
+    "next",
+    "this",
+    "early",
+    "mid-",
+    "3rd",
+    "14",
+    "2nd",
+    "of",
+    "night",
+    "dec.",
+    "12/3",
+    "summer",
+    "ago",
+    "5月",
+    "去年",
+]
+FEASTS = [
+    "Xmas",
+    "Boxing Day",
+    "New Year",
+    "Valentine's Day",
+    "St Patrick's Day",
+    "Good Friday",
+    "Halloween",
+    "Thanksgiving",
+    "Independence Day",
+    "the Fourth of July",
+]
+THINGS = [
+    *FEASTS,
+    "went",
+    "the",
+    "2023",
+    "15/3/2023",
+    "25.3.2023",
+    "Q2",
+    "second quarter",
+    "before last",
+    "in",
+    "fortnight",
+    "a",
+    "ago",
+    "1990s",
+    "the '90s",
+    "sixties",
+    "forties",
+    "on",
+    "fourteenth",
+    "twenty-first",
+    "second",
+    "thirtieth",
+    "met",
+]
+ZH = [
+    "我",
+    "在",
+    "去了",
+    "圣诞节",
+    "平安夜",
+    "元旦",
+    "情人节",
+    "复活节",
+    "万圣节",
+    "感恩节",
+    "劳动节",
+    "五一",
+    "国庆",
+    "十一假期",
+    "除夕",
+    "春节",
+    "中秋",
+]
 
 
 def _says_when(text: str) -> bool:
@@ -58,8 +130,10 @@ def test_a_time_of_the_year_does_not_say_when(text: str, *, dated: bool) -> None
     assert (DATED in index_text(text)) is dated
 
 
-ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "on St Patrick's Day", "on Good Friday", "on Halloween", "on Hallowe’en",
-        "on Thanksgiving", "on Independence Day", "on the Fourth of July", "Easter Monday", "in the sixties", "in the forties", "in the 90's",
+ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "on St Patrick's Day", "on Good Friday",
+    "on Halloween", "on Hallowe’en",
+        "on Thanksgiving", "on Independence Day", "on the Fourth of July", "Easter Monday", "in the sixties",
+        "in the forties", "in the 90's",
         "on the fourth", "on the fourteenth", "on the twenty-first", "on the thirtieth"]  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Work as agents really do it, told as a person would: the goal, orders that are whole, and what failed by its own reason."""
+"""Work as agents really do it, told as a person would: the goal, orders that are whole, and what failed by its own
+reason."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ CASES: dict[str, tuple[list[Line], str]] = {
             ("edit", {"path": "cart.py", "old": "a", "new": "b"}, "ok", True),
             ("bash", {"command": "pytest -q", "description": "Run them again"}, "4 passed in 0.03s", True),
         ],
-        ("Goal: The tests of the cart are red: fix those\nSteps:\n1. Call edit with path=cart.py, old=a, new=b\n2. Run: pytest -q\n"
-        "Avoid:\n- pytest -q before edit (1 failed, 3 passed in 0.05s)\nAgain: with edit, bash on .py files"),
+        ("Goal: The tests of the cart are red: fix those\nSteps:\n1. Call edit with path=cart.py, old=a, new=b\n"
+        "2. Run: pytest -q\nAvoid:\n- pytest -q before edit (1 failed, 3 passed in 0.05s)\n"
+        "Again: with edit, bash on .py files"),
     ),
     "a command on another machine, which needs another one first": (
         [
@@ -32,34 +34,41 @@ CASES: dict[str, tuple[list[Line], str]] = {
         ],
         ("Goal: Reindex the wiki on search-1.acme.io\nSteps:\n1. Run: apt-get install wiki (host=search-1.acme.io)\n"
         "2. Run: wiki reindex (host=search-1.acme.io)\n3. Run: ping -c 1 search-1.acme.io\nAvoid:\n"
-        "- wiki reindex (host=search-1.acme.io) before apt-get install wiki (wiki: command not found)\nAgain: with ssh_exec, bash"),
+        "- wiki reindex (host=search-1.acme.io) before apt-get install wiki (wiki: command not found)\n"
+        "Again: with ssh_exec, bash"),
     ),
     "a statement in full, the same failure once": (
         [
             ("user", "Add a column discount to the orders table."),
-            ("run_sql", {"query": "ALTER TABLE order ADD COLUMN discount numeric"}, 'syntax error at or near "order"', False),
+            ("run_sql", {"query": "ALTER TABLE order ADD COLUMN discount numeric"}, 'syntax error at or near "order"',
+                False),
             ("run_sql", {"query": "ALTER TABLE order ADD COLUMN discount numeric"}, "ERROR: lock timeout", False),
-            ("run_sql", {"query": "ALTER TABLE orders ADD COLUMN discount numeric NOT NULL DEFAULT 0"}, "ALTER TABLE", True),
+            ("run_sql", {"query": "ALTER TABLE orders ADD COLUMN discount numeric NOT NULL DEFAULT 0"}, "ALTER TABLE",
+                True),
         ],
         ("Goal: Add a column discount to the orders table\nSteps:\n"
         "1. Call run_sql with query=ALTER TABLE orders ADD COLUMN discount numeric NOT NULL DEFAULT 0\nAvoid:\n"
-        "- run_sql with query=ALTER TABLE order ADD COLUMN discount numeric (ERROR: lock timeout)\nAgain: with run_sql"),
+        "- run_sql with query=ALTER TABLE order ADD COLUMN discount numeric (ERROR: lock timeout)\n"
+        "Again: with run_sql"),
     ),
     "a list among the arguments is what differs": (
         [
             ("user", "Open an issue about the login in acme/shop"),
             ("mcp__github__create_issue", {"title": "Login", "labels": ["bugs"]},
              '{"isError": true, "content": [{"type": "text", "text": "no such label: bugs"}]}', True),
-            ("mcp__github__create_issue", {"title": "Login", "labels": ["bug"]}, '{"isError": false, "content": []}', True),
+            ("mcp__github__create_issue", {"title": "Login", "labels": ["bug"]}, '{"isError": false, "content": []}',
+                True),
         ],
         ("Goal: Open an issue about the login in acme/shop\nSteps:\n"
         '1. Call mcp__github__create_issue with title=Login, labels=["bug"]\nAvoid:\n'
-        '- mcp__github__create_issue with title=Login, labels=["bugs"] (no such label: bugs)\nAgain: with mcp__github__create_issue'),
+        '- mcp__github__create_issue with title=Login, labels=["bugs"] (no such label: bugs)\n'
+        'Again: with mcp__github__create_issue'),
     ),
     "too many requests, a wait, and a wish by the way": (
         [
             ("user", "Download all the pages of the price list"),
-            ("http_get", {"url": "https://api.shop.example/prices.json?page=1"}, '{"status": 429, "error": "Too Many Requests"}'),
+            ("http_get", {"url": "https://api.shop.example/prices.json?page=1"},
+                '{"status": 429, "error": "Too Many Requests"}'),
             ("sleep", {"seconds": 30}, "ok"),
             ("http_get", {"url": "https://api.shop.example/prices.json?page=1"}, '{"status": 200, "items": 100}'),
             ("user", "By the way, remember how to do this."),
@@ -80,7 +89,8 @@ CASES: dict[str, tuple[list[Line], str]] = {
         (
             "Goal: A 404 for the branch feature-x: find out why and check it out\nSteps:\n1. Call git with args=stash\n"
             "2. Call git with args=checkout feature-x\n3. Call npm_run with script=build\nAvoid:\n"
-            "- git with args=checkout feature-x before git with args=stash (error: Your local changes would be overwritten)\n"
+            "- git with args=checkout feature-x before git with args=stash"
+            " (error: Your local changes would be overwritten)\n"
             "Again: with git, npm_run"
         ),
     ),
@@ -96,7 +106,8 @@ CASES: dict[str, tuple[list[Line], str]] = {
         ),
     ),
     "the wish in one breath": (
-        [("user", "帮我部署前端，然后把步骤记下来"), ("bash", {"command": "npm ci"}, "exit code: 0"), ("bash", {"command": "make up"}, "exit code: 0")],
+        [("user", "帮我部署前端，然后把步骤记下来"), ("bash", {"command": "npm ci"}, "exit code: 0"),
+            ("bash", {"command": "make up"}, "exit code: 0")],
         "Goal: 部署前端\nSteps:\n1. Run: npm ci\n2. Run: make up\nAgain: with bash",
     ),
     "in Chinese, with what it is about": (
@@ -115,7 +126,8 @@ CASES: dict[str, tuple[list[Line], str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_transcript_is_told_as_a_person_would(name: str) -> None:
-    """Whole orders in their sequence, each failure once and with its reason, nothing that is in a step to be avoided."""
+    """Whole orders in their sequence, each failure once and with its reason, nothing that is in a step to be
+    avoided."""
     lines, told = CASES[name]
     [path] = traces.find_paths(session(lines), failures=1)
     assert render_procedure(path.procedure) == told
@@ -149,7 +161,8 @@ def test_a_transcript_is_told_as_a_person_would(name: str) -> None:
     ],
 )
 def test_what_an_object_reports_is_read(text: str, ok: bool | None, verdict: str, reason: str) -> None:
-    """Also where it was cut, where Python printed it, and where it wraps another; what it holds is not what it reports."""
+    """Also where it was cut, where Python printed it, and where it wraps another; what it holds is not what it
+    reports."""
     assert (outcome.judge_outcome(act(text, ok)), outcome.explain_failure(act(text, ok))) == (verdict, reason)
 
 

@@ -107,7 +107,8 @@ def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
     ],
 )
 def test_what_has_been_since_then(query: str, start: datetime, end: datetime) -> None:
-    """It lasts until now, from the last time that a date without a year came; what is yet to begin is as long as it is."""
+    """It lasts until now, from the last time that a date without a year came; what is yet to begin is as long as it
+    is."""
     assert query_hints.find_periods(query, NOON) == ((start, end),)
 
 
