@@ -82,7 +82,7 @@ class Admin:
         """Call off a run that waits for a batch endpoint: it is `cancelled`, what it held of the budget is free, the endpoint is
         told to stop and its files go; where that cannot be done now a worker does it. One that is cancelled already is as it
         is. Raises NotFound, BadInput for one that does not wait, Conflict, StoreError."""
-        return await self.engine.cancellation.cancel_consolidation(scope, run)
+        return await self.engine.batch_collection.cancel_consolidation(scope, run)
 
     async def get_many(self, scope: Scope, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Record]:
         """Several memories by their ids, whatever their state, as they are now; those that are not there are left out."""

@@ -20,7 +20,6 @@ from muniment.memory.flows.background.registry import JobRegistry
 from muniment.memory.flows.consolidation.all_spaces import SpaceSweep
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
-from muniment.memory.flows.consolidation.cancel import Cancellation
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
@@ -86,7 +85,6 @@ class Engine:
     batch_submission: BatchSubmission
     consolidation: Consolidation
     batch_collection: BatchCollection
-    cancellation: Cancellation
     space_sweep: SpaceSweep
     run_undo: RunUndo
     episodes: Episodes
@@ -180,7 +178,6 @@ _FLOWS: dict[str, type[Any]] = {
     "batch_submission": BatchSubmission,
     "consolidation": Consolidation,
     "batch_collection": BatchCollection,
-    "cancellation": Cancellation,
     "space_sweep": SpaceSweep,
     "run_undo": RunUndo,
     "episodes": Episodes,

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from operator import methodcaller
+from functools import partial
 from uuid import uuid4
 
 import pytest
@@ -17,6 +17,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import STATES, Memory as Record
 from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import Conflict
 from muniment.memory.models.hash_embedder import hash_vector
@@ -55,11 +56,15 @@ async def _done(erasing: Awaitable[object]) -> None:
     await erasing
 
 
+def _erase_space(who: Scope, memory: Memory) -> Awaitable[object]:
+    return memory.admin.erase_space(who)
+
+
 async def test_a_space_that_is_erased_meanwhile_stays_erased(database_url: str) -> None:
     """Its ledger only, or with memories: no row of it is founded anew, but for the receipt."""
     for owner, known in (("ana", False), ("ben", True)):
         who = scope(owner)
-        async with interrupted(database_url, methodcaller("erase_space", who)) as memory:
+        async with interrupted(database_url, partial(_erase_space, who)) as memory:
             if known:
                 await memory.remember(who, "I keep bees")
                 await memory.conversation.flush(who)

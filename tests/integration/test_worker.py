@@ -83,7 +83,7 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
         """A queue whose answer to the question for the next job comes late."""
 
         def __getattr__(self, name: str) -> object:
-            return getattr(memory.engine.store, name)
+            return getattr(memory.engine.store.jobs, name)
 
         async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
             found = await memory.engine.store.jobs.take_job(worker, names)

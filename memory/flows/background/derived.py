@@ -31,8 +31,7 @@ def mentions_any(statements: Sequence[str], text: str) -> bool:
 
 
 def turn_states_any(statements: Sequence[str], turn: Turn) -> bool:
-    """Return whether one of the statements is extracted from a turn by rule. Short statements are seldom said
-    literally."""
+    """Return whether one of the statements is extracted from a turn by rule: short ones are seldom said literally."""
     return any(states_any(statements, candidate.text) for candidate in extract_statements(turn).candidates)
 
 
@@ -86,8 +85,7 @@ def _compute_share(statement: str, text: frozenset[str]) -> float:
 
 
 def _prefilter_statements(statements: Sequence[str], text: str) -> list[str]:
-    """Return the statements of which the text has any word, without its ending. This is quick, and most texts have
-    none."""
+    """Return, quickly, the statements of which the text has any word, without its ending."""
     folded = tokens.fold_text(text)
     return [
         statement

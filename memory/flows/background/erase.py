@@ -14,7 +14,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, turn_states_any
 from muniment.memory.flows.background.insights import Insights
-from muniment.memory.flows.consolidation.cancel import Cancellation
+from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.process_state import ProcessCache, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.redactor import Redactor
@@ -32,9 +32,9 @@ _NIL = UUID(int=0)
 class Erasures:
     """Finds the traces of a memory, and removes a memory with its traces, or a space, for good."""
 
+    batch_collection: BatchCollection
     browser: MemoryBrowser
     cache: ProcessCache
-    cancellation: Cancellation
     clock: Clock
     committer: PlanCommitter
     erasure: ErasureStore
@@ -95,7 +95,7 @@ class Erasures:
         async def erase() -> tuple[Traces, ErasureReceipt]:
             traces = await self.find_traces(scope, memory_id)
             others = (statement.id for statement in (*traces.built_on, *traces.former, *traces.around))
-            await self.cancellation.withdraw_batches(scope, {memory_id, *others})
+            await self.batch_collection.withdraw_batches(scope, {memory_id, *others})
             return traces, await self.erasure.erase_memory(scope, memory_id, traces, self.clock.now())
 
         traces, receipt = await self.committer.retry_on_conflict(erase)
@@ -105,9 +105,8 @@ class Erasures:
         return receipt
 
     async def erase_space(self, scope: Scope) -> ErasureReceipt:
-        """Remove all of a space. The receipt of a space that does not exist counts nothing. Raises Conflict,
-        StoreError."""
-        await self.cancellation.withdraw_batches(scope)
+        """Remove a space. The receipt of one that does not exist counts nothing. Raises Conflict, StoreError."""
+        await self.batch_collection.withdraw_batches(scope)
         receipt = await self.erasure.erase_space(scope, self.clock.now())
         self._drop_cached(scope)
         return receipt
@@ -163,8 +162,7 @@ class Erasures:
 
 @dataclass(frozen=True, slots=True)
 class _RelatedStatements:
-    """Other memories to remove, former texts and contexts of memories that stay, and all texts that are removed with
-    these."""
+    """Memories to remove, former texts and contexts of memories that stay, and all texts that go with these."""
 
     removed: list[MemoryStatement] = field(default_factory=list)
     former: list[MemoryStatement] = field(default_factory=list)

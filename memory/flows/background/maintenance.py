@@ -36,7 +36,9 @@ _RETRY_SECONDS = 5.0
 class SlotStore(Protocol):
     """The part of a store that enqueues a periodic job once per slot."""
 
-    async def enqueue_periodic(self, name: JobName, at: datetime) -> bool: ...
+    async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
+        """Enqueue the job for the slot that begins at `at`; return whether this call did. Raises StoreError."""
+        ...
 
 
 class Schedule:
@@ -71,8 +73,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Maintenance:
-    """Maintains a space: forgets what is due, purges, cleans the ledger, consolidates. Finds the spaces that are
-    due."""
+    """Finds the spaces that are due; forgets, purges, cleans the ledger and consolidates there."""
 
     batch_collection: BatchCollection
     clock: Clock
@@ -85,8 +86,7 @@ class Maintenance:
     write_behind: WriteBehind
 
     async def enqueue_due(self) -> int | None:
-        """Enqueue a job `tend` for every space that is due. Returns how many; None while another process does the
-        same."""
+        """Enqueue a job `tend` for every space that is due. Returns how many; None while another process does."""
         every = timedelta(hours=self.settings.consolidation.every_hours)
         spread = timedelta(seconds=self.settings.session_ledger.cleanup_interval_seconds)
         return await self.maintenance.enqueue_due_spaces(self.clock.now(), every, spread, self.retention)
@@ -158,7 +158,7 @@ class Maintenance:
         return due
 
     async def _forget_due(self, scope: Scope, due: DueMemories, now: datetime) -> int:
-        """Soft-delete what is due in one plan. Returns how many. Raises Conflict when a memory was retrieved
+        """Soft-delete what is due in one plan, and return how many. Raises Conflict when one was retrieved
         meanwhile."""
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
         changes = tuple(

@@ -117,8 +117,7 @@ class Procedures:
         return (await self.reads.list_memories(self.settings.make_owner_reader(scope), request)).memories
 
     async def _describe_path(self, scope: Scope, path: SolutionPath) -> Procedure:
-        """Return the path in a model's words where there is a model and its answer is valid, else in those of the
-        rules."""
+        """Return the path in a model's words, or in those of the rules where no model gives a valid answer."""
         if self.model is None:
             return path.procedure
         messages = [

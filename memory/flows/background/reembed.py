@@ -67,7 +67,7 @@ class EmbedderSwitch:
         self, former: Embedder, queries: Sequence[tuple[Scope, str]] | None = None
     ) -> tuple[SearchComparison, ...]:
         """Compare what each query finds by its vector alone under the former embedder and the next; empty when no
-        switch is due. Without queries, texts of memories are the queries, and these memories are no results. Raises
+        switch is due. Without queries, texts of memories are queries, and these memories no results. Raises
         ModelError."""
         if not self.is_due:
             return ()

@@ -30,8 +30,7 @@ OnOutcome = Callable[[JobOutcome], None]
 
 
 class Worker:
-    """Performs jobs, several at once, until it is stopped. No job is lost by a failure, a lost connection or a
-    crash."""
+    """Performs jobs, several at once, until it is stopped. No failure, lost connection or crash loses a job."""
 
     def __init__(
         self,
@@ -158,8 +157,7 @@ class Worker:
 
     @asynccontextmanager
     async def _run_side_tasks(self) -> AsyncIterator[None]:
-        """Send heartbeats, listen for jobs and run the schedule meanwhile. At the end all running jobs go back to the
-        queue."""
+        """Send heartbeats, listen for jobs and run the schedule. At the end, running jobs go back to the queue."""
         if self._schedule is not None:
             with suppress(StoreError):  # here, because a drain performs this job too; `Schedule.run` tries again
                 await self._schedule.request_round()

@@ -1,11 +1,12 @@
-"""Collecting the answers of a batch, for days and across restarts, and applying them.
+"""The runs that wait for a batch endpoint: collecting their answers, for days and across restarts, and cancelling them.
 
-Three steps: the answers with their cost in one transaction, the end of the run, the removal of the endpoint's files.
-After a crash the job repeats what is not done yet."""
+Three steps collect: the answers with their cost in one transaction, the end of the run, the removal of the endpoint's
+files. After a crash the job repeats what is not done yet."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -19,7 +20,9 @@ from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import (
     BadExtraction,
+    BadInput,
     BatchFailed,
+    Conflict,
     ModelError,
     ModelTimeout,
     ModelUnavailable,
@@ -46,7 +49,7 @@ _CANCELLING = timedelta(hours=1)  # in which a cancelled batch still delivers wh
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BatchCollection:
-    """Collects the answers of the runs that wait for a batch endpoint."""
+    """Collects the answers of the runs that wait for a batch endpoint, and cancels such runs."""
 
     batch_runs: BatchRuns
     batch_submission: BatchSubmission
@@ -63,17 +66,16 @@ class BatchCollection:
         run = next(iter(await self.runs.list_runs(scope, 1, RunId(UUID(key)))), None)
         if run is None:
             if self.batches is not None:
-                await drop_batch(self.batches, key)  # its space was erased meanwhile
+                await _drop_batch(self.batches, key)  # its space was erased meanwhile
             return
         if run.status == "waiting":
             run = await self._collect_answers(run)
         if run.ended_at is None:
             run = await self.consolidation.end_run(run)
-        await self.remove_files(run)
+        await self._remove_files(run)
 
     async def abandon_overdue(self, scope: Scope) -> bool:
-        """End the waiting run of a space, if its time is over and no worker has collected it. Returns whether it
-        did."""
+        """End the waiting run of a space, if its time is over. Returns whether there was one."""
         run = await self.consolidation.find_waiting_run(scope)
         if run is None or not self.batch_submission.is_given_up(run):
             return False
@@ -81,7 +83,31 @@ class BatchCollection:
         await self.consolidation.end_run(await self._fail_unknown(run, ModelUnavailable))
         return True
 
-    async def remove_files(self, run: Run) -> None:
+    async def cancel_consolidation(self, scope: Scope, run_id: UUID) -> Run:
+        """Cancel the run and return its record. What the endpoint does not do now is left to the job that collects.
+
+        Raises NotFound, BadInput for a run that does not wait, Conflict, StoreError."""
+        run = await self._mark_cancelled(scope, run_id)
+        if run.ended_at is None:
+            run = await self.consolidation.end_run(run)
+        with suppress(ModelError, NotReady):
+            await self._remove_files(run)
+        return await self.consolidation.get_run(scope, run.id)
+
+    async def withdraw_batches(self, scope: Scope, ids: Collection[MemoryId] | None = None) -> None:
+        """Before an erasure, cancel the waiting run of the space, and let the endpoint remove the files of ended runs.
+        With `ids` only a run that asks about one of these memories is cancelled; its other pairs are due again.
+
+        An endpoint that is out of reach does not delay the erasure. Raises StoreError."""
+        run = await self.consolidation.find_waiting_run(scope)
+        if run is not None and (ids is None or any(pair.older in ids or pair.newer in ids for pair in run.asked)):
+            with suppress(BadInput):  # it was collected at this moment
+                await self.cancel_consolidation(scope, run.id)
+        if self.batches is not None:
+            for uncollected in await self.batch_runs.list_uncollected_runs(scope):
+                await self._withdraw_batch(self.batches, scope, uncollected)
+
+    async def _remove_files(self, run: Run) -> None:
         """Remove the batch of an ended run, and its files, from the endpoint. Raises NotReady while the batch is being
         cancelled, and ModelError; neither after the time of the batch is over."""
         if self.batches is None:
@@ -93,8 +119,34 @@ class BatchCollection:
                 raise
             _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
 
+    async def _withdraw_batch(self, batches: BatchModel, scope: Scope, run_id: RunId) -> None:
+        """Remove the batch of a run that is over, or gone, without waiting for late answers to be counted."""
+        run = next(iter(await self.runs.list_runs(scope.owner_scope, 1, run_id)), None)
+        if run is not None and run.ended_at is None:
+            return
+        with suppress(ModelError):
+            try:
+                await self.perform_collection(scope, str(run_id))
+            except NotReady:
+                await _drop_batch(batches, str(run_id))
+
+    async def _mark_cancelled(self, scope: Scope, run_id: UUID) -> Run:
+        """Return the run as `cancelled`, with its reserved budget given back. Raises NotFound, BadInput, Conflict."""
+        for _ in range(self.settings.write.attempts):
+            run = await self.consolidation.get_run(scope, run_id)
+            if run.status == "cancelled":
+                return run
+            if run.status != "waiting":
+                raise BadInput(f"the consolidation {run_id} does not wait for a batch endpoint: it is {run.status}")
+            if self.batches is not None:
+                with suppress(ModelError):
+                    run = replace(run, batch=await _find_batch_name(self.batches, run))
+            with suppress(Conflict):  # it was collected at this moment
+                return await self.batch_submission.end_without_answers(run, "cancelled")
+        raise Conflict
+
     async def _remove_batch(self, batches: BatchModel, run: Run) -> None:
-        name = await find_batch_name(batches, run)
+        name = await _find_batch_name(batches, run)
         if name is None:
             await batches.delete_orphaned_uploads(str(run.id))
             return
@@ -135,7 +187,7 @@ class BatchCollection:
 
     async def _poll_batch(self, batches: BatchModel, run: Run, *, is_overdue: bool) -> Run:
         submission = self.batch_submission
-        name = await find_batch_name(batches, run)
+        name = await _find_batch_name(batches, run)
         if name is None:
             if submission.get_waiting_time(run) < submission.get_process_lease():
                 raise NotReady
@@ -199,12 +251,12 @@ class BatchCollection:
         return replace(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
 
 
-async def find_batch_name(batches: BatchModel, run: Run) -> str | None:
+async def _find_batch_name(batches: BatchModel, run: Run) -> str | None:
     """Return the endpoint's name of the run's batch; None where there is none. Raises ModelError."""
     return run.batch or await batches.find_batch(str(run.id), get_submission_time(run))
 
 
-async def drop_batch(batches: BatchModel, key: str) -> None:
+async def _drop_batch(batches: BatchModel, key: str) -> None:
     """Cancel the batch of the run with this id, and remove its files. Raises ModelError."""
     name = await batches.find_batch(key)
     if name is not None:

@@ -1,7 +1,6 @@
 """Handing the prompts of a run to a batch endpoint.
 
-The run's record holds the pairs before they are sent. After a crash the batch is found by the run's id, or nothing was
-sent."""
+The run's record holds the pairs before they are sent. After a crash a batch is found by the run's id."""
 
 from __future__ import annotations
 
@@ -84,8 +83,8 @@ class BatchSubmission:
 
     async def submit_run(self, run: Run) -> Run:
         """Submit the run's pairs. Returns the run: `waiting`, with its reserved tokens and money; `over_budget`;
-        `failed`; `running` when no pair is left to ask about; or ended, when it was cancelled meanwhile. Raises
-        Conflict, StoreError."""
+        `failed`; `running` when no pair is left to ask about; or ended, when it was cancelled. Raises Conflict,
+        StoreError."""
         if self.batches is None:
             return replace(run, asked=(), status="failed", reason="ModelUnavailable")
         run, pairs = await self.reload_pairs(run)

@@ -66,8 +66,7 @@ class Consolidation:
         """Consolidate the space and return the run's record; None while another run is under way.
 
         `dry` writes nothing; `limit` pairs are checked in place of `consolidation.per_day`; `on_findings` is called
-        with the findings of each portion. A model that fails ends the run by its status. Raises BadInput, Conflict,
-        StoreError."""
+        with the findings of each portion. A model that fails ends the run. Raises BadInput, Conflict, StoreError."""
         run = await self.begin_run(scope, dry=dry, limit=limit)
         if run is None:
             return None
@@ -108,8 +107,7 @@ class Consolidation:
 
     async def survey_pairs(self, run: Run) -> tuple[Run, tuple[Pair, ...]]:
         """Return the run, and the pairs that it may check: those that the rules would merge, those that the rules
-        doubt, and those that the rules surely keep apart; within each the closest first. Raises Conflict,
-        StoreError."""
+        doubt, and those that the rules surely keep apart; the closest first. Raises Conflict, StoreError."""
         if run.status != "running":
             return run, ()
         near, upto = await self._find_near_pairs(run)
@@ -201,8 +199,7 @@ class Consolidation:
         return await self.runs.save_run(run, self.batch_submission.get_lease(run))
 
     async def abandon_run(self, run: Run) -> None:
-        """Close the record of a run that cannot go on, as `interrupted`. What it has applied stays. Raises
-        StoreError."""
+        """Close the record of a run as `interrupted`. What it has applied stays. Raises StoreError."""
         if not run.dry and run.ended_at is None:
             await self.runs.interrupt_run(run, self.clock.now())
 
@@ -306,8 +303,7 @@ class Consolidation:
         return consolidate.count_duplicates(pairs, self.profile, self.pair_prompts.get_lasting_categories())
 
     async def _find_near_pairs(self, run: Run) -> tuple[tuple[Pair, ...], Revision]:
-        """Return the pairs that are near, and up to which revision the space is compared once all of them are
-        checked."""
+        """Return the near pairs, and up to which revision the space is compared once they are checked."""
         limit = self.settings.consolidation.pairs
         survey = await self.runs.survey_space(run.scope, self._make_bounds(), limit, since=run.surveyed)
         near = tuple(pair for pair in survey.pairs if consolidate.is_near(pair, self.profile))

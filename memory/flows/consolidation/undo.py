@@ -30,8 +30,7 @@ class RunUndo:
     async def undo_consolidation(self, scope: Scope, run_id: UUID) -> UndoResult:
         """Restore what the run changed, except what has changed since. Returns how many memories are restored and left.
 
-        Raises NotFound, BadInput for a run that is undone already, Busy for one that is not over, Conflict,
-        StoreError."""
+        Raises NotFound, BadInput for a run that is undone, Busy for one that is not over, Conflict, StoreError."""
 
         async def restore() -> UndoResult:
             run = await self.consolidation.get_run(scope, run_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import ceil
 
 from muniment.memory.config.schema import Price
@@ -35,16 +34,6 @@ def calculate_charge(
     money = input_tokens * price.input + output_tokens * price.output if price else 0.0
     return Charge(
         purpose=purpose, model=model, input_tokens=input_tokens, output_tokens=output_tokens, micros=-int(-money // 1)
-    )
-
-
-def add_charges(charge: Charge, other: Charge) -> Charge:
-    """The sum of two charges of one purpose and model."""
-    return replace(
-        charge,
-        input_tokens=charge.input_tokens + other.input_tokens,
-        output_tokens=charge.output_tokens + other.output_tokens,
-        micros=charge.micros + other.micros,
     )
 
 
