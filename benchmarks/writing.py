@@ -10,31 +10,29 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import psycopg
-from pgvector import HalfVector, SparseVector
+from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 from rich.table import Table
 
 from benchmarks import harness, latency, synthetic
 from benchmarks.contestants import Replay, open_floor
+from benchmarks.pieces import Piece, alone, linked
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config import settings
-from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import StoreError
-from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.merging.merge import make_memory
-from muniment.memory.stores.postgres import rows
 
 BLOCK, EDGES = 20, 20  # writes of one contestant before the next has its turn; edges of the plan that measures them
 SEED, WRITERS, _UNCAPPED = 20240502, (1, 2, 4, 8), 10**9
@@ -65,21 +63,6 @@ _EDGES = """
 select count(*), count(*) - count(distinct (least(from_id, to_id), greatest(from_id, to_id)))
 from muniment.relations where space_id = %s
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """What one write is about."""
-
-    text: str
-    category: str
-    vector: Vector
-    words: SparseVector
-
-    def candidate(self, turn: TurnId | None = None) -> Candidate:
-        """As the engine takes it."""
-        turns = (turn or TurnId(uuid4()),)
-        return Candidate(text=self.text, category=self.category, kind="semantic", confidence=1.0, turns=turns)
 
 
 Write = Callable[[Piece], Awaitable[object]]
@@ -240,27 +223,6 @@ async def doors(
         here = Doors(memory, embedding, floor.pool, linked_to)
         here.revisions = {scope: Revision(memories) for scope in NAMES.values()}
         yield here
-
-
-def alone(world: synthetic.World, known: Replay, count: int, part: int) -> list[Piece]:
-    """Statements that are like nothing else."""
-    rng = np.random.default_rng((world.seed, part))
-    vectors = rng.standard_normal((count, synthetic.DIMENSIONS))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    made = world.memories(1000 + part, count)
-    return [piece(known, one, vector) for one, vector in zip(made, vectors.astype(np.float32), strict=True)]
-
-
-def linked(world: synthetic.World, known: Replay, count: int, memories: int) -> list[Piece]:
-    """More statements of the topics of the loaded ones."""
-    return [piece(known, one, one.vector) for one in world.memories(0, memories + count)[memories:]]
-
-
-def piece(known: Replay, made: synthetic.Made, vector: Vector) -> Piece:
-    """A statement, its vector known to the embedder."""
-    known.known[made.text] = vector
-    sparse = rows.encode_sparse_vector(words.compute_weights(made.text, None))
-    return Piece(text=made.text, category=made.category, vector=vector, words=sparse)
 
 
 async def race(

@@ -8,7 +8,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from tests.golden import inputs, subjects, surfaces
+from tests.golden import inputs, pairs, subjects, surfaces
 
 _ROW = 8  # texts that are taken for the messages of a day or two
 _EVERY_ROW, _EVERY_NEIGHBOUR = 6, 6  # of the rows and the neighbours one in so many is looked at
@@ -41,7 +41,7 @@ def _of_texts(read: Callable[[str], subjects.Plain], every: int) -> str:
 
 
 def _pairs() -> str:
-    return _lines((place, subjects.merging(one["a"], one["b"])) for place, one in enumerate(records("pair")))
+    return _lines((place, pairs.merging(one["a"], one["b"])) for place, one in enumerate(records("pair")))
 
 
 def _neighbours() -> str:

@@ -1,5 +1,5 @@
-"""What the product says of the inputs of the rules. Of the golden modules this one and `surfaces` alone import the
-product.
+"""What the product says of the inputs of the rules. Of the golden modules this one, `pairs` and `surfaces` alone
+import the product.
 
 Every function gives plain values under keys of its own, so that a golden file changes with the behaviour and not with a
 name. What is empty is left out."""
@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from muniment.memory.config.settings import Settings, load_settings
-from muniment.memory.domain.consolidation import Pair
-from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, Memory, Neighbour
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import hash_vector
@@ -26,7 +25,7 @@ from muniment.memory.rules.episodes import episode
 from muniment.memory.rules.extraction import gate, import_lines, repair, validate
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.merging import consolidate, judge, merge, wording
+from muniment.memory.rules.merging import wording
 from muniment.memory.rules.policy import consent
 from muniment.memory.rules.procedures import goals, requests
 from muniment.memory.rules.provenance import quoted
@@ -47,7 +46,6 @@ SETTINGS: Settings = load_settings({"HOME": "/nonexistent", "MUNIMENT_EMBEDDER":
 PROFILE = SETTINGS.find_profile("hash-256")
 CATEGORIES = frozenset(SETTINGS.categories)
 SCOPE = Scope(owner="ana", thread="A", session="A")
-SIMILARITIES = (0.97, 0.75, 0.5)
 _LONG_TEXT = 400  # characters; what is longer is left out where a text is read as a question or a statement
 _QUESTIONS = (
     "What's your name?", "What should I call you?", "Where do you live?", "How old are you?", "怎么称呼您呢？",
@@ -88,7 +86,7 @@ def said(text: str, *, role: Any = "user", at: datetime = NOW, key: str = "1") -
     return Turn.make(session="A", key=key, role=role, text=text, at=at, thread="A")
 
 
-def _unless(value: Any, usual: Any) -> Any:
+def unless(value: Any, usual: Any) -> Any:
     return None if value == usual else value
 
 
@@ -97,7 +95,7 @@ def fact(one: Fact) -> Plain:
         k=one.kind,
         p=one.predicate,
         o=one.object,
-        s=_unless(one.subject, "user"),
+        s=unless(one.subject, "user"),
         who=one.persons,
         ent=one.entities,
         loc=one.location,
@@ -112,18 +110,18 @@ def candidate(one: Candidate) -> Plain:
     return told(
         t=one.text,
         c=one.category,
-        k=_unless(one.kind, "semantic"),
+        k=unless(one.kind, "semantic"),
         f=fact(one.fact) if one.fact else None,
         im=one.importance,
         cf=one.confidence,
-        tr=_unless(one.trust, "user"),
+        tr=unless(one.trust, "user"),
         pin=one.pinned or None,
         tag=one.tags,
         et=one.event_time,
         cx=one.context,
         who=one.actor,
-        ro=_unless(one.role, "user"),
-        st=_unless(one.state, "active"),
+        ro=unless(one.role, "user"),
+        st=unless(one.state, "active"),
         field=consent.find_profile_field(one.fact, one.category) if one.fact else None,
     )
 
@@ -175,7 +173,7 @@ def imported_lines(text: str) -> Plain:
     return told(
         c=[(one.text, one.fact.key if one.fact else "", one.context or "") for one in both[0]],
         undated=len(both[1]) if both[0] != both[1] else None,
-        said=_unless(spoken, text),
+        said=unless(spoken, text),
     )
 
 
@@ -230,7 +228,7 @@ def redaction(text: str) -> Plain:
     plain = redact.needs_no_redaction(text), redact.needs_no_redaction(text, email=True, phone=True)
     if plain == (True, True) and not most[1]:
         return {}
-    return told(n=least[1], t=_unless(least[0], text), m=most[1], u=_unless(most[0], least[0]), plain=plain)
+    return told(n=least[1], t=unless(least[0], text), m=most[1], u=unless(most[0], least[0]), plain=plain)
 
 
 def validation(text: str) -> Plain:
@@ -245,9 +243,9 @@ def validation(text: str) -> Plain:
     when = repair.repair_dates(text, EARLIER)
     return told(
         v=kept if kept[:3] != ["=", "=", "="] else None,
-        own=_unless(own, text),
-        hers=_unless(hers, own),
-        when=_unless(when, text),
+        own=unless(own, text),
+        hers=unless(hers, own),
+        when=unless(when, text),
         he=repair.has_open_pronoun(text) or None,
     )
 
@@ -259,11 +257,11 @@ def suspicion(text: str) -> Plain:
     waits = [one.text for one in quoted.find_quoted_instructions(turn)]
     weighed = quoted.hold_instruction(Candidate(text=text, category="activity", trust="tool")).state
     return told(
-        own=_unless(split.own_text, text),
+        own=unless(split.own_text, text),
         p=split.quotes,
         wait=waits,
         i=quoted.has_instructions(text) or None,
-        st=_unless(weighed, "active"),
+        st=unless(weighed, "active"),
     )
 
 
@@ -284,7 +282,7 @@ def questions(text: str) -> Plain:
              for one in found.parts]  # fmt: skip
     return told(
         t=" ".join(query_hints.extract_terms(text)),
-        all=_unless(words.extract_terms(text), query_hints.extract_terms(text)),
+        all=unless(words.extract_terms(text), query_hints.extract_terms(text)),
         names=query_hints.find_proper_nouns(text),
         p=parts,
         w=found.weight,
@@ -307,7 +305,7 @@ def statements(text: str) -> Plain:
     return told(
         a=found.intents, o="".join(flag for flag,
             on in (("s", found.about_user), ("o", found.about_other), ("d", found.has_date)) if on),
-        called=names, k=predicates.parse_kind(text), s=_unless(predicates.normalize_subject(text), text),
+        called=names, k=predicates.parse_kind(text), s=unless(predicates.normalize_subject(text), text),
         r=digest((read.text, read.content, read.words, read.tokens, read.names, read.first_word, read.figures,
             read.roles,
                   read.is_negated, read.is_ended, read.is_planned, read.is_correction, read.retracted_words,
@@ -321,7 +319,7 @@ def procedures(text: str) -> Plain:
     wish = requests.parse_keep_request(text)
     return told(
         wish=None if wish is None else wish.goal or True,
-        rest=_unless(requests.strip_keep_request(text), text),
+        rest=unless(requests.strip_keep_request(text), text),
         order=requests.parse_work_request(text),
         want=requests.parse_indirect_request(text),
         goal=requests.make_impersonal(text),
@@ -367,88 +365,3 @@ def neighbours(a: str, b: str) -> Plain:
         v=verdicts if set(verdicts) != {"different"} else None,
         g="".join(str(int(tie)) for tie in ties) if any(ties) else None,
     )
-
-
-# Pairs of statements, with their facts.
-
-
-def statement(raw: Mapping[str, Any], number: int) -> Candidate:
-    """A statement of the inputs as what was found in a turn."""
-    structured = None
-    if raw.get("predicate"):
-        structured = Fact(
-            kind=raw["kind"],
-            predicate=raw["predicate"],
-            object=raw["object"],
-            subject=raw.get("subject", "user"),
-            persons=tuple(raw.get("persons", ())),
-            single=bool(raw.get("single")),
-            negated=bool(raw.get("negated")),
-        )
-    when = raw.get("event_time")
-    at = datetime.fromisoformat(when) if when else None
-    return Candidate(
-        text=raw["statement"],
-        category=raw.get("category", "activity"),
-        kind=raw.get("sort_of_memory", "semantic"),
-        fact=structured,
-        event_time=at.replace(tzinfo=UTC) if at and at.tzinfo is None else at,
-        turns=(turn_id(number),),
-    )
-
-
-def turn_id(number: int) -> TurnId:
-    return TurnId(UUID(int=number + 1))
-
-
-def memory(one: Candidate, number: int, at: datetime = EARLIER) -> Memory:
-    return merge.make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
-
-
-def merging(a: Mapping[str, Any], b: Mapping[str, Any]) -> Plain:
-    """What a later statement is beside an earlier one, on arrival and in the night, at several similarities."""
-    first, second = statement(a, 0), statement(b, 1)
-    older, newer = memory(first, 0), memory(second, 1, NOW)
-    written, nightly = [], []
-    for sim in SIMILARITIES:
-        near = (Neighbour(memory=older, sim=sim),)
-        new = merge.IncomingCandidate(candidate=second, vector=hash_vector(second.text), neighbours=near, id=newer.id)
-        done = merge.merge_candidates([new], scope=SCOPE, at=NOW, profile=PROFILE, writing=SETTINGS.write)
-        written.append(_merged(done, (older, newer)))
-        verdict, sure = consolidate.judge_pair(Pair(older=older, newer=newer, sim=sim), PROFILE, frozenset({"profile"}))
-        nightly.append(f"{verdict}{'!' if sure else ''}")
-    return told(
-        j=[
-            judge.judge_candidate(second, older),
-            judge.judge_candidate(second, older, is_vouched=True),
-            judge.judge_candidate(first, newer),
-        ],
-        w=_once(written),
-        n=_once(nightly),
-    )
-
-
-def _once(values: list[Any]) -> Any:
-    """The values, or the one that all of them are."""
-    return values if any(one != values[0] for one in values) else values[0]
-
-
-def _merged(done: merge.MergeResult, known: Iterable[Memory]) -> list[Any]:
-    texts = {one.text: n for n, one in enumerate(known)}
-    changes = [
-        told(
-            a=one.action,
-            m=one.after.id.int,
-            t=texts.get(one.after.text, one.after.text),
-            b=one.band,
-            sim=one.sim,
-            st=_unless(one.after.state, "active"),
-            im=one.after.importance,
-            cf=one.after.confidence,
-            o=one.after.fact.object if one.after.fact else None,
-            by=len(one.after.turns),
-            note=sorted(one.meta),
-        )
-        for one in done.changes
-    ]
-    return [changes, [one.strength for one in done.relations], list(done.refused)]

@@ -1,6 +1,6 @@
 """What the product shows to others: commands, settings, tools, the graph, errors, and a whole engine over a database.
 
-Of the golden modules this one and `subjects` alone import the product."""
+Of the golden modules this one, `pairs` and `subjects` alone import the product."""
 
 from __future__ import annotations
 

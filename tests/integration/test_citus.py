@@ -113,26 +113,31 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
 
 
+def gardens() -> list[Record]:
+    """Two memories of one attribute."""
+    return [
+        Record(
+            id=MemoryId(UUID(int=n)),
+            kind="semantic",
+            category="goals",
+            text=f"Tea of garden {n}",
+            created_at=NOON,
+            updated_at=NOON,
+            stable_key=f"user.tea.{n}",
+            importance=3,
+            confidence=0.5,
+            trust="user",
+        )
+        for n in (1, 2)
+    ]
+
+
 async def lived(url: str) -> list[Any]:
     """All that is in the tables after plans of every kind, and what was answered and refused meanwhile."""
     told: list[Any] = []
     async with engine(url) as memory:
         store = memory.engine.store
-        made = [
-            Record(
-                id=MemoryId(UUID(int=n)),
-                kind="semantic",
-                category="goals",
-                text=f"Tea of garden {n}",
-                created_at=NOON,
-                updated_at=NOON,
-                stable_key=f"user.tea.{n}",
-                importance=3,
-                confidence=0.5,
-                trust="user",
-            )
-            for n in (1, 2)
-        ]
+        made = gardens()
         turn = replace(said("I drink tea", key="1"), actor="Ana")
         plan = WritePlan(scope=scope(), expected_rev=Revision(0), node="worker", at=NOON, turns=(turn,))
         first = replace(

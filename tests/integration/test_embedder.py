@@ -17,11 +17,10 @@ import platformdirs
 import pytest
 import pytest_asyncio
 
-from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import BadConfig, ModelUnavailable
 from muniment.memory.models.onnx.embedder import OnnxEmbedder
 from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch_model
-from muniment.memory.models.sharing import CACHE_SIZE, PORTION_CHARS, PORTION_TEXTS, VectorCache, normalize_text
+from muniment.memory.models.sharing import PORTION_CHARS, PORTION_TEXTS, normalize_text
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 FACTS = [
@@ -312,48 +311,6 @@ class TestVectors:
         vector = await embedder.embed_query("Berlin")
         with pytest.raises(ValueError, match="read-only"):
             vector[0] = 1.0
-
-
-def test_the_cache_keeps_the_last_used_and_no_more() -> None:
-    """By use, not by age, and it counts what it had."""
-    cache, vector = VectorCache(2), np.ones(1, dtype=np.float32)
-    cache.put("a", vector)
-    cache.put("b", vector)
-    cached: Vector | None = cache.get("a")
-    cache.put("c", vector)
-    assert cached is vector
-    assert (cache.get("a") is vector, cache.get("b"), len(cache)) == (True, None, 2)
-    assert (cache.hits, cache.misses) == (2, 1)
-
-
-def test_a_cache_without_a_size_is_bounded() -> None:
-    """The oldest vector makes room for the one that is too many."""
-    cache, vector = VectorCache(), np.ones(1, dtype=np.float32)
-    for n in range(CACHE_SIZE + 1):
-        cache.put(str(n), vector)
-    assert len(cache) == CACHE_SIZE
-    assert cache.get("0") is None
-    assert cache.get(str(CACHE_SIZE)) is vector
-
-
-def test_threads_may_share_the_cache() -> None:
-    """It never has more than it may, and never another text's vector."""
-    cache = VectorCache(50)
-    vectors = {f"text {n}": np.full(1, n, dtype=np.float32) for n in range(80)}
-
-    def use(seed: int) -> int:
-        wrong = 0
-        for n in range(4_000):
-            text = f"text {n * seed % 80}"
-            found = cache.get(text)
-            wrong += found is not None and found is not vectors[text]
-            cache.put(text, vectors[text])
-        return wrong
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(use, (1, 7, 11, 13))) == 0
-    assert len(cache) == 50
-    assert cache.hits + cache.misses == 16_000
 
 
 def test_event_loops_may_share_an_embedder(files: Path) -> None:
