@@ -14,10 +14,11 @@ from hypothesis import given, strategies as st
 from muniment.graph.redaction import redact_value
 from muniment.memory.domain.turn import ToolUse
 from muniment.memory.flows.redactor import build_redactor
+from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.procedures import tool_calls, traces
 from muniment.memory.rules.procedures.procedure import render_procedure
 from muniment.memory.rules.redaction import secret_names
-from muniment.memory.rules.redaction.redact import redact_secrets
+from muniment.memory.rules.redaction.redact import Redactor, redact_secrets
 from tests.engine import NOON
 from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, CLEAN_LAST, LEAKS_AFTER, LEAKS_BEFORE, LEAKS_LAST
 
@@ -38,6 +39,17 @@ def test_a_secret_is_in_no_ledger_and_no_checkpoint(value: Any, held: str) -> No
         assert held not in told
         assert "[redacted:" in told
     assert held in str(value) or json.dumps(held)[1:-1] in json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [value for value, _ in [*LEAKS_BEFORE, *LEAKS_AFTER, *LEAKS_LAST] if isinstance(value, str)]
+    + ["mysql -phunter -u root shop", "rabbitmqctl add_user bob hunter", "Cookie: session=hunterhunter"],
+)
+def test_a_text_to_be_stored_holds_no_more_than_one_to_be_shown(text: str) -> None:
+    """The quick look that spares most texts the full search passes over none with a secret."""
+    redactor = Redactor(None)
+    assert redactor.sanitize_text(text) == normalize_text(redactor.redact_text(text))
 
 
 @pytest.mark.parametrize("value", [*CLEAN_BEFORE, *CLEAN_AFTER, *CLEAN_LAST], ids=str)

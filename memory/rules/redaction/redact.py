@@ -12,7 +12,7 @@ from muniment.memory.config.schema import RedactionSettings
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.normalize import normalize_text, repair_surrogates
-from muniment.memory.rules.redaction.command_lines import find_leaks
+from muniment.memory.rules.redaction.command_lines import find_leaks, may_hold_leak
 from muniment.memory.rules.redaction.secret_names import is_folder
 
 Span = tuple[int, int, str]
@@ -165,7 +165,7 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
     for part, marks in _MARKS:
         if part in lowered and any(map(lowered.__contains__, marks)):
             return False
-    if email and "@" in text:
+    if may_hold_leak(lowered) or (email and "@" in text):
         return False
     digits, has_iban_start = _count_digits(text)
     return digits < 2 or not (
