@@ -1,4 +1,4 @@
-"""Where the adapters meet the engine: the only place that names one."""
+"""Joins the adapters and the engine. Only this module names an adapter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from muniment.memory.stores.postgres.schema import scrub
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
 
-_NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
+_NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does
 
 # For connections that are not a store's: the checkpointer has a pool of its own.
 enable_keepalive, read_silence_limit = keepalive.enable_keepalive, keepalive.read_silence_limit
@@ -42,8 +42,8 @@ def create_memory(
 ) -> Memory:
     """Return a memory that opens itself on first use; no I/O happens here.
 
-    An `embedder`, `clock` or `model` of one's own takes the place of the one that the settings name. Raises BadConfig for an
-    unknown embedder."""
+    A given `embedder`, `clock` or `model` replaces the one that the settings name. Raises BadConfig for an unknown
+    embedder."""
     chosen = embedder or make_embedder(settings)
 
     async def address() -> str:
@@ -69,8 +69,8 @@ async def open_memory(
 ) -> AsyncIterator[Memory]:
     """Open a memory by the settings of this process, or by those given, and close it at the end.
 
-    An `embedder` or a `model` of one's own takes the place of the one that the settings name; it is closed at the end, too.
-    Raises BadConfig, StoreDown, WrongEmbedder."""
+    A given `embedder` or `model` replaces the one that the settings name, and is closed at the end, too. Raises
+    BadConfig, StoreDown, WrongEmbedder."""
     async with create_memory(settings or load_settings(), embedder=embedder, model=model) as memory:
         yield memory
 
@@ -79,10 +79,11 @@ async def open_memory(
 async def open_worker(
     settings: Settings, memory: Memory, on_outcome: OnOutcome | None = None, *, with_schedule: bool = True
 ) -> AsyncIterator[Worker]:
-    """Open a worker for the jobs that this memory can perform; `run` it. `on_outcome` is called after every attempt. Without
-    a schedule it does not look for spaces that are due for maintenance.
+    """Open a worker for the jobs that this memory can perform; the caller runs it. `on_outcome` is called after each
+    attempt.
 
-    It has connections of its own, so that no reply waits behind a worker that waits for the database."""
+    Without a schedule it does not enqueue maintenance. It has its own connections, so that no reply waits for a
+    worker's."""
 
     async def address() -> str:
         return await ensure_database(settings)
@@ -106,20 +107,20 @@ async def open_worker(
 
 @asynccontextmanager
 async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[None]:
-    """A worker beside what happens inside. At the end it lets go at once: what it was doing goes back to the queue."""
-    async with open_worker(settings, memory) as hired:
-        running = asyncio.create_task(hired.run())
+    """Run a worker while the context is open. At its end the jobs under way go back to the queue at once."""
+    async with open_worker(settings, memory) as worker:
+        running = asyncio.create_task(worker.run())
         try:
             yield
         finally:
             running.cancel()
-            (end,) = await asyncio.gather(running, return_exceptions=True)
-            if isinstance(end, Exception):
-                raise end
+            (result,) = await asyncio.gather(running, return_exceptions=True)
+            if isinstance(result, Exception):
+                raise result
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings name. Raises BadConfig naming what is allowed."""
+    """Return the embedder that the settings name. Raises BadConfig that names the allowed ones."""
     name = settings.embedder
     if name == DEFAULT_EMBEDDER:
         from muniment.memory.models.onnx.embedder import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
@@ -145,7 +146,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_chat_model(settings: Settings) -> ChatModel | None:
-    """The configured model, or None: then the deterministic rules answer."""
+    """Return the configured model, or None: then only the rules work."""
     if settings.chat_model is None:
         return None
     from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - the client is slow to import
@@ -155,13 +156,13 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
         api_key=settings.api_key or _NO_KEY,
         base_url=settings.base_url,
         timeout_seconds=settings.model.timeout_seconds,
-        max_retries=0,  # an attempt that the budget does not know of would be paid for by nobody
+        max_retries=0,  # the meter repeats a request and charges each attempt
         max_output_tokens=settings.model.max_output_tokens,
     )
 
 
 def make_batch_model(model: ChatModel | None) -> BatchModel | None:
-    """The batch endpoint beside a model; None for one that has none."""
+    """Return the batch endpoint of a model, or None for a model without one."""
     if model is None:
         return None
     from muniment.memory.models.openai.batches import OpenAIBatches  # noqa: PLC0415 - the client is slow to import
@@ -171,21 +172,21 @@ def make_batch_model(model: ChatModel | None) -> BatchModel | None:
 
 
 def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
-    """What takes the secrets out of a text, by these settings' rules or by those that always hold.
+    """Return a function that redacts a text by these settings, or by the rules that always hold.
 
-    A text without a secret stays as it is, to the byte."""
+    It returns a text without a secret unchanged, to the byte."""
     return build_redactor(settings.redact if settings else None)
 
 
 async def ensure_database(settings: Settings) -> str:
-    """The address of the migrated database; starts the embedded server when no other is named. Raises StoreDown."""
+    """Return the address of the migrated database. Starts the embedded server when none is named. Raises StoreDown."""
     dsn = await _resolve_address(settings)
     await apply_migrations(dsn)
     return dsn
 
 
 async def ensure_checkpoint_database(settings: Settings) -> str:
-    """The address of the database that has the checkpoints of threads: the same, unless another is named. Raises StoreDown."""
+    """Return the address of the database with the checkpoints of threads. Raises StoreDown."""
     url = settings.checkpoints_url
     if url is None:
         return await ensure_database(settings)
@@ -195,30 +196,31 @@ async def ensure_checkpoint_database(settings: Settings) -> str:
 
 
 async def scrub_database(settings: Settings, on_table: Callable[[int], None] | None = None) -> ScrubResult:
-    """Rewrite the files of the database, and of that of the checkpoints where it is another, without the rows that are gone;
-    `told` hears of each table. May be repeated. Raises Denied, Conflict, StoreDown, StoreError."""
+    """Rewrite the files of the database, and of that of the checkpoints, without deleted rows. May be repeated.
+
+    `on_table` is called with the number of tables that are done. Raises Denied, Conflict, StoreDown, StoreError."""
     dsn, threads = await ensure_database(settings), await ensure_checkpoint_database(settings)
     done = await scrub.scrub_database(dsn, on_table)
     return done if await is_same_database(dsn, threads) else done + await scrub.scrub_database(threads, on_table)
 
 
 async def is_same_database(dsn: str, other: str) -> bool:
-    """Whether two addresses are of one database. Raises StoreDown."""
+    """Whether two addresses lead to one database. Raises StoreDown."""
     return dsn == other or await scrub.is_same_database(dsn, other)
 
 
 async def migrate_database(settings: Settings) -> list[str]:
-    """Apply the migrations that are not applied yet; their names."""
+    """Apply the migrations that are not applied yet. Returns their names."""
     return await apply_migrations(await _resolve_address(settings))
 
 
 async def stop_server(settings: Settings) -> bool:
-    """Stop the embedded server; False when none was running."""
+    """Stop the embedded server. Returns False when none was running."""
     return await server.stop_server(settings.home)
 
 
 async def get_server_status(settings: Settings) -> dict[str, Any] | None:
-    """The embedded server's process, or None when it does not run or another database is named."""
+    """Return the state of the embedded server, or None when it does not run or another database is named."""
     return None if settings.database_url is not None else await server.find_server(settings.home)
 
 

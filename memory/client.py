@@ -1,4 +1,4 @@
-"""`Memory`: the door of a user."""
+"""`Memory`: what an application calls."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.engine import Engine
-from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - a face says what it was given
+from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
 from muniment.memory.jobs import Jobs
 
 OnProgress = Callable[[int], None]
 
 
 class Memory:
-    """The long-term memory of every space of one database. It opens itself on first use; close it, or use `async with`.
+    """The long-term memory of all spaces of one database. It opens itself on first use; close it, or use `async with`.
 
-    A memory's id may be given as text; a text that is no UUID raises BadInput. What a graph does around a turn is in
-    `conversation`, what an operator does in `admin`, what a worker does in `jobs`."""
+    The scope names the space. A memory's id may be a UUID or its text; another text raises BadInput. A method that
+    reads or writes raises StoreError. The calls of a graph are in `conversation`, of an operator in `admin`, of a
+    worker in `jobs`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     @property
     def conversation(self) -> Conversation:
-        """What a graph does with memory around one turn."""
+        """The calls of a graph around one turn."""
         return Conversation(self.engine)
 
     @property
     def admin(self) -> Admin:
-        """What an operator does: consolidation, erasure, indexes, the embedder, usage, maintenance."""
+        """Consolidation, erasure, indexes, the embedder, usage and maintenance."""
         return Admin(self.engine)
 
     @property
@@ -60,55 +61,60 @@ class Memory:
         await self.engine.close()
 
     async def open(self) -> None:
-        """Reach the database and check that its vectors are of this embedder. Raises StoreDown, WrongEmbedder."""
+        """Connect, and check that the vectors are of this embedder. Raises StoreDown, WrongEmbedder."""
         await self.engine.open()
 
     async def close(self) -> None:
-        """Write what is buffered and let the connections go."""
+        """Write what is buffered, and close the connections, the embedder and the model."""
         await self.engine.close()
 
     def now(self) -> datetime:
-        """The time by the engine's clock, UTC."""
+        """Return the time in UTC by the engine's clock."""
         return self.engine.clock.now()
 
     async def learn(self, scope: Scope, turn: Turn) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
 
-        The same turn twice is one write. Raises TooLarge, StoreError, ModelError (the embedder)."""
+        Returns what was changed, refused and skipped. The same turn twice is one write. Raises TooLarge, StoreError,
+        ModelError (the embedder)."""
         return await self.engine.writer.learn_turn(scope, turn)
 
     async def remember(self, scope: Scope, text: str, *, category: str | None = None) -> Receipt:
-        """Keep a statement because a person said so. Raises BadInput when it cannot be kept as it stands."""
+        """Keep a text that a person asks to remember. Raises BadInput when it cannot be kept as it stands."""
         return await self.engine.writer.remember_text(scope, text, category)
 
     async def keep_candidates(
         self, scope: Scope, candidates: Sequence[Candidate], turns: Sequence[Turn] = ()
     ) -> Receipt:
-        """Keep candidates that are extracted already; those that fail validation are named in the receipt."""
+        """Keep candidates that are extracted already. The receipt has the reasons of those that fail validation."""
         return await self.engine.writer.keep_candidates(scope, tuple(candidates), tuple(turns), node="worker")
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
-        """`memory.query`: the best memories within the agent's allowlist. The budget holds for the JSON of bullets or of
-        full memories with the fence around it; an explanation comes on top. How-to memory is looked into only where its
-        category is named. Raises Denied, BadInput."""
+        """Return the best memories within the agent's allowlist, at most `top_k` and `budget_tokens` of fenced JSON.
+
+        An explanation is not part of the budget. Procedures are searched only when their category is named. Raises
+        Denied, BadInput."""
         return await self.engine.recall.query_memories(scope, agent, query)
 
     async def why_not(self, scope: Scope, agent: str, memory_id: MemoryId | str, query: Query) -> Explanation:
-        """Why the memory is not in the answer to this query: the first reason that decides, by the same path as `query`;
-        of another space's memory it only says that this space has none. Raises Denied, BadInput, Conflict."""
+        """Return the first reason that keeps a memory out of the answer to a query, found by the code that answers it.
+
+        Of a memory of another space it says only that this space has none. Raises Denied, BadInput, Conflict."""
         return await self.engine.absence_explainer.explain_absence(scope, agent, parse_memory_id(memory_id), query)
 
     async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
-        """What goes before a model for this message: stable profile, delta header, relevant bullets; with `as_of` as it
-        would have been at that revision. Raises BadInput for a revision that the space has not reached."""
+        """Return what goes before a model for a message: stable profile, delta header and relevant bullets.
+
+        With `as_of` as it would have been at that revision. Raises BadInput for a revision that is not reached."""
         return await self.engine.recall.build_brief(scope, agent, text, as_of)
 
     async def get(self, scope: Scope, memory_id: MemoryId | str, *, as_of: Revision | datetime | None = None) -> Record:
-        """One memory, whatever its state, as it is or was. Raises NotFound, BadInput for what cannot be read as of."""
+        """Return a memory, whatever its state, now or as of a revision or a time. Raises NotFound, BadInput."""
         return await self.engine.browser.get_memory(scope, parse_memory_id(memory_id), as_of)
 
     async def related(self, scope: Scope, memory_id: MemoryId | str) -> Sequence[Neighbour]:
-        """The active memories that an edge ties to this one, strongest first; `sim` is the edge's strength."""
+        """Return the active memories that an edge ties to this one, strongest first; `sim` is the strength in [0,
+        1]."""
         return await self.engine.browser.find_related(scope, parse_memory_id(memory_id))
 
     async def list(
@@ -120,64 +126,73 @@ class Memory:
         limit: int = 100,
         offset: int = 0,
     ) -> Sequence[Record]:
-        """Memories of the space, newest change first."""
+        """Return memories of the space, newest change first. Raises BadInput, as `page`."""
         listing = ListRequest(categories=tuple(categories), states=tuple(states), limit=limit, offset=offset)
-        return [*(await self.engine.browser.list_page(scope, listing)).memories]
+        return [*(await self.page(scope, listing)).memories]
 
     async def page(self, scope: Scope, listing: ListRequest, *, as_of: Revision | datetime | None = None) -> MemoryPage:
-        """Memories of the space, newest change first, as they are or were, and how many there are in all.
+        """Return the memories that a request asks for, newest change first, their total number, and the revision.
 
-        Raises BadInput for an unknown name, a page that cannot be, and what cannot be read as of."""
+        Raises BadInput for an unknown category, kind, trust or state, and a limit, offset or `as_of` out of range."""
         return await self.engine.browser.list_page(scope, listing, as_of)
 
     async def history(
         self, scope: Scope, memory_id: MemoryId | str | None = None, limit: int = 100
     ) -> Sequence[JournalEntry]:
-        """The journal of one memory, or of the whole space; newest first. Raises NotFound."""
-        return await self.engine.browser.read_history(
-            scope, None if memory_id is None else parse_memory_id(memory_id), limit
-        )
+        """Return journal entries of a memory or of the whole space, newest first. Raises NotFound, BadInput."""
+        id_ = None if memory_id is None else parse_memory_id(memory_id)
+        return await self.engine.browser.read_history(scope, id_, limit)
 
     async def pin(self, scope: Scope, memory_id: MemoryId | str, *, pinned: bool = True) -> Receipt:
-        """Pin or unpin. Raises NotFound, BadInput for a pin on what is forgotten."""
+        """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""
         return await self.engine.lifecycle.pin_memory(scope, parse_memory_id(memory_id), pinned)
 
     async def forget(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
-        """Soft-delete: out of every answer at once, restorable until it is purged. Raises NotFound."""
+        """Soft-delete a memory: no answer has it any more, and it can be restored until it is purged. Raises
+        NotFound."""
         return await self.engine.lifecycle.forget_memory(scope, parse_memory_id(memory_id))
 
     async def restore(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
-        """Bring a soft-deleted memory back, as what it was before. Raises NotFound, BadInput when another says the same by now."""
+        """Bring a soft-deleted memory back in its former state. Raises NotFound, BadInput when another says the same by
+        now."""
         return await self.engine.lifecycle.restore_memory(scope, parse_memory_id(memory_id))
 
     async def consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
-        """The requests that wait for a person's yes, newest first; with `decided` all that there ever were.
+        """Return the pending requests for consent, newest first; with `decided` all requests.
 
-        Memories that wait are listed by their state, `pending`."""
+        Pending memories are not among them: list them by their state."""
         return await self.engine.consents.list_consents(scope, include_decided=decided)
 
     async def decide_consents(
         self, scope: Scope, ids: Sequence[UUID], *, approve: bool, by: str | None = None, node: Node = "face"
     ) -> Receipt:
-        """Approve or reject requests and waiting memories, all or none; `by` is who did, the scope's actor if not given.
+        """Approve or reject pending requests and memories, all or none, in the name of `by` or the scope's actor.
 
-        Raises NotFound when one of them waits no more, BadInput when another memory says the same by now."""
+        Raises NotFound for one that is not pending, BadInput when another memory says the same by now."""
         return await self.engine.consents.decide_consents(scope, ids, approve=approve, by=by, node=node)
 
     async def ingest(self, scope: Scope, candidates: Iterable[Candidate], on_progress: OnProgress | None = None) -> int:
-        """Store candidates as they are, in batches; one that is there already (same turn) is left out. Returns new ones."""
+        """Store candidates as they are, redacted, in batches. Returns the number of new ones; those of a known turn are
+        left out.
+
+        `on_progress` gets the number of candidates of each write. Raises StoreError, ModelError."""
         return await self.engine.transfer.ingest_candidates(scope, candidates, on_progress)
 
     async def export(self, scope: Scope, *, content: bool = False) -> Sequence[dict[str, Any]]:
-        """The whole space as JSON rows: memories, versions, journal, relations, cursors, ledger. With `content` memories and
-        relations alone, without revisions: the same rows for two moments at which the same is known."""
+        """Return the space as JSON rows: memories, versions, journal, relations, cursors, ledger.
+
+        With `content` only memories and relations, without revisions: two spaces that know the same have the same
+        rows."""
         return await self.engine.transfer.export_space(scope, content=content)
 
     async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None = None) -> int:
-        """Read the rows of an export, or plain `{"text", "category"}` rows; one with a text alone is read as a turn is. Returns
-        the changes written, of an export the memories. Raises BadInput."""
+        """Import the rows of an export, or plain `{"text", "category"}` rows; a row with a text alone is read as a turn
+        is.
+
+        Returns the number of changes, of an export that of its memories. `on_progress` gets numbers of rows. Raises
+        BadInput."""
         return await self.engine.transfer.load_rows(scope, rows, on_progress)
 
     async def status(self, scope: Scope) -> dict[str, Any]:
-        """Counts, revision, embedder and database of the space."""
+        """Return counts, revision, embedder and database of the space, and when it was and will be maintained."""
         return await self.engine.statistics.read_status(scope)

@@ -1,4 +1,4 @@
-"""The JSON codec: records to plain values and back. One shape for files, faces and tools."""
+"""The JSON codec: domain values to plain JSON values and back. Files, faces and tools have one shape."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Answer, Explanation, Filters, Hit, Query, Returns
 from muniment.memory.errors import BadInput
 
-# What the fields of the structured profile are called in a question.
+# The fields of the structured profile -> their names in a question, in English and in Chinese.
 _FIELDS: Mapping[str, tuple[str, str]] = {
-    "preferred_name": ("preferred name", "您的称呼"), "pronouns": ("pronouns", "您的代词"), "city": ("city", "您的城市"),
-    "language": ("language", "您的语言"), "tone": ("tone", "交流风格"), "goals": ("goal", "您的目标"),
+    "preferred_name": ("preferred name", "您的称呼"), "pronouns": ("pronouns", "您的代词"),
+    "city": ("city", "您的城市"), "language": ("language", "您的语言"),
+    "tone": ("tone", "交流风格"), "goals": ("goal", "您的目标"),
 }  # fmt: skip
 _WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
@@ -37,49 +38,51 @@ FILTER_KINDS: dict[str, type] = {
 
 
 def encode_value(value: Any) -> Any:
-    """A record's value as JSON knows it: ISO times in UTC, ids as text, tuples as lists."""
+    """Return a value as JSON has it: ISO times in UTC, ids as text, tuples as lists."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, Mapping):
-        return {key: encode_value(one) for key, one in value.items()}
+        return {key: encode_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [encode_value(one) for one in value]
+        return [encode_value(item) for item in value]
     return value
 
 
-def encode_memory(memory: Memory) -> dict[str, Any]:
-    """A memory as JSON: every field that is set."""
-    return {key: encode_value(value) for key, value in asdict(memory).items() if value not in (None, ())}
+def encode_record(record: Memory | Consent | JournalEntry) -> dict[str, Any]:
+    """Return every field of a record that is set, as JSON values."""
+    return {key: encode_value(value) for key, value in asdict(record).items() if value not in (None, (), {})}
 
 
 def is_storable(value: Any) -> bool:
-    """Whether every text in a JSON value is one that can be stored: no NUL, no half of a surrogate pair."""
-    waiting = [value]  # however deeply it is nested
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            if _UNSTORABLE.search(one):
+    """Whether every text in a JSON value can be stored: it has no NUL and no lone surrogate."""
+    if isinstance(value, str):
+        return _UNSTORABLE.search(value) is None
+    values = [value]  # a list in place of recursion: the value may be nested deeply
+    while values:
+        item = values.pop()
+        if isinstance(item, str):
+            if _UNSTORABLE.search(item):
                 return False
-        elif isinstance(one, Mapping):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list | tuple):
-            waiting += one
+        elif isinstance(item, Mapping):
+            values += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            values += item
     return True
 
 
 def is_surely_storable(values: Sequence[Any]) -> bool:
-    """A quick look whether all of these are `sound`; False where that is not sure."""
+    """Whether all of these values are storable, by a quick check; False where it cannot tell."""
     try:
-        found = orjson.dumps(values)  # refuses half of a pair, which has no code
+        encoded = orjson.dumps(values)  # refuses a lone surrogate
     except (TypeError, RecursionError):
         return False
-    return b"\\u0000" not in found
+    return b"\\u0000" not in encoded
 
 
 def describe_shape(value: Any) -> str:
-    """What kind of value this is, without a word of it: it may be a secret."""
+    """Describe a value by its kind and size, without its content, which may be a secret."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, str):
@@ -95,18 +98,19 @@ def describe_shape(value: Any) -> str:
 
 def is_text_list(value: Any) -> bool:
     """Whether a value is a list of texts."""
-    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
 
 
 def parse_fact(raw: Any) -> Fact | None:
-    """A fact from JSON. Raises BadInput when a field is missing, unknown or of a wrong type."""
+    """Return a fact from JSON; None is None. Raises BadInput for a field that is missing, unknown or of a wrong
+    type."""
     if raw is None:
         return None
     if not isinstance(raw, Mapping):
         raise BadInput(f"fact: {describe_shape(raw)} given, an object wanted")
-    known = {field.name for field in fields(Fact)}
-    if unknown := set(raw) - known:
-        raise BadInput(f"fact: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(known))}")
+    names = {field.name for field in fields(Fact)}
+    if unknown := set(raw) - names:
+        raise BadInput(f"fact: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(names))}")
     if missing := {"kind", "predicate", "object"} - set(raw):
         raise BadInput(f"fact: field {min(missing)!r} is missing")
     for key, value in raw.items():
@@ -131,9 +135,9 @@ def _describe_field_type(key: str) -> str:
 
 
 def encode_change(change: Change) -> dict[str, Any]:
-    """What a write did to one memory."""
+    """Return what a write did to one memory."""
     after = change.after
-    shown = {
+    encoded = {
         "action": change.action,
         "id": after.id,
         "rev": after.rev,
@@ -144,11 +148,11 @@ def encode_change(change: Change) -> dict[str, Any]:
         "sim": change.sim,
         "state": after.state if after.state == "pending" else None,
     }
-    return {key: encode_value(value) for key, value in shown.items() if value is not None}
+    return {key: encode_value(value) for key, value in encoded.items() if value is not None}
 
 
 def encode_receipt(receipt: Receipt) -> dict[str, Any]:
-    """A receipt: revision, changes, and what was not written with the reason."""
+    """Return a receipt: revision, changes, and the reasons why something was not written."""
     return {
         "rev": receipt.rev,
         "changes": [encode_change(item) for item in receipt.changes],
@@ -159,42 +163,33 @@ def encode_receipt(receipt: Receipt) -> dict[str, Any]:
 
 
 def encode_consent_request(consent: Consent) -> dict[str, str]:
-    """A request for consent, with the question for a person."""
-    asked = {"id": str(consent.id), "field": consent.field, "value": consent.value}
-    return asked | {"question": format_consent_question([asked])}
+    """Return a request for consent with the question for a person."""
+    request = {"id": str(consent.id), "field": consent.field, "value": consent.value}
+    return request | {"question": format_consent_question([request])}
 
 
 def format_consent_question(requests: Sequence[Mapping[str, str]]) -> str:
-    """What a person is asked about these requests, in one line."""
-    if any(_CJK.search(one["value"]) for one in requests):
-        wishes = "、".join(f'把"{one["value"]}"记为{_FIELDS[one["field"]][1]}' for one in requests)
+    """Return one line that asks a person about these requests, in Chinese where a value is."""
+    if any(_CJK.search(request["value"]) for request in requests):
+        wishes = "、".join(f'把"{request["value"]}"记为{_FIELDS[request["field"]][1]}' for request in requests)
         return f"可以{wishes}吗？（是/否）"
-    values = " and ".join(f'"{one["value"]}" as your {_FIELDS[one["field"]][0]}' for one in requests)
+    values = " and ".join(f'"{request["value"]}" as your {_FIELDS[request["field"]][0]}' for request in requests)
     return f"May I keep {values}? (yes/no)"
 
 
 def format_decisions(requests: Sequence[Consent]) -> str:
-    """What became of these requests, in one line; empty without any."""
+    """Return one line with the decision on these requests; empty without any."""
     if not requests:
         return ""
-    values = ", ".join(f'{_FIELDS[one.field][0]} "{one.value}"' for one in requests)
+    values = ", ".join(f'{_FIELDS[request.field][0]} "{request.value}"' for request in requests)
     return f"Kept: {values}." if requests[0].decision == "approved" else f"Not kept: {values}."
 
 
-def encode_consent(consent: Consent) -> dict[str, Any]:
-    """A request for consent and what became of it."""
-    return {key: encode_value(value) for key, value in asdict(consent).items() if value not in (None, ())}
-
-
-def encode_journal_entry(entry: JournalEntry) -> dict[str, Any]:
-    """A line of the journal."""
-    return {key: encode_value(value) for key, value in asdict(entry).items() if value not in (None, {})}
-
-
-FULL_BUDGET_FACTOR = 4  # the room of whole memories, where none is named: one takes that of six bullets
-# Not of a hit: what grows with how often it was said, and what says the same again.
+FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets
+# Left out of a hit: fields that grow with every repetition, or repeat the text.
 _HIDDEN_FIELDS = frozenset({"context", "stable_key", "turns"})
-# Of a procedure: what it says, whose it is, how to take it.
+# The fields of a procedure in a hit. It is long and rests on many turns: with all fields none would fit the usual
+# budget.
 _PROCEDURE_FIELDS = frozenset(
     {"id", "kind", "category", "text", "agent_id", "run_id", "tags", "importance", "pinned", "trust", "created_at",
      "last_accessed_at", "score"}
@@ -202,25 +197,24 @@ _PROCEDURE_FIELDS = frozenset(
 
 
 def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
-    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory, of a procedure its fields; explained
-    with its score and relevance, the score's parts, the channels that found it and its place in each, the words of the query
-    that it tells, its own revision, and the hit that brought it along."""
+    """Return a hit as a bullet `{id, category, text}` or as the whole memory with its score.
+
+    With `explain`, also what the score is made of: relevance, parts, channels with the rank in each, matching words,
+    the memory's revision, and the hit that it is related to."""
     if returns == "bullets":
-        shown: dict[str, Any] = {
-            "id": str(hit.memory.id),
-            "category": hit.memory.category,
-            "text": _format_bullet(hit.memory),
-        }
+        encoded = _encode_bullet(hit.memory)
     else:
-        shown = encode_memory(hit.memory) | {"score": round(hit.score, 4)}
-        shown = {name: value for name, value in shown.items() if name not in _HIDDEN_FIELDS}
-        if hit.memory.fact:
-            shown["fact"] = {name: value for name, value in shown["fact"].items() if value not in (None, False, [])}
-        if hit.memory.kind == "procedural":
-            # It is long and rests on many turns: with all its fields none would fit into the usual budget.
-            shown = {name: value for name, value in shown.items() if name in _PROCEDURE_FIELDS}
+        encoded = encode_record(hit.memory) | {"score": round(hit.score, 4)}
+        is_procedure = hit.memory.kind == "procedural"
+        encoded = {
+            name: value
+            for name, value in encoded.items()
+            if (name in _PROCEDURE_FIELDS if is_procedure else name not in _HIDDEN_FIELDS)
+        }
+        if "fact" in encoded:
+            encoded["fact"] = {name: value for name, value in encoded["fact"].items() if value not in (None, False, [])}
     if explain:
-        shown |= {
+        encoded |= {
             "score": round(hit.score, 4),
             "relevance": round(hit.relevance, 4),
             "parts": {key: round(value, 4) for key, value in hit.parts.items()},
@@ -230,69 +224,63 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
             "rev": hit.memory.rev,
         }
         if hit.related_to:
-            shown["related_to"] = str(hit.related_to)
-    return shown
+            encoded["related_to"] = str(hit.related_to)
+    return encoded
 
 
 def encode_answer(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """An answer of `memory.query`; with `explain` also what was left out and why."""
-    shown: dict[str, Any] = {
+    """Return an answer of `memory.query`; with `explain` also its tokens and omissions with the reasons."""
+    encoded: dict[str, Any] = {
         "rev": answer.rev,
-        "results": [encode_hit(item, answer.returns, explain=explain) for item in answer.hits],
+        "results": [encode_hit(hit, answer.returns, explain=explain) for hit in answer.hits],
     }
     if explain:
-        shown["tokens"] = answer.tokens
-        shown["left_out"] = [
-            {"id": str(item.id), "reason": item.reason, "score": round(item.score, 4)} for item in answer.omissions
+        encoded["tokens"] = answer.tokens
+        encoded["left_out"] = [
+            {"id": str(each.id), "reason": each.reason, "score": round(each.score, 4)} for each in answer.omissions
         ]
-    return shown
+    return encoded
 
 
 def encode_explanation(explanation: Explanation) -> dict[str, Any]:
-    """Why a memory is not in an answer: the reason, what it rests on, and the memory where the agent may read it; explained
-    as a hit is where the search judged it."""
-    shown: dict[str, Any] = {
+    """Return why a memory is not in an answer: the reason, its facts, and the memory where the agent may read it."""
+    encoded: dict[str, Any] = {
         "id": str(explanation.id),
         "reason": explanation.reason,
         "said": explanation.sentence,
         "rev": explanation.rev,
+        "facts": encode_value(explanation.facts),
     }
-    shown["facts"] = encode_value(explanation.facts)
     if explanation.hit is not None:
-        shown["memory"] = encode_hit(explanation.hit, "bullets", explain=True)
+        encoded["memory"] = encode_hit(explanation.hit, "bullets", explain=True)
     elif explanation.memory is not None:
-        shown["memory"] = {
-            "id": str(explanation.id),
-            "category": explanation.memory.category,
-            "text": _format_bullet(explanation.memory),
-        }
-    return shown
+        encoded["memory"] = _encode_bullet(explanation.memory)
+    return encoded
 
 
-def _format_bullet(memory: Memory) -> str:
-    """`[category] text`."""
-    return f"[{memory.category}] {memory.text}"
+def _encode_bullet(memory: Memory) -> dict[str, Any]:
+    return {"id": str(memory.id), "category": memory.category, "text": f"[{memory.category}] {memory.text}"}
 
 
 def parse_time(value: Any, name: str) -> datetime:
-    """An ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
+    """Return a time from an ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
 
-    The first and the last year of the calendar are out: in another zone they would not be in it."""
+    The first and the last year of the calendar are refused: they have no time in another zone."""
     if isinstance(value, datetime):
-        found = value
+        moment = value
     else:
         try:
-            found = datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(value)
         except (TypeError, ValueError):
             raise BadInput(f"{name}: not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z") from None
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    if not _EARLIEST <= found <= _LATEST:
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if not _EARLIEST <= moment <= _LATEST:
         raise BadInput(f"{name}: the years 2 to 9998 wanted")
-    return found
+    return moment
 
 
 def parse_filters(raw: Any) -> Filters:
-    """Filters from JSON: nulls are ignored; what is no object, an unknown key and a wrong type are a BadInput."""
+    """Return filters from a JSON object; nulls are ignored. Raises BadInput for an unknown key and a wrong type."""
     if raw is not None and not isinstance(raw, Mapping):
         raise BadInput(f"filters: {type(raw).__name__} given, an object wanted")
     values: dict[str, Any] = {}
@@ -314,29 +302,30 @@ def parse_filters(raw: Any) -> Filters:
 
 
 def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
-    """A request from JSON (S-58). `agent` is not read here: the caller binds it. Raises BadInput."""
+    """Return a query from JSON, with `defaults` for what is not given. `agent` is ignored: the caller binds it. Raises
+    BadInput."""
     base = defaults or Query(text="")
     allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain", "as_of"}
     if unknown := set(raw) - allowed - {"agent"}:
         raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(allowed))}")
-    text = raw.get("query")  # without one nothing is found, as if nothing was known
+    text = raw.get("query")
     if not isinstance(text, str):
         raise BadInput(f"query: {type(text).__name__} given, text wanted")
     categories = raw.get("categories") or ()
-    if not isinstance(categories, list | tuple) or not all(isinstance(one, str) for one in categories):
+    if not is_text_list(categories):
         raise BadInput("categories: a list of names wanted")
     returns = raw.get("return") or base.returns
     if returns not in get_args(Returns):
         given = repr(returns) if isinstance(returns, str) else type(returns).__name__
         raise BadInput(f"return: {given} given; allowed: {', '.join(get_args(Returns))}")
-    room = base.budget_tokens * (FULL_BUDGET_FACTOR if returns == "full" else 1)
+    budget = base.budget_tokens * (FULL_BUDGET_FACTOR if returns == "full" else 1)
     return Query(
         text=text,
         categories=tuple(categories),
         filters=parse_filters(raw.get("filters")),
         returns=returns,
         top_k=_parse_whole_number(raw.get("top_k"), base.top_k, "top_k"),
-        budget_tokens=_parse_whole_number(raw.get("budget_tokens"), room, "budget_tokens"),
+        budget_tokens=_parse_whole_number(raw.get("budget_tokens"), budget, "budget_tokens"),
         threshold=_parse_share(raw.get("threshold"), base.threshold),
         explain=_parse_flag(raw.get("explain"), base.explain, "explain"),
         as_of=base.as_of if raw.get("as_of") is None else parse_as_of(raw["as_of"]),
@@ -344,8 +333,9 @@ def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
 
 
 def parse_as_of(value: Any) -> Revision | datetime:
-    """What a read goes back to: a whole number, as a number or a text, is a revision; else an ISO date or time. Without a
-    zone it is UTC, and a date without a time means its end. Raises BadInput."""
+    """Return the revision or the time that a read goes back to, from a whole number or an ISO date or time.
+
+    A time without a zone is UTC; a date means its end. Raises BadInput."""
     if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -359,20 +349,12 @@ def parse_as_of(value: Any) -> Revision | datetime:
 
 
 def parse_end_time(value: Any, name: str) -> datetime:
-    """As `moment`, but a date without a time is its end."""
-    return (
-        parse_time(datetime.combine(found, time.max), name)
-        if (found := _parse_date(value))
-        else parse_time(value, name)
-    )
-
-
-def _parse_date(value: Any) -> date | None:
-    """The day, of a week without one its last."""
+    """Return a time as `parse_time` does; a date without a time means its end, a week the end of its last day."""
     try:
-        return date.fromisoformat(value) + timedelta(days=6 if len(value.replace("-", "")) == len("2026W47") else 0)
+        day = date.fromisoformat(value) + timedelta(days=6 if len(value.replace("-", "")) == len("2026W47") else 0)
     except (TypeError, ValueError, OverflowError):
-        return None
+        return parse_time(value, name)
+    return parse_time(datetime.combine(day, time.max), name)
 
 
 def _parse_flag(value: Any, default: bool, name: str) -> bool:

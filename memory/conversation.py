@@ -1,4 +1,4 @@
-"""The door of a graph: what happens with memory around one turn of a conversation."""
+"""`Conversation`: what a graph calls around one turn."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
-from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - a face says what it was given
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.fingerprints import hash_shingles
 
 
 class Conversation:
-    """What a graph does with memory around one turn. It shares the engine of `Memory`, which opens and closes it."""
+    """The calls of a graph around one turn. It shares the engine of `Memory`, which opens and closes it."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -33,52 +32,58 @@ class Conversation:
         return turn if engine.redactor.find_denial_reason(scope, turn) else engine.writer.sanitize_turn(turn)
 
     async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
-        """Append turns to the ledger, redacted; with them the jobs of a model, when one is configured."""
+        """Append turns to the ledger, redacted, and enqueue the jobs that follow from them. A turn that is there stays.
+
+        Raises TooLarge, StoreError."""
         await self.engine.writer.record_turns(scope, turns)
 
     async def mark_seen(self, scope: Scope, rev: Revision) -> None:
-        """The scope's thread has been shown everything up to `rev`."""
+        """Record that the scope's thread has seen everything up to `rev`. Raises BadInput for a scope without a
+        thread."""
         await self.engine.recall.mark_seen(scope, rev)
 
     async def capture(self, scope: Scope) -> Receipt:
-        """Keep what happened in the scope's thread as an episode, when there is enough to tell since the last one."""
+        """Summarize the scope's thread as an episode, when enough was said since the last one. Raises ModelError,
+        StoreError."""
         return await self.engine.episodes.capture_episode(scope)
 
     async def learn_path(self, scope: Scope) -> Receipt:
-        """Keep how goals were reached with tools in the scope's thread: where a person wished it, and where tools report a
-        success after failures. What is known is not learned again. Raises StoreError, ModelError (the embedder)."""
+        """Keep how goals were reached with tools in the scope's thread, as procedures: where the user asked for it, and
+        where tools report a success after failures. A procedure is kept once. Raises StoreError, ModelError."""
         return await self.engine.procedures.learn_procedures(scope)
 
     async def schedule_reflection(self, scope: Scope) -> None:
-        """Enqueue a look for insights, if there is a model to look and none is due today; costs a set lookup mostly."""
+        """Enqueue the daily job for insights, when there is a model. Mostly this costs one lookup in a dictionary."""
         await self.engine.insights.schedule_reflection(scope)
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
-        """Note an operational event; buffered, written with the next flush."""
+        """Buffer an operational event; the next flush writes it."""
         await self.engine.write_behind.track_event(scope, event)
 
     async def flush(self, scope: Scope) -> None:
-        """Write the buffered events of the scope."""
+        """Write the buffered events, settlements and access counts of the scope. Raises StoreError."""
         await self.engine.write_behind.flush(scope)
 
     def meter_model(self, scope: Scope, model: ChatModel) -> ChatModel:
-        """The model as the scope's agents ask it: redacted, and paid for from the tenant's budget (raises OverBudget)."""
+        """Return a model whose requests are redacted and paid for from the tenant's budget; its `chat` raises
+        OverBudget, too."""
         return metering.MeteredModel(self.engine.usage_meter, scope, model)
 
     def shingle_hashes(self, *texts: str) -> tuple[int, ...]:
-        """What tells later, without the words themselves, that a reply only repeats these texts."""
+        """Return hashes of the texts' word sequences, by which a later reply that repeats them is recognized."""
         return hash_shingles(texts)
 
     def redact(self, text: str) -> str:
-        """The text without secrets, by the settings' rules; one that holds none stays as it is, to the byte."""
+        """Return the text without secrets. A text that holds none is returned unchanged, to the byte."""
         return self.engine.redactor.redact_text(text)
 
     def make_tool_turn(self, scope: Scope, call: ToolUse) -> Turn:
-        """A use of a tool as a turn for `record`: secrets taken out, shortened."""
+        """Return a use of a tool as a turn for `record`, redacted and shortened."""
         return tool_calls.make_tool_turn(
             call, session=scope.session or "", thread=scope.thread, redact=self.engine.redactor.redact_text
         )
 
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
-        """Decide those of the requests that still wait by a person's clear yes or no; none for any other text."""
+        """Decide the pending requests among `ids` by a clear yes or no in a text, and return them; none for another
+        text."""
         return await self.engine.consents.answer_consents(scope, ids, text)

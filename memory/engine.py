@@ -1,11 +1,11 @@
-"""The engine: every flow with the parts that it needs, joined once. The doors (`Memory`, `Conversation`, `Admin`) share one."""
+"""The engine joins the flows over the adapters. `Memory`, `Conversation`, `Admin` and `Jobs` share one."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
@@ -50,7 +50,7 @@ from muniment.memory.rules.policy.retention import build_terms
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Engine:
-    """The adapters, the settings, what is shared between calls, and the flows, in the order in which they build on each other."""
+    """The adapters, the settings, the state of the process, and the flows; each flow needs only parts before it."""
 
     store: Store
     embedder: Embedder
@@ -107,9 +107,9 @@ class Engine:
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
     ) -> Self:
-        """Join the flows over these adapters. Nothing is opened.
+        """Return the engine over these adapters. Nothing is opened.
 
-        A flow is a dataclass whose fields name the parts that it needs: each is made from those before it, by these names."""
+        A flow is a dataclass; each of its fields gets the part of that name."""
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
         access_log = AccessLog(store.writes, clock)
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
@@ -127,12 +127,13 @@ class Engine:
             "access_log": access_log,
             "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
         }
-        for name, flow in _FLOWS.items():
-            parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
+        for name, flow in get_type_hints(cls).items():
+            if name not in parts:
+                parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
         return cls(**{field.name: parts[field.name] for field in fields(cls)})
 
     def rebuild(self, **changes: Any) -> Self:
-        """Join the flows anew over the same adapters but for `changes` (`settings`, `clock`, `model`, …)."""
+        """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = ("store", "embedder", "clock", "settings", "model", "batches")
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 
@@ -141,7 +142,8 @@ class Engine:
         await self.store.open()
 
     async def close(self) -> None:
-        """Write what is buffered and close the adapters; a caller that is cancelled meanwhile, as by Ctrl-C, still writes it."""
+        """Write what is buffered and close the adapters. A caller that is cancelled, as by Ctrl-C, still waits for the
+        write."""
         writing = asyncio.create_task(self.write_behind.flush_all())
         try:
             await asyncio.shield(writing)
@@ -157,35 +159,3 @@ class Engine:
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_FLOWS: dict[str, type[Any]] = {
-    "usage_meter": UsageMeter,
-    "browser": MemoryBrowser,
-    "recall": Recall,
-    "absence_explainer": AbsenceExplainer,
-    "statistics": Statistics,
-    "consents": Consents,
-    "committer": PlanCommitter,
-    "neighbours": NeighbourFinder,
-    "quotas": Quotas,
-    "lifecycle": Lifecycle,
-    "forget_requests": ForgetRequests,
-    "turn_jobs": TurnJobs,
-    "writer": Writer,
-    "import_rows": ImportRows,
-    "transfer": Transfer,
-    "model_extraction": ModelExtraction,
-    "pair_prompts": PairPrompts,
-    "batch_submission": BatchSubmission,
-    "consolidation": Consolidation,
-    "batch_collection": BatchCollection,
-    "space_sweep": SpaceSweep,
-    "run_undo": RunUndo,
-    "episodes": Episodes,
-    "insights": Insights,
-    "procedures": Procedures,
-    "maintenance_flow": Maintenance,
-    "indexes": Indexes,
-    "reembedding": Reembedding,
-    "erasures": Erasures,
-    "job_registry": JobRegistry,
-}

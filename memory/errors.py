@@ -68,7 +68,8 @@ class Busy(Conflict):
 
     @classmethod
     def from_process(cls, doing: str, way: str, *, since: datetime | None = None, pid: int | None = None) -> Self:
-        """What the other process is doing, since when and as which process of Postgres, where that is known; and the way on."""
+        """Return the error that names the work of the other process, its start and its id in Postgres where known, and
+        advice."""
         if since is None:
             return cls(f"{doing}: {way}")
         began = since.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""The door of workers."""
+"""`Jobs`: what a worker performs, and what enqueues its jobs."""
 
 from __future__ import annotations
 
@@ -7,43 +7,44 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
-from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - a face says what it was given
 
 
 class Jobs:
-    """The background jobs: what a worker performs, and what is enqueued. It shares the engine of `Memory`."""
+    """The background jobs: performing and enqueueing them. It shares the engine of `Memory`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     async def extract(self, scope: Scope, turn: TurnId) -> Receipt:
-        """Keep what a model finds in a turn of the ledger; a turn that it has looked at before is a replay.
+        """Keep the statements that a model finds in a turn of the ledger. The same turn twice is a replay.
 
-        Raises NotFound, ModelError (BadExtraction, OverBudget and the others; the turn can be tried again), StoreError."""
+        Raises NotFound, StoreError, ModelError (BadExtraction, OverBudget and others); the turn can be tried again."""
         return await self.engine.model_extraction.extract_turn(scope, turn)
 
     async def reflect(self, scope: Scope) -> Receipt:
-        """Look for insights in the latest memories and words; skipped within `insights.every_hours` of the last look.
+        """Keep insights that a model finds in the latest memories and turns; skipped within `insights.every_hours`.
 
         Raises ModelError, StoreError."""
         return await self.engine.insights.find_insights(scope)
 
     async def expire_consents(self, scope: Scope) -> int:
-        """End the requests that nobody answered in time; how many."""
+        """End the pending requests for consent that are overdue. Returns their number."""
         return await self.engine.consents.expire_consents(scope)
 
     async def perform_job(self, job: Job) -> None:
-        """Do a job now. A job that is done already changes nothing. Raises ModelError, StoreError, NotFound."""
+        """Perform a job now. One that was performed already changes nothing. Raises ModelError, StoreError,
+        NotFound."""
         await self.engine.job_registry.perform_job(job)
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
-        """The jobs in the queue: name -> due, later, running."""
+        """Return the numbers of jobs in the queue: name -> due, later, running -> number."""
         return await self.engine.store.jobs.count_jobs()
 
     async def enqueue_missed(self) -> int:
-        """Enqueue the turns of every space that a model has yet to look at; how many."""
+        """Enqueue the extraction of every turn that no model has read yet. Returns the number of turns."""
         return await self.engine.job_registry.enqueue_missed()
 
     async def enqueue_due(self) -> int | None:
-        """A round: enqueue a `tend` for every space that is due; how many. None while another process does the same."""
+        """Enqueue the maintenance of every space that is due. Returns their number, or None while another process does
+        it."""
         return await self.engine.maintenance_flow.enqueue_due()

@@ -18,7 +18,7 @@ SENSITIVE: frozenset[ProfileField] = frozenset({"preferred_name", "pronouns", "c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A value for a field of the structured profile, and the memory and the turns that it comes from."""
+    """A value for a field of the structured profile, with the memory and the turns that it comes from."""
 
     field: ProfileField
     value: str
@@ -30,7 +30,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """A request to change the structured profile, and what became of it. An approved one is the field's value."""
+    """A request to change the structured profile, with its decision. An approved one is the field's value."""
 
     id: RequestId
     field: ProfileField

@@ -20,37 +20,39 @@ RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "inte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two active memories of one kind that may say the same: `sim` is the cosine of their vectors in [-1, 1], or of their
-    words where the embedder does not know the script."""
+    """Two active memories of one kind that may say the same.
+
+    `sim` is the cosine of their vectors in [-1, 1], or of their words where the embedder does not know the script."""
 
     older: Memory
-    newer: Memory  # the later to be said, see `rules.consolidate.ordered`
+    newer: Memory  # the one that was said later
     sim: float
     checked: bool = False  # within `consolidation.fingerprint_days`, at this distance
-    tries: int = 0  # on how many days a model was asked in vain
+    tries: int = 0  # days on which a model was asked and gave no answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a look at a pair came to, and who looked; None where a model was asked and gave no answer."""
+    """The judgement on a pair, and whether a model or the rules made it; None where the model gave no answer."""
 
     pair: Pair
     judgement: Judgement | None
     source: Source
-    sure: bool = True  # if not, the pair counts as looked at only as long as there is no model to ask
+    sure: bool = True  # if not, the pair is checked again once there is a model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The pairs of a space that may say the same, those yet to be checked first, then the closest."""
+    """The pairs of a space that may say the same: those to be checked first, then the closest."""
 
     pairs: tuple[Pair, ...] = ()
-    upto: Revision = _FIRST_REVISION  # what changed up to there was compared
+    upto: Revision = _FIRST_REVISION  # changes up to this revision were compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryGraph:
-    """Memories as they are at one revision, whatever their state, and the strengths of their edges by (lower, higher) id."""
+    """Memories as they are at one revision, whatever their state, and the strengths of their edges by (lower, higher)
+    id."""
 
     rev: Revision
     memories: dict[MemoryId, Memory] = field(default_factory=dict)
@@ -59,7 +61,7 @@ class MemoryGraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoResult:
-    """What the undoing of a run came to: memories that are as they were, and those left because they changed since."""
+    """The result of undoing a run: numbers of memories restored, and of those left because they changed since."""
 
     run: Run
     restored: int
@@ -70,9 +72,9 @@ class UndoResult:
 class Run:
     """The record of one consolidation of one space. Numbers of pairs, tokens, and millionths of the currency.
 
-    `seen` pairs were in the survey; of those `checked`, so many were found `same`, `superseded` or `distinct`; `outdated`
-    changed before the answer was there, `unanswered` got none; of these `shelved` were asked so often that they count as looked
-    at. `duplicates_…`: pairs that the rules alone call the same."""
+    `seen` pairs were in the survey. Of the `checked` pairs some are `same`, `superseded` or `distinct`; `outdated` ones
+    changed before the answer came; `unanswered` ones got no answer, and the `shelved` of these are not asked again.
+    `duplicates_…` are pairs that the rules alone call the same."""
 
     id: RunId
     scope: Scope
@@ -81,7 +83,7 @@ class Run:
     from_rev: Revision
     to_rev: Revision | None = None
     ended_at: datetime | None = None
-    leased_until: datetime | None = field(default=None, compare=False)  # by the database; unknown to the run itself
+    leased_until: datetime | None = field(default=None, compare=False)  # set by the database, not by the run
     model: str | None = None
     prompt: str | None = None
     seen: int = 0
@@ -98,22 +100,22 @@ class Run:
     micros: int = 0
     duplicates_before: int | None = None
     duplicates_after: int | None = None
-    batch: str | None = None  # the endpoint's name of what is being waited for, or not yet removed there
-    handed: datetime | None = None  # when it was to be handed over
+    batch: str | None = None  # the endpoint's name of the batch that is waited for, or not removed yet
+    handed: datetime | None = None  # when the batch was handed over
     asked: tuple[BatchedPair, ...] = ()
-    reason: str | None = None  # of a status that is not the usual: a class of error, never its message
-    dry: bool = False  # nothing of it was written, this record neither
-    limit: int | None = None  # pairs to check, in place of what the day has left; not kept
-    surveyed: Revision = (
-        _FIRST_REVISION  # what changed up to there is compared and checked, by this run or an earlier one
-    )
-    upto: Revision = _FIRST_REVISION  # where `surveyed` will be when all pairs of the survey are checked
+    reason: str | None = None  # of a failure: the class of the error, never its message
+    dry: bool = False  # nothing is written, not even this record
+    limit: int | None = None  # pairs to check, in place of the rest of the day; not stored
+    surveyed: Revision = _FIRST_REVISION  # changes up to it were compared and checked, by this run or an earlier one
+    upto: Revision = _FIRST_REVISION  # `surveyed` when all pairs of the survey are checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceResult:
-    """One space of many: its run, or why there is none. `busy`: somebody else is at work there; `waiting`: its last run waits
-    for a batch endpoint; `unchanged`: what there is was compared."""
+    """One space of many: its run, or why there is none.
+
+    `busy`: another process consolidates it; `waiting`: its last run waits for a batch endpoint; `unchanged`: nothing
+    changed since its last run."""
 
     scope: Scope
     run: Run | None = None
@@ -122,7 +124,7 @@ class SpaceResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchedPair:
-    """A pair in a prompt that is with a batch endpoint: which prompt, which place in it, and what was shown."""
+    """A pair in a prompt of a batch: the prompt's id, the place in it, and the memories with their revisions."""
 
     request: str
     place: int
@@ -135,17 +137,17 @@ class BatchedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChange:
-    """What a run changed of one memory: as it was before and as it is now, with the `meta` of the journal's lines and their `rev`."""
+    """A memory that a run changed: before the run and now, with the `meta` and the `rev` of the journal entries."""
 
     before: Memory
     now: Memory
     journal_metas: tuple[dict[str, Any], ...]
-    is_untouched: bool  # nobody else has changed it since, and no other memory has its stable key by now
+    is_untouched: bool  # not changed since, and no other memory has its stable key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GainedEdge:
-    """An edge that a memory got from another by a run: its strength since, and before, None where there was none."""
+    """An edge that a memory got from another in a run: its strength now, and before; None where there was none."""
 
     low: MemoryId
     high: MemoryId
@@ -155,7 +157,7 @@ class GainedEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessTransfer:
-    """What a memory got by a run of others' retrievals: how many, and when it was the last time, since and before."""
+    """The accesses of other memories that a memory got in a run: their number, and the last access after and before."""
 
     id: MemoryId
     count: int
@@ -165,7 +167,7 @@ class AccessTransfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoPlan:
-    """What takes a run back; each of `apart` was made one by it, and is not to be again."""
+    """The changes that undo a run. Memories of one of `separated_groups` are not merged again."""
 
     changes: tuple[Change, ...]
     edges: tuple[GainedEdge, ...]
@@ -175,7 +177,7 @@ class UndoPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchDraft:
-    """A run as it waits when one more prompt is handed over, and what that prompt may cost."""
+    """A run with one more prompt in its batch, and the most that this prompt may cost."""
 
     charge: Charge
     run: Run

@@ -10,7 +10,8 @@ from muniment.memory.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnembeddedRow:
-    """A memory, or a former version of it (`since`: the revision it is from, else 0), without a vector of the next model."""
+    """A memory, or a former version of it, without a vector of the next model; `since` is the version's revision, else
+    0."""
 
     id: MemoryId
     since: Revision
@@ -19,7 +20,7 @@ class UnembeddedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryText:
-    """A memory as a comparison shows it."""
+    """The id and the text of a memory, for a comparison."""
 
     id: MemoryId
     text: str = field(repr=False)
@@ -27,8 +28,9 @@ class MemoryText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchComparison:
-    """What one question finds by its vector alone, under the model in use and under the next: the share that is the same,
-    and what only one of them has."""
+    """The memories nearest to one question under the model in use and under the next.
+
+    `overlap` is the share in [0, 1] that both find; `only_used` and `only_next` are found by one of them."""
 
     scope: Scope
     number: int  # of the question, from 1
@@ -40,10 +42,10 @@ class SearchComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchProgress:
-    """The database's embedders: the one in use, the one of a switch under way, and how far that is.
+    """The database's embedders: the one in use, the next one of a switch under way, and the progress.
 
-    `rows` are memories and former versions; `done` have a vector of the next model, or of the one in use when there is no
-    next; `untidy` have a vector in the column of the next model that is of the one in use, or of no use any more."""
+    `rows` counts memories and former versions; `done` those with a vector of the next model, or of the one in use when
+    there is no next; `untidy` those whose column for the next model holds another vector."""
 
     used: str | None
     next: str | None

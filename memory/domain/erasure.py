@@ -13,7 +13,7 @@ from muniment.memory.domain.memory import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryStatement:
-    """What a memory says, as it is (`since` is 0) or as it was from a revision on."""
+    """The text of a memory, now (`since` is 0) or from a revision on."""
 
     id: MemoryId
     since: Revision
@@ -25,24 +25,22 @@ class MemoryStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traces:
-    """Where a memory, or all of a space, left traces, at one revision; `texts` are what the memory says and has said."""
+    """The traces of a memory, or of a whole space, at one revision; `texts` are its texts, present and former."""
 
     rev: Revision
-    threads: frozenset[str] = frozenset()  # in which it was said or recalled, as the scope names them
-    turns: tuple[TurnId, ...] = ()  # of the ledger, that support it or say it
-    built_on: tuple[MemoryStatement, ...] = ()  # other memories that say it, or were made of those turns
+    threads: frozenset[str] = frozenset()  # threads in which it was said or recalled
+    turns: tuple[TurnId, ...] = ()  # turns of the ledger that support it or say it
+    built_on: tuple[MemoryStatement, ...] = ()  # other memories that say it, or come from these turns
     former: tuple[MemoryStatement, ...] = ()  # former texts of others that say it
-    around: tuple[MemoryStatement, ...] = ()  # others that say it in the words around them only
+    around: tuple[MemoryStatement, ...] = ()  # others that say it in their context only
     texts: tuple[str, ...] = field(default=(), repr=False)
-    derived: tuple[str, ...] = field(default=(), repr=False)  # texts of others that go with it
-    shingle_hashes: tuple[int, ...] = field(
-        default=(), repr=False
-    )  # of all these texts, as turns keep what was recalled
+    derived: tuple[str, ...] = field(default=(), repr=False)  # texts of other memories that are erased with it
+    shingle_hashes: tuple[int, ...] = field(default=(), repr=False)  # of all these texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReceipt:
-    """A receipt: what was removed for good, counted by the names of its tables; no word of it."""
+    """A receipt of an erasure: the numbers of removed rows by table, and none of their content."""
 
     id: UUID
     what: Literal["memory", "user", "purge"]
@@ -52,34 +50,34 @@ class ErasureReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyBounds:
-    """Where a survey looks, in the embedder's terms: see `Consolidation` and `Profile`."""
+    """The bounds of a survey, from the settings of consolidation and the profile of the embedder."""
 
     pool: int
     recent: datetime
     importance: int
     retrieved: float
     partners: datetime
-    most: int  # partners, the latest to change: what a survey costs is bounded in a space of any size
+    most: int  # partners, those changed last: bounds the cost in a space of any size
     checked: datetime
-    tries: int  # after which a pair without an answer counts as checked, too
-    asks: bool  # there is a model: what the rules alone doubted does not count as checked
+    tries: int  # after so many, a pair without an answer counts as checked
+    asks: bool  # there is a model: a pair that the rules were unsure of is not checked
     closest: int
     fallback: float
     worded: float
-    foreign: bool  # the embedder knows Latin letters alone: other texts are compared by their words
+    foreign: bool  # the embedder knows Latin letters only: other texts are compared by words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrubResult:
-    """How far the database's files were rewritten: tables without their dead rows, and what was written ahead of them."""
+    """The result of rewriting the database's files without deleted rows."""
 
     tables: int
-    statistics: bool  # what the planner remembers of the columns
-    log: bool  # the write-ahead log of before is gone; else only time overwrites it
-    held: int = 0  # dead rows that somebody still sees, and that were written anew with the rest: scrub again
+    statistics: bool  # the planner's statistics are new
+    log: bool  # the old write-ahead log is gone; else it is overwritten in time
+    held: int = 0  # deleted rows that a transaction still sees: scrub again
 
     def __add__(self, other: ScrubResult) -> ScrubResult:
-        """As if two databases were one."""
+        """Add the results of two databases."""
         return ScrubResult(
             tables=self.tables + other.tables,
             statistics=self.statistics and other.statistics,

@@ -13,7 +13,7 @@ JobName = Literal["extract", "reflect", "expire", "index", "round", "tend", "col
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Work for later, kept in the database until it is done. At most one with the same name and key waits in a space."""
+    """A background job, in the database until it is done. At most one of a name and key waits in a space."""
 
     name: JobName
     scope: Scope
@@ -23,8 +23,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """What became of one attempt at a job: done; again at a time, not failed if what it waits for is not there yet; or, failed
-    and not again, without an object any more."""
+    """The outcome of one attempt at a job: done, or failed with `error_class`; tried again at `retry_at`, if that is
+    set."""
 
     job: Job
     seconds: float
@@ -34,7 +34,7 @@ class JobOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTicket:
-    """A job that a worker has taken, and how often it was tried before."""
+    """A job that a worker has taken; `attempts` is how often it was tried before."""
 
     id: int
     job: Job

@@ -14,19 +14,20 @@ from muniment.memory.domain.plan import IndexPart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexingResult:
-    """What became of the indexes of a space with so many active memories: whether it has them now, and what was done."""
+    """The indexes of a space: its number of active memories, whether they are indexed, and what was made or dropped."""
 
     memories: int
     indexed: bool
     made: tuple[IndexPart, ...] = ()
-    full: bool = False  # it has none because too many spaces have
+    full: bool = False  # it has none, because too many spaces have indexes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionTerms:
-    """After how long what goes: days for a memory that nobody touches, by category, None for never (one that is not named
-    has `untouched_days`), and by scope, whatever its importance, None for no days of its own; how old turns, and events and
-    looks, may be."""
+    """The terms of retention: days until a memory that is not accessed is forgotten, and the age of turns and events.
+
+    The days are by category (None is never; a category that is not named has `untouched_days`), and by scope, whatever
+    the importance (None: the scope has no days of its own)."""
 
     untouched_days: int
     categories: Mapping[str, int | None]
@@ -39,8 +40,9 @@ class RetentionTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueMemories:
-    """What of a space has to go, at one revision: memories to forget and to purge; and when the next of them will, None for
-    never. `tended`: up to which revision the space was tended before."""
+    """The memories of a space to forget and to purge, at one revision, and when the next is due; None is never.
+
+    `maintained_rev` is the revision of the last maintenance."""
 
     rev: Revision
     maintained_rev: Revision
@@ -51,7 +53,7 @@ class DueMemories:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceResult:
-    """What became of a space that was tended: memories forgotten and purged, turns of the ledger removed."""
+    """The result of maintenance: numbers of memories forgotten and purged, and of turns removed from the ledger."""
 
     forgotten: int = 0
     purged: int = 0

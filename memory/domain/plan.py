@@ -1,4 +1,4 @@
-"""Write plans: everything that one write will do, and the receipt for what it did."""
+"""Write plans, and the receipts of what a write has done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IndexPart = Literal["vectors", "words", "dropped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One memory before and after. One change is one revision and one line of the journal."""
+    """One memory before and after. A change is one revision and one journal entry."""
 
     action: Action
     after: Memory
@@ -42,7 +42,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
-    """Everything one write will do. Made without I/O, committed in one transaction."""
+    """Everything that one write does. It is made without I/O and committed in one transaction."""
 
     scope: Scope
     expected_rev: Revision
@@ -50,10 +50,8 @@ class WritePlan:
     at: datetime
     changes: tuple[Change, ...] = ()
     relations: tuple[Relation, ...] = ()
-    turns: tuple[Turn, ...] = ()  # consumed: a turn already consumed makes the whole plan a replay
-    extracted: ExtractionRecord | None = (
-        None  # the same look at the same turn a second time makes the plan a replay, too
-    )
+    turns: tuple[Turn, ...] = ()  # consumed; one that was consumed before makes the plan a replay
+    extracted: ExtractionRecord | None = None  # a record of the same turn and source makes the plan a replay, too
     proposals: tuple[Proposal, ...] = ()
     decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
     jobs: tuple[Job, ...] = ()
@@ -63,7 +61,7 @@ class WritePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedRow:
-    """A new memory and the turns that it consumes, packed as the store will send them; good for one store only."""
+    """A new memory and the turns that it consumes, encoded by a store for itself."""
 
     memory: bytes
     turns: dict[TurnId, bytes]
@@ -71,8 +69,10 @@ class PackedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation; `unmet` has a
-    sentence for each wish to forget that no memory was matched to."""
+    """What a write did. `skipped` is the gate's reason; `refused` has a reason for each candidate that failed
+    validation.
+
+    `unmatched_requests` has a sentence for each request to forget that matched no memory."""
 
     rev: Revision
     changes: tuple[Change, ...] = ()
@@ -86,7 +86,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRecord:
-    """What one look at a turn came to. A turn is looked at once by the rules and once by the model."""
+    """The record of an extraction from a turn. A turn has at most one by the rules and one by a model."""
 
     turn: TurnId
     source: Source
@@ -95,13 +95,13 @@ class ExtractionRecord:
     refused: tuple[str, ...] = ()
     prompt: str | None = None  # version
     model: str | None = None
-    since: Revision | None = None  # that was looked at: what is erased after it makes the plan a `Conflict`
-    shown: tuple[MemoryId, ...] = ()  # memories that were looked at: so does one that is not there any more
+    since: Revision | None = None  # that was read: an erasure after it makes the plan a `Conflict`
+    shown: tuple[MemoryId, ...] = ()  # memories that were read: so does one that is gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceDump:
-    """A whole space, as rows of JSON values, in a fixed order."""
+    """A whole space as rows of JSON values, in a fixed order."""
 
     rev: Revision
     rows: tuple[dict[str, Any], ...] = field(default=())

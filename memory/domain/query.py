@@ -1,4 +1,4 @@
-"""Questions to the memory and their answers: filters, hits, omissions, briefs, pages."""
+"""Queries and their answers: filters, hits, omissions, briefs, pages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from muniment.memory.domain.memory import Memory
 Returns = Literal["bullets", "full"]
 Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
 Ruling = Literal[
-    Reason, "other space or unknown", "not yet known", "not allowed", "soft-deleted", "superseded", "pending", "rejected",
-    "filtered", "no match", "beyond candidates", "in the answer",
+    Reason, "other space or unknown", "not yet known", "not allowed", "soft-deleted", "superseded", "pending",
+    "rejected", "filtered", "no match", "beyond candidates", "in the answer",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Narrowing of a query, applied in SQL. None means no narrowing."""
+    """Filters of a query, applied in SQL. None filters nothing."""
 
     user_id: str | None = None
     agent_id: str | None = None
@@ -46,26 +46,26 @@ class Query:
     budget_tokens: int = 512
     threshold: float | None = None
     explain: bool = False
-    as_of: Revision | datetime | None = None  # answer as it would have been then
+    as_of: Revision | datetime | None = None  # the answer at that revision or time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A found memory with its score and what the score is made of."""
+    """A memory that answers a query, with its score and the parts of the score."""
 
     memory: Memory
-    score: float  # by which hits are ordered: the sum of its parts
+    score: float  # the sum of `parts`; hits are ordered by it
     parts: dict[str, float]
     channels: tuple[str, ...]
-    related_to: MemoryId | None = None  # the hit that it was brought along by: on its own it was not relevant enough
+    related_to: MemoryId | None = None  # the hit with an edge to it, without which it would not be relevant enough
     ranks: dict[str, int] = field(default_factory=dict)
-    words: tuple[str, ...] = ()  # of the query, that it has; only when asked to explain
-    relevance: float = 0.0  # how far it answers the query by meaning and words alone, [0, 1]
+    words: tuple[str, ...] = ()  # of the query, that the memory has; only with `explain`
+    relevance: float = 0.0  # by meaning and words alone, in [0, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omission:
-    """A memory that was looked at and left out, with the reason."""
+    """A candidate that was left out of an answer, with the reason."""
 
     id: MemoryId
     reason: Reason
@@ -74,7 +74,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What `memory.query` returns: hits in order, the revision read, tokens of the rendered payload."""
+    """An answer of `memory.query`: hits in order, the revision, and the tokens of the rendered payload."""
 
     hits: tuple[Hit, ...]
     rev: Revision
@@ -85,7 +85,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What the context node puts before a model: a stable part and a moving part."""
+    """What goes before a model: a part that seldom changes, and a part for this message."""
 
     rev: Revision
     stable: str
@@ -96,7 +96,7 @@ class Brief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a memory is not in an answer: the first reason that decides, or that it is in it. `said` is one sentence."""
+    """The first reason why a memory is not in an answer, or that it is in it, with one sentence for a reader."""
 
     id: MemoryId
     reason: Ruling
@@ -104,12 +104,12 @@ class Explanation:
     sentence: str
     facts: dict[str, Any] = field(default_factory=dict)  # what the reason rests on
     memory: Memory | None = None  # where the agent may read it
-    hit: Hit | None = None  # where the search came so far as to judge it
+    hit: Hit | None = None  # where the search has scored it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRequest:
-    """Which memories to list, newest change first; applied in SQL. None, and nothing named, is no narrowing."""
+    """Which memories to list, applied in SQL. None and an empty tuple filter nothing."""
 
     categories: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPage:
-    """Some of the memories that were asked for, how many there are in all, and the revision that was read."""
+    """A page of memories, the number of all that match, and the revision."""
 
     memories: tuple[Memory, ...]
     total: int

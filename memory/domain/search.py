@@ -1,4 +1,4 @@
-"""A search as the store runs it, and what it finds before anything is ranked."""
+"""A search as the store runs it, and its hits before they are ranked."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, Memory
 from muniment.memory.domain.query import Filters
 
-# Below the floor meaning goes on falling, down to this: the floor says what is relevant, not what comes first.
+# Below the floor meaning falls further, down to this: the floor decides on relevance, not on order.
 LOWEST_MEANING = -0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """By what the store picks its candidates: `semantic * meaning + keyword * share + actor + own + timely * nearness + traits`.
+    """The weights of the store's score: semantic * meaning + keyword * share + actor + own + timely * nearness +
+    traits.
 
-    Meaning is the cosine between `floor` (0) and `ceiling` (1), and less below it, down to LOWEST; `actor` is for the memories of
-    the one speaker whom the query names, `own` for what is told of the user, where the query is about them; nearness is 1 within
-    a period that it names, and 0 from `before` and `after` seconds outside of it."""
+    Meaning is the cosine scaled from `floor` (0) to `ceiling` (1), and lower below it, down to LOWEST_MEANING. `actor`
+    is added for memories of the one speaker that the query names, `own` for memories about the user when the query is.
+    Nearness is 1 within a period that the query names, and falls to 0 at `before` and `after` seconds outside of it."""
 
     floor: float
     ceiling: float
@@ -37,30 +38,30 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A query made ready for the store: no text analysis is left to do."""
+    """A query as the store runs it: all text analysis is done."""
 
     vector: Vector
     terms: tuple[str, ...]
     categories: tuple[str, ...]
     filters: Filters
-    candidates: int  # so many of the best by `weights`; what an edge ties to them comes on top
+    candidates: int  # the best by `weights`; memories with an edge to them are added
     weights: Weights
     speakers: tuple[str, ...] = ()  # words of the query, folded, that may be a speaker's name
-    periods: tuple[tuple[datetime, datetime], ...] = ()  # that the query names: from, to before
-    hints: frozenset[int] = frozenset()  # dimensions of words that tell what a question about the user asks for
+    periods: tuple[tuple[datetime, datetime], ...] = ()  # that the query names: from, and to (exclusive)
+    hints: frozenset[int] = frozenset()  # dimensions of words that hint at what a question about the user asks
     explain: bool = False  # with the rank in each channel
-    watched: MemoryId | None = None  # looked at too, wherever it stands
+    watched: MemoryId | None = None  # added to the candidates, whatever its score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A memory from one or more channels, with raw signals and no judgement."""
+    """A memory that the search finds, with raw signals."""
 
     memory: Memory
     cosine: float | None = None
     keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
     edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
-    # Only when asked to explain: the place in each channel, from 1, and the words of the query that the memory has.
+    # Only with `explain`: the rank in each channel, from 1, and the words of the query that the memory has.
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     traits: tuple[float, ...] = (0.0, 0.0, 0.0)  # DATED, ASKING, NAMING of `rules/traits.py`
@@ -68,7 +69,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbourProbe:
-    """A candidate as the store looks for its neighbours."""
+    """What the store needs of a candidate to find its neighbours."""
 
     vector: Vector
     kind: Kind
@@ -78,7 +79,7 @@ class NeighbourProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSnapshot:
-    """What one read transaction saw: all parts are of the same revision."""
+    """The result of one read transaction: all parts are of the same revision."""
 
     rev: Revision
     hits: tuple[SearchHit, ...] = ()

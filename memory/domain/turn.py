@@ -16,7 +16,7 @@ from muniment.memory.domain.scope import SPACE_NAMESPACE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What was said or done once, word for word after redaction."""
+    """A message or a use of a tool, word for word after redaction."""
 
     id: TurnId
     role: Role
@@ -25,10 +25,10 @@ class Turn:
     session: str | None = None
     thread: str | None = None
     actor: str | None = None
-    source: Trust = "user"  # who vouches for what it says
+    source: Trust = "user"  # how far its text is trusted
     path: str | None = None  # of the file or page it was read from
     tags: tuple[str, ...] = ()
-    recalled: tuple[int, ...] = ()  # fingerprints of what memory had put before the model when it was said
+    recalled: tuple[int, ...] = ()  # shingle hashes of the recalled text that the model had
 
     @classmethod
     def make(
@@ -46,9 +46,9 @@ class Turn:
         tags: tuple[str, ...] = (),
         recalled: tuple[int, ...] = (),
     ) -> Turn:
-        """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id.
+        """Return a turn whose id is derived from session, key, role and text: the same turn has the same id.
 
-        Its source is that of its role, unless another is named."""
+        Its source is that of its role, unless another is given."""
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         return cls(
             id=TurnId(uuid5(SPACE_NAMESPACE, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
@@ -67,7 +67,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A statement found in a turn, before it meets what is already known."""
+    """A statement that is extracted from a turn and not merged yet."""
 
     text: str
     category: str
@@ -92,22 +92,22 @@ class ForgetRequest:
 
     quote: str
     words: str
-    third_person: str = ""  # in the third person, where it is about the one who says it
-    facts: tuple[Fact, ...] = ()  # that it states
+    third_person: str = ""  # the words in the third person, where they are about the speaker
+    facts: tuple[Fact, ...] = ()  # that the words state
     key_prefixes: tuple[str, ...] = ()  # starts of the stable keys of the attribute that it names
     qualifier: str = ""  # which one of several of a kind: the dog among the pets
-    is_single: bool = False  # it names one: where there are several, none is meant for sure
-    is_void: bool = False  # nothing is forgotten by it, whatever there is
+    is_single: bool = False  # it names one memory: where several match, none is forgotten
+    is_void: bool = False  # it names nothing that can be forgotten
     everything: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What the words of a turn hold: statements to keep, and what the person wants forgotten."""
+    """The statements to keep and the requests to forget in a turn."""
 
     candidates: tuple[Candidate, ...] = ()
     forget_requests: tuple[ForgetRequest, ...] = ()
-    requested_texts: frozenset[str] = frozenset()  # the texts of those that the person asked to remember
+    requested_texts: frozenset[str] = frozenset()  # texts of candidates that the person asked to remember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +116,11 @@ class Passage:
 
     turns: tuple[Turn, ...]
     at: int
-    extracted_by: frozenset[Source] = frozenset()  # who has extracted from it
+    extracted_by: frozenset[Source] = frozenset()  # sources that have extracted from the turn
 
     @property
     def turn(self) -> Turn:
-        """The turn itself."""
+        """Return the turn itself."""
         return self.turns[self.at]
 
 
@@ -134,7 +134,8 @@ class RecentConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeSource:
-    """The user's turns of a thread that no episode tells of, oldest first, and the space's latest episodes, newest first."""
+    """The user's turns of a thread that no episode covers, oldest first, and the space's latest episodes, newest
+    first."""
 
     rev: Revision
     turns: tuple[Turn, ...] = ()
@@ -156,7 +157,7 @@ class RecordedToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """A use of a tool as an agent knows it, before it is redacted and shortened; `key` tells it from others of its thread."""
+    """A use of a tool by an agent, not yet redacted and shortened; `key` is unique in its thread."""
 
     key: str
     name: str

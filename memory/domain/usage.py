@@ -13,11 +13,7 @@ from muniment.memory.domain.turn import Source
 Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
 Status = Literal["ok", "error", "skipped"]
 Purpose = Literal["reply", "extract", "insight", "consolidate", "path"]
-CONTENT_REASONS = (
-    "more than ",
-    "recalled",
-    "contradicts ",
-)  # how the reasons begin that say nothing of a statement's form
+CONTENT_REASONS = ("more than ", "recalled", "contradicts ")  # starts of reasons that are not about a statement's form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +43,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """What becomes of a charge: the reserved one is replaced by what was used, or given back where `used` is None."""
+    """The settlement of a charge: the reserved one is replaced by the used one, or given back where `used` is None."""
 
     day: date
     reserved: Charge | None = None
@@ -80,7 +76,7 @@ class EventCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionStats:
-    """What the looks of one source at turns came to; the reasons with how often each was one."""
+    """Counts of the extractions by one source; of repairs and refusals by reason."""
 
     source: Source
     looks: int
@@ -91,7 +87,7 @@ class ExtractionStats:
 
     @property
     def first_pass_share(self) -> float | None:
-        """The share of what was found that kept the format at once (S-83): neither repaired nor refused for its form."""
+        """The share of candidates that were neither repaired nor refused for their form, or None without candidates."""
         if not self.found:
             return None
         refused = sum(count for reason, count in self.refused.items() if not reason.startswith(CONTENT_REASONS))
@@ -100,7 +96,7 @@ class ExtractionStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceActivity:
-    """What a space did since a day (UTC), and its latest changes, newest first."""
+    """The events of a space since a day (UTC), and its latest changes, newest first."""
 
     since: date
     counts: tuple[EventCount, ...]
@@ -110,8 +106,10 @@ class SpaceActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReport:
-    """A tenant's books since a day (UTC). Tokens and micros of a day may be more than its lines: requests under way, and
-    those whose worker died, are charged and in no line yet."""
+    """A tenant's spending since a day (UTC).
+
+    The tokens and micros of `days` may exceed those of `lines`: a request under way, or whose worker died, is in no
+    line."""
 
     since: date
     lines: tuple[DailySpending, ...]

@@ -1,4 +1,4 @@
-"""Every request to a model: redacted before it leaves, and paid for from the tenant's budget."""
+"""Requests to a model: redacted before they leave, and paid for from the tenant's budget."""
 
 from __future__ import annotations
 
@@ -26,42 +26,9 @@ from muniment.memory.rules.policy.retry import find_retry_delay
 _log = logging.getLogger(__name__)
 
 
-def make_settlements(day: date, reserved: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
-    """What was reserved for a batch, if anything is, replaced by what its answers cost, line by line."""
-    given_back = [Settlement(day=day, reserved=reserved)] if reserved else []
-    return [*given_back, *(Settlement(day=day, used=one) for one in used)]
-
-
-def _collect_texts(messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None) -> list[str]:
-    """All that a request says: every part costs."""
-    calls = [call.name + json.dumps(call.arguments) for one in messages for call in one.tool_calls]
-    offered = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in tools]
-    return [*(one.content for one in messages), *calls, *offered, *([json.dumps(form.schema)] if form else [])]
-
-
-class MeteredModel:
-    """A model whose replies to one scope are paid for from its tenant's budget."""
-
-    def __init__(self, meter: UsageMeter, scope: Scope, model: ChatModel) -> None:
-        self._meter, self._scope, self._model = meter, scope, model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    async def chat(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
-    ) -> ChatAnswer:
-        """See `ChatModel.chat`. Raises OverBudget, too."""
-        return await self._meter.ask_model(self._scope, "reply", messages, tools=tools, form=form, model=self._model)
-
-    async def close(self) -> None:
-        """The model belongs to whoever made it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UsageMeter:
-    """Every request to a model: redacted before it leaves, and paid for from the tenant's budget."""
+    """Asks models: redacts each request, reserves its cost in the tenant's budget, and settles what it has cost."""
 
     clock: Clock
     model: ChatModel | None
@@ -80,29 +47,26 @@ class UsageMeter:
         form: AnswerForm | None = None,
         model: ChatModel | None = None,
     ) -> ChatAnswer:
-        """The answer of `model`, or of the house's own. Raises ModelError, OverBudget.
+        """Return the answer of `model`, or of the configured model. Raises ModelError, OverBudget.
 
-        A reply is tried again as often as `model.max_retries` allows, each time from the budget; a job has its queue."""
-        chosen = model or self.model
-        if chosen is None:
+        A reply is tried again up to `model.max_retries` times, each paid for; a job is tried again by its queue."""
+        model = model or self.model
+        if model is None:
             raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
-        safe = [self._redact_message(one) for one in messages]
+        safe = [self._redact_message(message) for message in messages]
         for attempt in count():
             try:
-                return await self._ask_once(scope, purpose, safe, tools, form, chosen)
+                return await self._ask_once(scope, purpose, safe, tools, form, model)
             except ModelError as error:
-                wait = (
-                    find_retry_delay(error, attempt)
-                    if purpose == "reply" and attempt < self.settings.model.max_retries
-                    else None
-                )
+                has_retry = purpose == "reply" and attempt < self.settings.model.max_retries
+                wait = find_retry_delay(error, attempt) if has_retry else None
                 if wait is None:
                     raise
             await asyncio.sleep(wait)
         raise AssertionError  # counting does not end
 
     def estimate_request(self, model: str, purpose: Purpose, request: BatchRequest) -> tuple[BatchRequest, Charge]:
-        """A prompt of a batch as it may leave, redacted, and what it may cost."""
+        """Return a prompt of a batch, redacted, and the most that it may cost."""
         safe = replace(request, messages=tuple(self._redact_message(message) for message in request.messages))
         most = (request.form and request.form.max_tokens) or self.settings.model.max_output_tokens
         return safe, cost.estimate_charge(
@@ -110,38 +74,38 @@ class UsageMeter:
         )
 
     def get_daily_limits(self, model: str) -> tuple[int | None, int | None]:
-        """What a day may cost in tokens, and in millionths of the currency; None for no limit. Raises ModelUnavailable."""
+        """Return the limits of a day in tokens and in millionths of the currency; None is no limit. Raises
+        ModelUnavailable."""
         spend = self.settings.spend
         micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
         if micros is not None and model not in spend.prices:
-            # It would cost nothing, and the budget would never end.
+            # Without a price it would cost nothing, and the budget would never be used up.
             raise ModelUnavailable(f"a budget in money wants a price of the model {model!r} (spend.prices)", sent=False)
         return spend.daily_tokens, micros
 
     def charge_batch(self, reserved: Charge, tokens: Mapping[str, tuple[int, int]], prompt_count: int) -> list[Charge]:
-        """What each answer of a batch of so many prompts has cost; one whose tokens were not counted, its share of what is held."""
+        """Return the cost of each answer of a batch; one without credible token counts costs its share of what is
+        reserved."""
         share = reserved.input_tokens // prompt_count, reserved.output_tokens // prompt_count
         prices = self._compute_batch_prices()
         return [
-            cost.calculate_charge(reserved.purpose, reserved.model, *(one if cost.is_credible(*one) else share), prices)
-            for one in tokens.values()
+            cost.calculate_charge(reserved.purpose, reserved.model, *(n if cost.is_credible(*n) else share), prices)
+            for n in tokens.values()
         ]
 
     def _compute_batch_prices(self) -> dict[str, Price]:
         share = self.settings.consolidation.batch_price
         return {
-            name: Price(input=one.input * share, output=one.output * share)
-            for name, one in self.settings.spend.prices.items()
+            name: Price(input=price.input * share, output=price.output * share)
+            for name, price in self.settings.spend.prices.items()
         }
 
     def charge_failed_answer(self, purpose: Purpose, model: str, error: MunimentError) -> Charge | None:
-        """What an answer has cost that was cut off, if it was counted."""
+        """Return the cost of an answer that was cut off, or None without credible token counts."""
         tokens: tuple[int, int] = error.data.get("tokens", (0, 0))
-        return (
-            cost.calculate_charge(purpose, model, *tokens, self.settings.spend.prices)
-            if cost.is_credible(*tokens)
-            else None
-        )
+        if not cost.is_credible(*tokens):
+            return None
+        return cost.calculate_charge(purpose, model, *tokens, self.settings.spend.prices)
 
     async def _ask_once(
         self,
@@ -156,8 +120,8 @@ class UsageMeter:
         prices = self.settings.spend.prices
         guess = cost.estimate_charge(purpose, model.name, _collect_texts(redacted, tools, form), most, prices)
         day = self.clock.now().astimezone(UTC).date()
-        held = await self._reserve_budget(scope, day, guess)
-        used: Charge | None = guess  # what stays charged unless it is known better
+        reserved = await self._reserve_budget(scope, day, guess)
+        used: Charge | None = guess  # what stays charged unless the cost becomes known
         try:
             answer = await model.chat(redacted, tools, form=form)
             if cost.is_credible(answer.input_tokens, answer.output_tokens):
@@ -166,8 +130,8 @@ class UsageMeter:
             used = None if cost.is_unbilled(error) else self.charge_failed_answer(purpose, model.name, error) or guess
             raise
         finally:
-            self.write_behind.add_settlement(scope, Settlement(day=day, reserved=held, used=used))
-            # A reply is not kept waiting: its turn settles when it has ended.
+            self.write_behind.add_settlement(scope, Settlement(day=day, reserved=reserved, used=used))
+            # A reply must not wait: its turn writes the settlement at the end.
             if purpose != "reply":
                 await self._flush_settlements(scope)
         return answer
@@ -175,17 +139,19 @@ class UsageMeter:
     def _redact_message(self, message: ChatMessage) -> ChatMessage:
         calls = tuple(
             replace(
-                one,
+                call,
                 # No provider takes brackets in a name.
-                name=one.name if self.redactor.sanitize_text(one.name) == one.name else "redacted",
-                arguments=self.redactor.sanitize_value(one.arguments),
+                name=call.name if self.redactor.sanitize_text(call.name) == call.name else "redacted",
+                arguments=self.redactor.sanitize_value(call.arguments),
             )
-            for one in message.tool_calls
+            for call in message.tool_calls
         )
+        # A text without a secret keeps its bytes: providers cache a request by its beginning.
         return replace(message, content=self.redactor.redact_text(message.content), tool_calls=calls)
 
     async def _reserve_budget(self, scope: Scope, day: date, guess: Charge) -> Charge | None:
-        """Charge the estimate to the day; None when there is no budget. Raises OverBudget, ModelUnavailable."""
+        """Reserve the estimate in the day's budget; None when there is no budget. Raises OverBudget,
+        ModelUnavailable."""
         tokens, micros = self.get_daily_limits(guess.model)
         if tokens is None and micros is None:
             return None
@@ -194,7 +160,7 @@ class UsageMeter:
             if await self.usage.reserve(scope, day, guess, tokens, micros):
                 return guess
         except StoreError as error:
-            # A budget that cannot be read cannot be kept to.
+            # A budget that cannot be read might be exceeded.
             raise ModelUnavailable("the budget cannot be read, so the model is not asked") from error
         raise OverBudget(tenant=scope.tenant, day=day.isoformat())
 
@@ -202,5 +168,39 @@ class UsageMeter:
         try:
             await self.write_behind.flush_settlements(scope)
         except StoreError as error:
-            # The answer is paid for and must not be lost; what is owed stays owed, and the estimate charged.
+            # The answer is paid for and must not be lost; the settlement stays buffered, and the estimate charged.
             _log.warning("the books could not be kept: %s: %s", type(error).__name__, error)
+
+
+class MeteredModel:
+    """A model whose replies are redacted and paid for from the budget of one scope's tenant."""
+
+    def __init__(self, meter: UsageMeter, scope: Scope, model: ChatModel) -> None:
+        self._meter, self._scope, self._model = meter, scope, model
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model.name
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
+        """Return the model's answer. Raises ModelError, OverBudget."""
+        return await self._meter.ask_model(self._scope, "reply", messages, tools=tools, form=form, model=self._model)
+
+    async def close(self) -> None:
+        """Do nothing: the owner of the model closes it."""
+
+
+def make_settlements(day: date, reserved: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
+    """Return the settlements that replace what is reserved for a batch, if anything is, by what its answers cost."""
+    given_back = [Settlement(day=day, reserved=reserved)] if reserved else []
+    return [*given_back, *(Settlement(day=day, used=charge) for charge in used)]
+
+
+def _collect_texts(messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None) -> list[str]:
+    """Return all texts of a request: each costs tokens."""
+    calls = [call.name + json.dumps(call.arguments) for message in messages for call in message.tool_calls]
+    offered = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in tools]
+    return [*(message.content for message in messages), *calls, *offered, *([json.dumps(form.schema)] if form else [])]

@@ -22,7 +22,8 @@ from muniment.memory.ports.writes import MemoryWrites
 
 _MAX_BUFFERED_EVENTS = 200  # of one scope
 _MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within it waits for a later flush
-# Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A write
+# Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A
+# write
 # of many costs as much as one of few, and forgetting, which counts in weeks, does not need the last hour.
 _FULL, _MOST, _MAX_DELAY = 1_000, 20_000, timedelta(hours=1)
 
@@ -53,7 +54,8 @@ class SpaceLocks:
 
 
 class AccessLog:
-    """Counts which memories were retrieved, and writes the counts later. A count in the buffer is lost with the process."""
+    """Counts which memories were retrieved, and writes the counts later. A count in the buffer is lost with the
+    process."""
 
     def __init__(self, writes: MemoryWrites, clock: Clock) -> None:
         self._writes, self._clock = writes, clock
@@ -86,7 +88,8 @@ class AccessLog:
     async def flush(self, scope: Scope, *, force: bool = False) -> None:
         """Write the scope's counts, without `force` only those of memories that were not written within ten minutes.
 
-        Counts of rows that another writer has locked stay in the buffer, and all do when the write fails. Raises StoreError."""
+        Counts of rows that another writer has locked stay in the buffer, and all do when the write fails. Raises
+        StoreError."""
         self._total -= self._unflushed.pop(scope, 0)
         counts, at = self._counts.pop(scope, Counter()), self._accessed_at.get(scope, self._clock.now())
         now = self._clock.now()

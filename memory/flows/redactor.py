@@ -1,4 +1,4 @@
-"""The redactor of an engine: the rules of redaction with a mark on safe texts, a cache, and the denylist."""
+"""The redactor of an engine: it marks the texts that it has redacted, caches some, and knows the denylist."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _CACHED_CHARS = 4_000  # a longer text is not worth the place of others
 class Redactor(redact.Redactor):
     """Takes secrets out of texts, and refuses what the denylist names.
 
-    The last texts are kept with their results: within a turn a message is read, learned, recorded and shown to a model, and
-    a thread goes to its model again with every turn. Each of them is redacted once."""
+    The last texts are cached with their results: within a turn a message is read, learned, recorded and sent to a model,
+    and a thread is sent to its model again with every turn."""
 
     def __init__(self, settings: RedactionSettings) -> None:
         super().__init__(settings)
@@ -33,13 +33,13 @@ class Redactor(redact.Redactor):
         return self._redact(text) if len(text) <= _CACHED_CHARS else super().redact_text(text)
 
     def sanitize_text(self, text: str) -> SafeText:
-        """Return the text as it may be stored, embedded and logged. A text that is marked as safe is returned as it is."""
+        """Return the text as it may be stored, embedded and logged. A SafeText is returned as it is."""
         if isinstance(text, SafeText):
             return text
         return SafeText(self._sanitize(text) if len(text) <= _CACHED_CHARS else super().sanitize_text(text))
 
     def clear_cache(self) -> None:
-        """Drop the texts that are kept, after something was erased."""
+        """Drop the cached texts, after something was erased."""
         self._redact.cache_clear()
         self._sanitize.cache_clear()
 

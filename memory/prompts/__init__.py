@@ -9,7 +9,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is told, and which version of it this is."""
+    """A prompt and its version."""
 
     version: str
     text: str
@@ -17,6 +17,6 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt of a name: consolidate, extract, insight or path."""
+    """Return the prompt of a name: consolidate, extract, insight or path."""
     version, _, text = (files(__package__) / f"{name}.md").read_text(encoding="utf-8").partition("\n")
     return Prompt(version.strip(), text.strip())

@@ -354,10 +354,10 @@ async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock, *, with_m
         run_ = await memory.admin.consolidate(scope)
         yield {"consolidated": run_ is not None and _counts(run_)}
     for one in await memory.list(scope, states=("active", "pending", "superseded", "soft_deleted"), limit=500):
-        yield {"kept": codec.encode_memory(one)}
+        yield {"kept": codec.encode_record(one)}
     for entry in await memory.history(scope, limit=500):
-        yield {"journal": {key: value for key, value in codec.encode_journal_entry(entry).items() if key != "text"}}
-    yield {"consents": [codec.encode_consent(one) for one in await memory.consents(scope, decided=True)]}
+        yield {"journal": {key: value for key, value in codec.encode_record(entry).items() if key != "text"}}
+    yield {"consents": [codec.encode_record(one) for one in await memory.consents(scope, decided=True)]}
     for row in await memory.export(scope, content=True):
         yield {"export": sorted(row)}
 

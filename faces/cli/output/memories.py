@@ -70,7 +70,7 @@ def print_bullet(memory: Memory, categories: Mapping[str, Category], now: dateti
 
 def list_fields(memory: Memory) -> dict[str, Any]:
     """A memory's fields as they are shown in full: all but `context`, which only helps to find it."""
-    return {name: value for name, value in codec.encode_memory(memory).items() if name != "context"}
+    return {name: value for name, value in codec.encode_record(memory).items() if name != "context"}
 
 
 def print_score(hit: Hit) -> None:

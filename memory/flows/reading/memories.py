@@ -31,7 +31,8 @@ class MemoryBrowser:
     settings: Settings
 
     async def get_memory(self, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None) -> Memory:
-        """Return a memory, whatever its state. Raises NotFound, BadInput for a revision that the space has not reached."""
+        """Return a memory, whatever its state. Raises NotFound, BadInput for a revision that the space has not
+        reached."""
         rev = await self.resolve_revision(scope, as_of)
         if rev is not None:
             check_revision((await self.reads.find_neighbours(scope, (), 0))[0], rev)
@@ -54,7 +55,8 @@ class MemoryBrowser:
     ) -> MemoryPage:
         """Return the memories that a request asks for, newest change first, and their total number.
 
-        Raises BadInput for an unknown name, a limit or an offset out of range, and a revision or time that cannot be read."""
+        Raises BadInput for an unknown name, a limit or an offset out of range, and a revision or time that cannot be
+        read."""
         _check_page(request.limit, request.offset)
         for what, given, allowed in (
             ("category", request.categories, sorted(self.settings.categories)),
@@ -73,7 +75,8 @@ class MemoryBrowser:
         return page
 
     async def read_history(self, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
-        """Return at most `limit` journal entries of a memory or of the space, newest first. Raises NotFound, BadInput."""
+        """Return at most `limit` journal entries of a memory or of the space, newest first. Raises NotFound,
+        BadInput."""
         _check_page(limit, 0)
         entries = await self.reads.read_history(self.settings.make_owner_reader(scope), memory_id, limit)
         if memory_id is not None and not entries:
@@ -83,7 +86,8 @@ class MemoryBrowser:
     async def resolve_revision(self, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
         """Return the revision to read; None is the latest. A time without a zone is UTC; today's end is now.
 
-        Raises BadInput for what is no revision and for a time to come. `check_revision` refuses one that is not reached yet."""
+        Raises BadInput for what is no revision and for a time to come. `check_revision` refuses one that is not reached
+        yet."""
         if as_of is None:
             return None
         if not isinstance(as_of, datetime):

@@ -113,8 +113,8 @@ class Recall:
     async def build_brief(self, scope: Scope, agent: str, text: str, as_of: Revision | None) -> Brief:
         """Return what goes before a model for this message: profile, delta header and bullets, all of one revision.
 
-        How-to memory is no part of a brief. Raises BadConfig for an unknown agent, BadInput for a revision that the space
-        has not reached."""
+        How-to memory is no part of a brief. Raises BadConfig for an unknown agent, BadInput for a revision that the
+        space has not reached."""
         settings = self.settings
         reader = Reader(scope=scope, allowed=settings.get_allowed_categories(agent) - {CATEGORY})
         stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
@@ -198,10 +198,11 @@ class Recall:
     async def retrieve_hits(
         self, reader: Reader, query: Query, search: Search | None, view: ThreadView | None = None
     ) -> Retrieval:
-        """Search, rank and pack. With a `view` the answer is rendered as a brief, else as the query asks. Nothing is recorded.
+        """Search, rank and pack. With a `view` the answer is rendered as a brief, else as the query asks. Nothing is
+        recorded.
 
-        The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a revision
-        that the space has not reached."""
+        The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
+        revision that the space has not reached."""
         as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
         beside = view or ThreadView()
         while True:
@@ -233,8 +234,9 @@ class Recall:
         return Retrieval(search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer)
 
     def _find_wider_count(self, search: Search, snapshot: SearchSnapshot) -> int | None:
-        """The number of candidates that holds every memory of a small space, where its memories are read closely and words
-        alone have picked the candidates: the answer may be told in other words."""
+        """Return the size of a small space when words alone have selected fewer candidates, else None.
+
+        The answer may be in other words, and ranking reads all memories of a small space."""
         recall = self.settings.recall
         is_close = recall.told_weight and snapshot.corpus_size <= recall.told_among
         by_words = recall.semantic_weight and not search.weights.semantic
@@ -268,7 +270,7 @@ class Recall:
         recall = self.settings.recall
         text = query.text[: self.settings.limits.query_chars]
         names = query_hints.find_proper_nouns(text)
-        known = {term for speaker in snapshot.speakers for term in tokens.extract_terms(speaker)}
+        speaker_terms = {term for speaker in snapshot.speakers for term in tokens.extract_terms(speaker)}
         about_user = is_about_user(text)
         question = parse_question(text) if recall.told_weight else None
         is_small = snapshot.corpus_size <= recall.told_among
@@ -280,14 +282,14 @@ class Recall:
             recall=recall,
             categories=self.settings.categories,
             threshold=recall.threshold if query.threshold is None else query.threshold,
-            # Where the embedder cannot read the question, no vector that is near by chance opens the gate.
+            # When the embedder does not know the script, a vector that is near by chance must not open the gate.
             gate=compute_gate(gate_size, recall) if query.threshold is None else 0.0,
             speakers=frozenset(snapshot.speakers),
-            unknown_name_ratio=len(names & snapshot.missing_terms - known) / max(1, len(names)),
+            unknown_name_ratio=len(names & snapshot.missing_terms - speaker_terms) / max(1, len(names)),
             periods=search.periods if search else (),
             owner=scope.owner,
             about_user=about_user,
-            # A turn of a conversation does not say whom it is about: among many memories no such question is read into it.
+            # In a large space a message counts as a question only if it is about the user or has an intent.
             question=question if question and (is_small or about_user or question.intents) else None,
             speech_weight=compute_speech_weight(snapshot.corpus_size, recall),
         )
@@ -295,10 +297,11 @@ class Recall:
     def _pack_hits(
         self, snapshot: SearchSnapshot, ranking: RankingContext, token_budget: TokenBudget
     ) -> tuple[list[Hit], int, list[Omission]]:
-        """The relevant hits, then the memories that a relation ties to them, as far as they fit."""
+        """Return the relevant hits, then the memories with an edge to them, as far as they fit."""
         hits, spent, omissions = token_budget.pack_hits(rank_hits(snapshot.hits, ranking))
-        # A query with a higher threshold than usual gets no related memories. Below the embedder's `check` band two texts
-        # are alike in form only.
+        # A query with a higher threshold than usual gets no related memories. Texts below the embedder's `check` band
+        # are
+        # alike in form only.
         if ranking.threshold <= self.settings.recall.threshold and len(hits) < token_budget.top_k:
             min_strength = max(self.settings.write.link_min, self.profile.check)
             if related := find_related_hits(snapshot.hits, hits, ranking, min_strength=min_strength):
@@ -307,7 +310,7 @@ class Recall:
         return hits, spent, [omission for omission in omissions if omission.id not in shown]
 
     async def _record_search(self, scope: Scope, as_of: Revision | datetime | None, hits: Sequence[Hit]) -> None:
-        """Count the access of what was found, unless the past was read, and buffer the event."""
+        """Count the access to the hits, unless the past was read, and buffer the event."""
         if as_of is None:
             self.write_behind.record_access(scope, hits)
         event = OpsEvent(
@@ -322,7 +325,7 @@ class Recall:
 
 
 def _make_query_budget(query: Query, snapshot: SearchSnapshot) -> TokenBudget:
-    """The budget of a query counts the JSON of the answer with its fence."""
+    """Return the budget of a query, which counts the JSON of the answer with its fence."""
 
     def render_hit(hit: Hit) -> str:
         return encode_payload(codec.encode_hit(hit, query.returns))
@@ -341,9 +344,9 @@ def _make_query_budget(query: Query, snapshot: SearchSnapshot) -> TokenBudget:
 
 
 def _needs_more_candidates(search: Search, hits: Sequence[Hit], omissions: Sequence[Omission], top_k: int) -> bool:
-    """Whether better memories may stand behind the candidates: near-duplicates or a full category took their places.
+    """Whether more candidates may have better memories: near-duplicates or a full category took their places.
 
-    Behind candidates that end below the threshold there are none."""
+    When the last candidates are below the threshold, more candidates have none."""
     if len(hits) >= top_k or not omissions or search.candidates >= _MAX_CANDIDATES:
         return False
     reasons = {omission.reason for omission in omissions}

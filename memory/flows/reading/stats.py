@@ -1,4 +1,4 @@
-"""What was done and what it cost, counted."""
+"""Statistics: what was done in a space, what it cost, and its status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from muniment.memory.rules.policy.retention import hash_terms
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statistics:
-    """What was done and what it cost, counted."""
+    """Counts events, spending and spaces, and reads the status of a space."""
 
     clock: Clock
     reads: MemoryReads
@@ -30,19 +30,19 @@ class Statistics:
     write_behind: WriteBehind
 
     async def get_activity(self, scope: Scope, days: int, changes: int) -> SpaceActivity:
-        """See `Memory.activity`. Raises BadInput."""
+        """Return the event counts of the last `days` days (UTC) and the latest `changes`. Raises BadInput."""
         since = self._find_first_day(days)
         await self.write_behind.flush(scope)
         return await self.usage.read_activity(self.settings.make_owner_reader(scope), since, changes)
 
     async def get_usage(self, scope: Scope, days: int) -> UsageReport:
-        """See `Memory.books`. Raises BadInput."""
+        """Return the spending of the scope's tenant in the last `days` days (UTC). Raises BadInput."""
         since = self._find_first_day(days)
         await self.write_behind.flush_settlements(scope)
         return await self.usage.read_usage(scope, since)
 
     async def list_spaces(self, tenant: str | None) -> list[Scope]:
-        """See `Memory.spaces`."""
+        """Return the scopes of all spaces, or of a tenant's, oldest first."""
         return [scope async for scope in self.reads.list_spaces() if tenant in (None, scope.tenant)]
 
     def _find_first_day(self, days: int) -> date:
@@ -52,7 +52,8 @@ class Statistics:
         return today - timedelta(days=days - 1)
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:
-        """Return counts, revision, embedder and database of the space, with its owner and when it was and will be maintained."""
+        """Return counts, revision, embedder and database of the space, with its owner and when it was and will be
+        maintained."""
         status = await self.reads.read_status(scope)
         checked_rev, last, due, terms = (
             status.pop(name, None) for name in ("tended_rev", "tended_at", "tend_at", "tend_terms")

@@ -73,7 +73,8 @@ class Consents:
     async def decide_consents(
         self, scope: Scope, ids: Sequence[UUID], *, approve: bool, by: str | None = None, node: Node = "face"
     ) -> Receipt:
-        """Approve or reject pending requests and pending memories, all or none, in the name of `by` or the scope's actor.
+        """Approve or reject pending requests and pending memories, all or none, in the name of `by` or the scope's
+        actor.
 
         Raises NotFound for one that is not pending, BadInput when another memory says the same by now."""
         await self.expire_consents(scope)
@@ -93,7 +94,8 @@ class Consents:
         )
 
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
-        """Decide those of the requests that are pending by a person's clear yes or no, and return them; none for other text."""
+        """Decide those of the requests that are pending by a person's clear yes or no, and return them; none for other
+        text."""
         approve = parse_yes_no(text)
         if approve is None:
             return ()
@@ -126,7 +128,8 @@ class Consents:
         return replace(receipt, rev=done.rev, consent_requests=rest)
 
     async def commit_plan(self, plan: WritePlan) -> Receipt:
-        """Commit a plan with the withdrawals that follow from it. Returns the receipt of the plan alone. Raises Conflict."""
+        """Commit a plan with the withdrawals that follow from it. Returns the receipt of the plan alone. Raises
+        Conflict."""
         whole = await self.add_withdrawals(plan)
         receipt = await self.writes.commit(whole)
         return replace(receipt, changes=receipt.changes[len(whole.changes) - len(plan.changes) :])

@@ -1,7 +1,7 @@
 """Checking and reading the rows of an import.
 
-An error names the row's number, the field, and the kind of value that is there and wanted; never the value, which may be a
-secret."""
+An error names the row's number, the field, and the kind of value that is there and wanted; never the value, which may
+be a secret."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ _REFUSAL_ADVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLine:
-    """The candidates of a row; `at` is when its facts were so, if it has a time; `is_parsed` if the rules found them."""
+    """The candidates of a row; `at` is when its facts were so, if it has a time; `is_parsed` if the rules found
+    them."""
 
     candidates: tuple[Candidate, ...]
     at: datetime | None = None
@@ -84,7 +85,8 @@ class ImportRows:
         return parsed
 
     def parse_line(self, scope: Scope, row: Mapping[str, Any], candidate: Candidate) -> ImportLine:
-        """Return the row's statements where the rules read all of it, as they read a turn of the owner; else the candidate."""
+        """Return the row's statements where the rules read all of it, as they read a turn of the owner; else the
+        candidate."""
         verbatim = ImportLine(candidates=(candidate,), at=candidate.event_time if candidate.fact else None)
         is_of_other = candidate.actor not in (None, scope.owner, scope.actor)
         if is_of_other or any(row.get(field) is not None for field in _EXPLICIT_FIELDS):

@@ -57,7 +57,8 @@ class Lifecycle:
         return await self._commit_change(scope, memory_id, make_change)
 
     async def restore_memory(self, scope: Scope, memory_id: MemoryId) -> Receipt:
-        """Bring a forgotten memory back in its former state. Raises NotFound, BadInput when another says the same by now."""
+        """Bring a forgotten memory back in its former state. Raises NotFound, BadInput when another says the same by
+        now."""
 
         async def make_change(memory: Memory) -> Change | None:
             if memory.state != "soft_deleted":

@@ -1,4 +1,5 @@
-"""Extraction by a model: read a turn with its neighbours, ask, repair, and keep the answer as the rules' statements are."""
+"""Extraction by a model: read a turn with its neighbours, ask, repair, and keep the answer as the rules' statements
+are."""
 
 from __future__ import annotations
 

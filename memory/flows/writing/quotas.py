@@ -23,7 +23,8 @@ COUNTED_NODES: frozenset[Node] = frozenset({"hotpath", "worker"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteContext:
-    """A write before its quotas: the space at a revision, the extraction record, and the texts that the person asked to keep."""
+    """A write before its quotas: the space at a revision, the extraction record, and the texts that the person asked to
+    keep."""
 
     scope: Scope
     node: Node
@@ -60,12 +61,14 @@ class Quotas:
         return _cap_changes(merged, most - len(earlier), earlier | requested, f"more than {most} a turn")
 
     async def _cap_day(self, write: WriteContext, merged: MergeResult) -> MergeResult:
-        """Cap the changes of a space at `write.per_day` a day (UTC); changes that a person makes by hand do not count."""
+        """Cap the changes of a space at `write.per_day` a day (UTC); changes that a person makes by hand do not
+        count."""
         most, count = self.settings.write.per_day, len(merged.changes)
         if write.node not in COUNTED_NODES or not count:
             return merged
         day = write.at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        # A change is a revision: the last count of today, and the revisions since, are an upper bound that needs no query.
+        # A change is a revision: the last count of today, and the revisions since, are an upper bound that needs no
+        # query.
         counted_day, rev, counted = self.cache.daily_counts.get(write.scope.space, (None, 0, 0))
         bound = counted + write.rev - rev if counted_day == day else write.rev
         if bound + count <= most:

@@ -72,8 +72,8 @@ class PlanCommitter:
     async def commit_with_retry(self, scope: Scope, make_plan: MakePlan) -> Receipt:
         """Commit the plan that `make_plan` returns; a receipt in its place means that there is nothing to commit.
 
-        `make_plan` may be called several times, and writes nothing. Raises Conflict when another writer was first at each
-        of `write.attempts`, ModelError."""
+        `make_plan` may be called several times, and writes nothing. Raises Conflict when another writer was first at
+        each of `write.attempts`, ModelError."""
         vectors = VectorCache()
 
         async def commit_once() -> Receipt:
@@ -94,7 +94,8 @@ class PlanCommitter:
         raise Conflict
 
     async def retry_on_conflict(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
-        """Return the result of `step`, which reads the space and changes it; repeat it when another writer came between.
+        """Return the result of `step`, which reads the space and changes it; repeat it when another writer came
+        between.
 
         Raises Conflict at the last of `write.attempts`, and at once when its data says that the object is `lost`."""
         for left in reversed(range(self.settings.write.attempts)):

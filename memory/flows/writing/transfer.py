@@ -64,7 +64,8 @@ class Transfer:
     ) -> int:
         """Store candidates as they are, redacted, without merging. Returns the number of new ones.
 
-        A candidate of a turn that is consumed already, or with a denied tag, is left out. Raises StoreError, ModelError."""
+        A candidate of a turn that is consumed already, or with a denied tag, is left out. Raises StoreError,
+        ModelError."""
         if self.redactor.find_denial_reason(scope):
             return 0
         accepted = (each for each in candidates if find_denial(self.settings.redact, tags=each.tags) is None)
@@ -81,7 +82,8 @@ class Transfer:
         return pipeline.added_count
 
     async def export_space(self, scope: Scope, *, content: bool = False) -> tuple[dict[str, Any], ...]:
-        """Return the space as JSON rows in a fixed order; with `content` its memories and relations without revisions."""
+        """Return the space as JSON rows in a fixed order; with `content` its memories and relations without
+        revisions."""
         return await self.writes.read_content(scope) if content else (await self.writes.dump_space(scope)).rows
 
     async def load_rows(self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None) -> int:
@@ -260,7 +262,8 @@ def _make_turn(candidate: Candidate, turn: TurnId, scope: Scope, at: datetime) -
 
 
 def _split_batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
-    """Yield the candidates in batches to embed. Those of one turn stay together: a consumed turn takes no more of them."""
+    """Yield the candidates in batches to embed. Those of one turn stay together: a consumed turn takes no more of
+    them."""
     batch: list[Candidate] = []
     for each in candidates:
         if len(batch) >= _MAX_TRANSACTION or (len(batch) >= _BATCH and set(batch[-1].turns).isdisjoint(each.turns)):
@@ -272,7 +275,8 @@ def _split_batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]
 
 
 def _group_lines(lines: Sequence[ImportLine]) -> Iterator[Sequence[ImportLine]]:
-    """Yield the lines that are written together: all plain notes, then each line with facts, which may correct earlier ones."""
+    """Yield the lines that are written together: all plain notes, then each line with facts, which may correct earlier
+    ones."""
     if notes := [line for line in lines if not _has_facts(line)]:
         yield notes
     yield from ((line,) for line in lines if _has_facts(line))

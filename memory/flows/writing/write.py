@@ -131,7 +131,8 @@ class Writer:
     ) -> Receipt:
         """Redact and keep candidates that are extracted already, and the turns that they come from.
 
-        A candidate of a turn that the denylist names is refused. `said_at` and `is_independent`: see `commit_extraction`."""
+        A candidate of a turn that the denylist names is refused. `said_at` and `is_independent`: see
+        `commit_extraction`."""
         denied = {turn.id for turn in turns if self.redactor.find_denial_reason(scope, turn) is not None}
         safe = tuple(self.sanitize_turn(turn) for turn in turns if turn.id not in denied)
         accepted = tuple(
@@ -145,14 +146,16 @@ class Writer:
         return replace(receipt, refused=receipt.refused + ("denied turn",) * (len(candidates) - len(accepted)))
 
     async def record_turns(self, scope: Scope, turns: Sequence[Turn]) -> None:
-        """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from them."""
+        """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from
+        them."""
         safe = [self.sanitize_turn(turn) for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
         if safe:
             jobs = (*self.turn_jobs.make_extraction_jobs(scope, safe), *self.turn_jobs.make_procedure_jobs(scope, safe))
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns)
 
     def sanitize_turn(self, turn: Turn) -> Turn:
-        """Return a turn with text, path, tags and actor redacted; one whose text is a SafeText as it is. Raises TooLarge."""
+        """Return a turn with text, path, tags and actor redacted; one whose text is a SafeText as it is. Raises
+        TooLarge."""
         if isinstance(turn.text, SafeText):
             return turn
         if len(turn.text) > (most := self.settings.limits.turn_chars):
@@ -214,9 +217,9 @@ class Writer:
     ) -> Receipt:
         """Validate, embed, merge and commit an extraction that is redacted. It consumes `turns`.
 
-        A statement said at `said_at` (default: now) corrects only earlier ones. With `is_independent`, candidates without a
-        fact are not merged with each other. The `record` of a model is written also when nothing is kept, so that no answer
-        is paid for twice. Raises Conflict, StoreError, ModelError."""
+        A statement said at `said_at` (default: now) corrects only earlier ones. With `is_independent`, candidates
+        without a fact are not merged with each other. The `record` of a model is written also when nothing is kept, so
+        that no answer is paid for twice. Raises Conflict, StoreError, ModelError."""
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
         results = [self.check_candidate(candidate) for candidate in extraction.candidates]
@@ -333,7 +336,8 @@ class _Draft:
 
 
 def _covers_text(text: str, candidates: Sequence[Candidate]) -> bool:
-    """Whether there are statements, and they hold two thirds of the text's words: a person wants all of it remembered."""
+    """Whether there are statements, and they hold two thirds of the text's words: a person wants all of it
+    remembered."""
     words = tokens.get_lexeme_set(text)
     missing = words - tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
     return bool(candidates) and len(missing) <= len(words) * _MAX_UNCOVERED

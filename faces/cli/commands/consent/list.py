@@ -48,7 +48,7 @@ def list_requests(
 
     requests, memories = session.run_async(work())
     if as_json:
-        screen.print_json([*map(codec.encode_consent, requests), *map(codec.encode_memory, memories)])
+        screen.print_json([*map(codec.encode_record, requests), *map(codec.encode_record, memories)])
         return
     rows = [*map(_format_request, requests), *map(_format_instruction, memories)]
     for row in rows:

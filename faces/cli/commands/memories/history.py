@@ -40,7 +40,7 @@ def show_history(
 
     entries = session.run_async(_read_history(settings, scope, memory_id, limit, quiet=as_json))
     if as_json:
-        screen.print_json({"user": scope.owner, "history": [codec.encode_journal_entry(entry) for entry in entries]})
+        screen.print_json({"user": scope.owner, "history": [codec.encode_record(entry) for entry in entries]})
         return
     if not entries:
         terminal.print_hint("Nothing has happened yet.")

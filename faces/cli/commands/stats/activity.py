@@ -114,5 +114,5 @@ def _activity_to_json(activity: SpaceActivity) -> dict[str, Any]:
         }
         for row in activity.extracted
     }
-    changes = [codec.encode_journal_entry(entry) for entry in activity.changes]
+    changes = [codec.encode_record(entry) for entry in activity.changes]
     return {"since": activity.since.isoformat(), "operations": counts, "extraction": extracted, "changes": changes}
