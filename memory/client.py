@@ -50,11 +50,7 @@ class Memory:
         return Jobs(self.engine)
 
     async def __aenter__(self) -> Self:
-        try:
-            await self.engine.open()
-        except BaseException:
-            await self.engine.close()
-            raise
+        await self.engine.open_or_close()
         return self
 
     async def __aexit__(self, *_: object) -> None:

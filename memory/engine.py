@@ -141,6 +141,14 @@ class Engine:
         """Connect. Raises StoreDown, WrongEmbedder."""
         await self.store.open()
 
+    async def open_or_close(self) -> None:
+        """Connect; close everything when that fails. Raises StoreDown, WrongEmbedder."""
+        try:
+            await self.open()
+        except BaseException:
+            await self.close()
+            raise
+
     async def close(self) -> None:
         """Write what is buffered and close the adapters. A caller that is cancelled, as by Ctrl-C, still waits for the
         write."""

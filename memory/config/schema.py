@@ -91,8 +91,8 @@ class DeltaHeader(SettingsPart):
 
 
 class WritingSettings(SettingsPart):
-    """How a statement is merged: neighbours looked at, attempts after a `Conflict`, days until a soft delete is final, and
-    how many memories one turn, and one user in a day (UTC), may make or change."""
+    """How a statement is merged: neighbours looked at, attempts after a `Conflict`, days until a soft delete is final,
+    and how many memories one turn, and one user in a day (UTC), may make or change."""
 
     neighbours: Count
     attempts: Count
@@ -116,8 +116,8 @@ class EmbedderProfile(SettingsPart):
 
 
 class RedactionSettings(SettingsPart):
-    """What leaves a text besides secrets (`patterns` are regular expressions), and what is not taken in at all: turns with
-    such a tag, of such a path (shell patterns), of such a project."""
+    """What leaves a text besides secrets (`patterns` are regular expressions), and what is not taken in at all: turns
+    with such a tag, of such a path (shell patterns), of such a project."""
 
     email: bool
     phone: bool
@@ -152,7 +152,8 @@ class Price(SettingsPart):
 
 
 class Spending(SettingsPart):
-    """A tenant's budget of a day (UTC), None for no limit, and the prices by model; with money a limit, each model needs one."""
+    """A tenant's budget of a day (UTC), None for no limit, and the prices by model; with money a limit, each model
+    needs one."""
 
     daily_tokens: Annotated[int, Field(ge=1, le=10**15)] | None
     daily_money: Annotated[float, Field(gt=0, le=1_000_000_000)] | None
@@ -161,7 +162,8 @@ class Spending(SettingsPart):
 
 
 class Episodes(SettingsPart):
-    """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are merged."""
+    """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are
+    merged."""
 
     cooldown_turns: Annotated[int, Field(ge=0)]
     cooldown_minutes: Annotated[float, Field(ge=0, le=1_440 * _DAYS)]
@@ -179,10 +181,10 @@ class Insights(SettingsPart):
 
 
 class Consolidation(SettingsPart):
-    """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt and of
-    a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved), the days after
-    which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a batch endpoint, what
-    of the usual price it takes, and how many days its answers are waited for."""
+    """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt
+    and of a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved),
+    the days after which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a
+    batch endpoint, what of the usual price it takes, and how many days its answers are waited for."""
 
     every_hours: Hours
     per_day: Annotated[int, Field(ge=0)]
@@ -201,11 +203,11 @@ class Consolidation(SettingsPart):
 
 
 class Forgetting(SettingsPart):
-    """What is forgotten by itself: untouched for so many days, not pinned, and of less importance than this, which counts
-    one less for every `fade_days` untouched, but for the highest; `categories` have days of their own, null for never. What
-    belongs to a scope that has days of its own goes after these, whatever its importance; of several, after the fewest:
-    `user`, `agent`, `project`, `session`, `run`, and `user:NAME` and so on in place of these, null for none. Always-in-context
-    categories are not touched."""
+    """What is forgotten by itself: untouched for so many days, not pinned, and of less importance than this, which
+    counts one less for every `fade_days` untouched, but for the highest; `categories` have days of their own, null for
+    never. What belongs to a scope that has days of its own goes after these, whatever its importance; of several, after
+    the fewest: `user`, `agent`, `project`, `session`, `run`, and `user:NAME` and so on in place of these, null for
+    none. Always-in-context categories are not touched."""
 
     untouched_days: Count
     importance_below: Annotated[int, Field(ge=1, le=6)]
@@ -215,7 +217,8 @@ class Forgetting(SettingsPart):
 
 
 class Ledger(SettingsPart):
-    """How long what was said is kept word for word, in days, how often it is cleaned, and how long operational events are."""
+    """How long what was said is kept word for word, in days, how often it is cleaned, and how long operational events
+    are."""
 
     retention_days: Count
     cleanup_interval_seconds: Seconds
@@ -224,8 +227,8 @@ class Ledger(SettingsPart):
 
 
 class Checkpoints(SettingsPart):
-    """How the supervisor's messages are saved with LangGraph's checkpoints, and what stays of these: so many of the newest of
-    each namespace of a thread, and threads that somebody has touched within so many days, null for all."""
+    """How the supervisor's messages are saved with LangGraph's checkpoints, and what stays of these: so many of the
+    newest of each namespace of a thread, and threads that somebody has touched within so many days, null for all."""
 
     messages: Literal["whole", "delta"]
     keep: Count
@@ -233,8 +236,8 @@ class Checkpoints(SettingsPart):
 
 
 class Procedures(SettingsPart):
-    """Learned procedures: the most characters and steps of one, failures before a success that make a path worth keeping, and
-    seconds without more work after which it is looked for."""
+    """Learned procedures: the most characters and steps of one, failures before a success that make a path worth
+    keeping, and seconds without more work after which it is looked for."""
 
     chars: Count
     steps: Count

@@ -122,7 +122,8 @@ class Settings(_Sections):
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process; `environ` replaces `os.environ`.
 
-    Raises `BadConfig` with one line: the file, the line and the key, or the environment variable, and what is allowed."""
+    Raises `BadConfig` with one line: the file, the line and the key, or the environment variable, and what is
+    allowed."""
     env = _Environment(os.environ if environ is None else environ)
     default = parse_yaml("memory.yaml (default)", (files("muniment.config") / "memory.yaml").read_bytes())
     named = env.read_path("MUNIMENT_CONFIG")
@@ -228,12 +229,17 @@ class _Source:
 
 def _merge_trees(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """`over` wins key by key; a list replaces a list."""
-    both = {key: _merge_trees(base[key], over[key]) for key in base.keys() & over.keys()
-            if isinstance(base[key], dict) and isinstance(over[key], dict)}  # fmt: skip
-    return base | over | both
+    both = base.keys() & over.keys()
+    merged = {
+        key: _merge_trees(base[key], over[key])
+        for key in both
+        if isinstance(base[key], dict) and isinstance(over[key], dict)
+    }
+    return base | over | merged
 
 
-# Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text is the end
+# Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text is the
+# end
 # of the refusal of any other value. A key with None accepts any value, since it has no effect by itself.
 _RETIRED: dict[tuple[str, str], str | None] = {
     ("recall", "rerank"): "allowed: 0, since the reranker was removed; delete this key and recall.rerank_share",

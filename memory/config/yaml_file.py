@@ -23,6 +23,8 @@ _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # wheels wit
 
 @dataclass(frozen=True, slots=True)
 class YamlFile:
+    """The tree of a YAML file, and the line of each key."""
+
     name: str
     tree: dict[str, Any] = field(default_factory=dict)
     lines: dict[KeyPath, int] = field(default_factory=dict)
@@ -30,11 +32,13 @@ class YamlFile:
 
 
 def build_refusal(file: str, line: int, path: KeyPath, problem: str) -> BadConfig:
+    """Return the error that names the file, the line and the key, and the problem."""
     key = ".".join(format_key(part) for part in path)
     return BadConfig(f"{file}, line {line}: {f'{key}: ' if key else ''}{problem}", file=file, line=line, key=key)
 
 
 def read_file(path: Path) -> bytes:
+    """Return the content of a file. Raises BadConfig for one that cannot be read or is too large."""
     try:
         with path.open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
@@ -54,6 +58,7 @@ def read_file(path: Path) -> bytes:
 
 
 def parse_yaml(name: str, content: bytes) -> YamlFile:
+    """Return the tree of a YAML file with the line of each key. Raises BadConfig for what is no YAML mapping."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -122,16 +127,19 @@ def _describe_problem(error: yaml.YAMLError) -> str:
 
 
 def format_key(part: str | int) -> str:
+    """Return a key as an error may show it; of an unusual one, which may be a secret, only its length."""
     return str(part) if _SHOWABLE.fullmatch(str(part)) else f"(a name of {len(str(part))} characters)"
 
 
 def suggest_name(name: str | int, known: Iterable[str]) -> str:
+    """Return the end of an error: the name that is most similar, or else all names that are allowed."""
     known = sorted(known)
     close = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {close[0]}?" if close else f"; allowed: {', '.join(known)}"
 
 
 def describe_shape(value: object) -> str:
+    """Describe a value by its kind and size, without a text in it, which may be a secret."""
     match value:
         case None:
             return "empty"

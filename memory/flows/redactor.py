@@ -19,8 +19,8 @@ _CACHED_CHARS = 4_000  # a longer text is not worth the place of others
 class Redactor(redact.Redactor):
     """Takes secrets out of texts, and refuses what the denylist names.
 
-    The last texts are cached with their results: within a turn a message is read, learned, recorded and sent to a model,
-    and a thread is sent to its model again with every turn."""
+    The last texts are cached with their results: within a turn a message is read, learned, recorded and sent to a
+    model, and a thread is sent to its model again with every turn."""
 
     def __init__(self, settings: RedactionSettings) -> None:
         super().__init__(settings)

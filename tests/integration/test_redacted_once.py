@@ -1,4 +1,4 @@
-"""A turn that `sanitize_turn` has made is learned and recorded without being redacted again, and stored as plain text."""
+"""A turn of `sanitize_turn` is learned and recorded without being redacted again, and stored as plain text."""
 
 from __future__ import annotations
 
