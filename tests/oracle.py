@@ -245,6 +245,11 @@ class PlainStore:
 
     def __init__(self, store: Store, world: World) -> None:
         self._store, self._world = store, world
+        self.reads = self.usage = self
+
+    def __getattr__(self, port: str) -> Any:
+        """The other ports are those of the real store."""
+        return getattr(self._store, port)
 
     async def read_snapshot(
         self,

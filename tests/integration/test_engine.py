@@ -167,10 +167,10 @@ async def test_a_denied_category_refuses_the_whole_request(database_url: str) ->
 async def test_without_the_engines_check_the_database_still_says_nothing(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `allow` taken out, row-level security returns no task to the stylist; the planner sees it."""
+    """With `resolve_categories` taken out, row-level security returns no task to the stylist; the planner sees it."""
     async with engine(database_url) as memory:
         await memory.keep_candidates(scope(), [statement("The user must call the dentist", "tasks")])
-        monkeypatch.setattr(recall, "resolve_categories", lambda *_: ("tasks",))
+        monkeypatch.setattr(recall.Recall, "resolve_categories", lambda *_: ("tasks",))
         asked = Query(text="call the dentist", categories=("tasks",), threshold=0.0)
         assert (await memory.query(scope(), "stylist", asked)).hits == ()
         assert len((await memory.query(scope(), "planner", asked)).hits) == 1
