@@ -35,7 +35,7 @@ from muniment.memory.config import settings
 from muniment.memory.config.schema import Price
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreError
 from muniment.testing import FixedClock, ScriptedOpenAI, structured
@@ -150,7 +150,7 @@ async def _content(memory: Memory, scope: Scope) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows).encode()
 
 
-def quality(world: doubles.World, after: Sequence[Record]) -> dict[str, Any]:
+def quality(world: doubles.World, after: Sequence[StoredMemory]) -> dict[str, Any]:
     """What became of what was planted: shares of the doubles and of the changes, and every merge that should not have
     been."""
     said = {one.text: one for one in world.said}
@@ -187,7 +187,7 @@ def _by_kind(doubled: Sequence[doubles.Said], rooted: Counter[str]) -> dict[str,
     return {kind: [sum(rooted[one.group] > 0 for one in some), len(some)] for kind, some in found.items()}
 
 
-def _root(memory: Record, by_id: dict[MemoryId, Record]) -> Record:
+def _root(memory: StoredMemory, by_id: dict[MemoryId, StoredMemory]) -> StoredMemory:
     while memory.superseded_by is not None and memory.superseded_by in by_id:
         memory = by_id[memory.superseded_by]
     return memory

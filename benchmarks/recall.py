@@ -27,7 +27,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config import settings
 from muniment.memory.domain.ids import Vector
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -162,7 +162,7 @@ async def ask(memory: Memory, scope: Scope, name: str, question: Question) -> Sc
     return Score(conversation=name, category=question.category, recall=shares, seconds=seconds)
 
 
-def turn_of(memory: Record) -> str:
+def turn_of(memory: StoredMemory) -> str:
     """The data set's id of the turn that a memory was imported from."""
     return _turn(memory.tags)
 

@@ -11,7 +11,7 @@ from muniment.memory.domain.embedding import SwitchProgress
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
 from muniment.memory.domain.ids import MemoryId, parse_memory_id
 from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import SpaceActivity, UsageReport
 from muniment.memory.engine import Engine
@@ -74,7 +74,7 @@ class Admin:
         """End the run, the last step, and return its final record. Raises Conflict, StoreError."""
         return await self.engine.consolidation.end_run(run)
 
-    async def consolidations(self, scope: Scope, limit: int = 20, *, run: UUID | None = None) -> Sequence[Run]:
+    async def list_runs(self, scope: Scope, limit: int = 20, *, run: UUID | None = None) -> Sequence[Run]:
         """Return the runs of the space, the one under way first, then the newest; or only the one with the id `run`.
 
         Raises BadInput for a limit out of range."""
@@ -95,7 +95,7 @@ class Admin:
         Raises NotFound, BadInput for a run that does not wait, Conflict, StoreError."""
         return await self.engine.batch_collection.cancel_consolidation(scope, run)
 
-    async def get_many(self, scope: Scope, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Record]:
+    async def get_many(self, scope: Scope, ids: Iterable[MemoryId]) -> Mapping[MemoryId, StoredMemory]:
         """Return memories by their ids, whatever their state. An unknown id is left out."""
         return await self.engine.browser.get_memories(scope, ids)
 
@@ -127,12 +127,12 @@ class Admin:
         May be interrupted and repeated. Raises NotFound for an unknown space, StoreError."""
         return await self.engine.maintenance_flow.maintain_space(scope)
 
-    async def activity(self, scope: Scope, days: int, changes: int = 10) -> SpaceActivity:
+    async def read_activity(self, scope: Scope, days: int, changes: int = 10) -> SpaceActivity:
         """Return event counts of the last `days` days (UTC), today included, and the latest `changes`. Raises
         BadInput."""
         return await self.engine.statistics.get_activity(scope, days, changes)
 
-    async def usage(self, scope: Scope, days: int) -> UsageReport:
+    async def read_usage(self, scope: Scope, days: int) -> UsageReport:
         """Return what the tenant spent on models in the last `days` days (UTC), today included. Raises BadInput."""
         return await self.engine.statistics.get_usage(scope, days)
 
@@ -149,7 +149,7 @@ class Admin:
         spaces."""
         return await self.engine.indexes.index_spaces(on_progress, drop=drop)
 
-    async def spaces(self, tenant: str | None = None) -> Sequence[Scope]:
+    async def list_spaces(self, tenant: str | None = None) -> Sequence[Scope]:
         """Return the scopes of all spaces, or of a tenant's, oldest first."""
         return await self.engine.statistics.list_spaces(tenant)
 
@@ -162,6 +162,6 @@ class Admin:
         Conflict."""
         return self.engine.reembedding.open_switch(on_progress)
 
-    async def embedders(self) -> SwitchProgress:
+    async def read_switch_progress(self) -> SwitchProgress:
         """Return the database's embedder, that of a switch under way, and its progress. No embedder is loaded."""
         return await self.engine.reembedding.read_embedders()

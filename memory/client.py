@@ -12,7 +12,7 @@ from muniment.memory.conversation import Conversation
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
 from muniment.memory.domain.journal import JournalEntry, Node
-from muniment.memory.domain.memory import Memory as Record, Neighbour
+from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
@@ -104,11 +104,13 @@ class Memory:
         With `as_of` as it would have been at that revision. Raises BadInput for a revision that is not reached."""
         return await self.engine.recall.build_brief(scope, agent, text, as_of)
 
-    async def get(self, scope: Scope, memory_id: MemoryId | str, *, as_of: Revision | datetime | None = None) -> Record:
+    async def get(
+        self, scope: Scope, memory_id: MemoryId | str, *, as_of: Revision | datetime | None = None
+    ) -> StoredMemory:
         """Return a memory, whatever its state, now or as of a revision or a time. Raises NotFound, BadInput."""
         return await self.engine.browser.get_memory(scope, parse_memory_id(memory_id), as_of)
 
-    async def related(self, scope: Scope, memory_id: MemoryId | str) -> Sequence[Neighbour]:
+    async def find_related(self, scope: Scope, memory_id: MemoryId | str) -> Sequence[Neighbour]:
         """Return the active memories that an edge ties to this one, strongest first; `sim` is the strength in [0,
         1]."""
         return await self.engine.browser.find_related(scope, parse_memory_id(memory_id))
@@ -121,12 +123,14 @@ class Memory:
         states: Sequence[str] = ("active",),
         limit: int = 100,
         offset: int = 0,
-    ) -> Sequence[Record]:
+    ) -> Sequence[StoredMemory]:
         """Return memories of the space, newest change first. Raises BadInput, as `page`."""
         listing = ListRequest(categories=tuple(categories), states=tuple(states), limit=limit, offset=offset)
-        return [*(await self.page(scope, listing)).memories]
+        return [*(await self.list_page(scope, listing)).memories]
 
-    async def page(self, scope: Scope, listing: ListRequest, *, as_of: Revision | datetime | None = None) -> MemoryPage:
+    async def list_page(
+        self, scope: Scope, listing: ListRequest, *, as_of: Revision | datetime | None = None
+    ) -> MemoryPage:
         """Return the memories that a request asks for, newest change first, their total number, and the revision.
 
         Raises BadInput for an unknown category, kind, trust or state, and a limit, offset or `as_of` out of range."""
@@ -153,7 +157,7 @@ class Memory:
         now."""
         return await self.engine.lifecycle.restore_memory(scope, parse_memory_id(memory_id))
 
-    async def consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
+    async def list_consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
         """Return the pending requests for consent, newest first; with `decided` all requests.
 
         Pending memories are not among them: list them by their state."""
@@ -189,6 +193,6 @@ class Memory:
         BadInput."""
         return await self.engine.transfer.load_rows(scope, rows, on_progress)
 
-    async def status(self, scope: Scope) -> dict[str, Any]:
+    async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Return counts, revision, embedder and database of the space, and when it was and will be maintained."""
         return await self.engine.statistics.read_status(scope)

@@ -15,7 +15,7 @@ import orjson
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import Fact, FactKind, Memory
+from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Answer, Explanation, Filters, Hit, Query, Returns
 from muniment.memory.errors import BadInput
@@ -50,7 +50,7 @@ def encode_value(value: Any) -> Any:
     return value
 
 
-def encode_record(record: Memory | Consent | JournalEntry) -> dict[str, Any]:
+def encode_record(record: StoredMemory | Consent | JournalEntry) -> dict[str, Any]:
     """Return every field of a record that is set, as JSON values."""
     return {key: encode_value(value) for key, value in asdict(record).items() if value not in (None, (), {})}
 
@@ -258,7 +258,7 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
     return encoded
 
 
-def _encode_bullet(memory: Memory) -> dict[str, Any]:
+def _encode_bullet(memory: StoredMemory) -> dict[str, Any]:
     return {"id": str(memory.id), "category": memory.category, "text": f"[{memory.category}] {memory.text}"}
 
 

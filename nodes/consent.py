@@ -52,7 +52,7 @@ async def _decide_requests(memory: Memory, scope: Scope, requests: list[dict[str
     }
     for approve in (True, False):
         try:
-            pending_ids = {str(consent.id) for consent in await memory.consents(scope)}
+            pending_ids = {str(consent.id) for consent in await memory.list_consents(scope)}
             if ids := [UUID(id_) for id_, yes in decisions.items() if yes is approve and id_ in pending_ids]:
                 await memory.decide_consents(scope, ids, approve=approve, node="hotpath")
         except MunimentError as error:

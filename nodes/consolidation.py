@@ -184,7 +184,7 @@ def _load_run(state: ConsolidationState, scope: Scope) -> Run:
 
 async def _find_newer_record(memory: Memory, scope: Scope, run: Run) -> Run | None:
     """The stored record, where it is further than the state: a process ended between the two."""
-    for record in [] if run.dry else await memory.admin.consolidations(scope, 1, run=run.id):
+    for record in [] if run.dry else await memory.admin.list_runs(scope, 1, run=run.id):
         if (
             record.ended_at
             or record.status not in ("running", run.status)

@@ -63,7 +63,7 @@ async def _find_new_requests(
     messages = [message for message in state["messages"] if isinstance(message, HumanMessage)][-_MAX_RECENT:]
     turn_ids = {make_turn(scope, message, state["at"]).id for message in messages}
     try:
-        requests = await memory.consents(scope)
+        requests = await memory.list_consents(scope)
     except MunimentError as error:
         await report_failure(memory, scope, "hotpath", "search", error)
         return []

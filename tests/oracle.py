@@ -13,7 +13,7 @@ from hypothesis import assume
 
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.journal import Delta, JournalEntry
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
@@ -38,7 +38,7 @@ def halved(vector: Vector) -> Exact:
 class Row:
     """A memory as it is kept; without a vector when that is of another model."""
 
-    memory: Memory
+    memory: StoredMemory
     vector: Exact | None
 
     @property
@@ -70,7 +70,7 @@ class World:
         return Revision(len(self.lines))
 
 
-def wanted(memory: Memory, filters: Filters) -> bool:
+def wanted(memory: StoredMemory, filters: Filters) -> bool:
     """Whether a memory passes the filters (S-67)."""
     named = ("agent_id", "run_id", "actor_id", "role", "category", "pinned")
     lowest, highest = filters.importance_min, filters.importance_max
@@ -294,7 +294,7 @@ class PlainStore:
 
     def _stable(
         self, rows: Mapping[MemoryId, Row], reader: Reader, names: Sequence[str], limit: int
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[StoredMemory, ...]:
         lasting = [replace(row.memory, context=None) for row in rows.values()]
         lasting = [one for one in lasting if one.state == "active" and one.category in reader.allowed & set(names)]
         lasting.sort(key=lambda one: (not one.pinned, -one.importance, one.created_at, one.id))

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.memory import Memory as Record, Role
+from muniment.memory.domain.memory import Role, StoredMemory
 from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.rules.procedures import tool_calls
 from muniment.testing.fakes import FixedClock
@@ -99,7 +99,7 @@ def after(minutes: float = 10) -> FixedClock:
     return FixedClock(NOON + timedelta(minutes=minutes))
 
 
-async def procedures(memory: Memory, owner: str = "ana") -> Sequence[Record]:
+async def procedures(memory: Memory, owner: str = "ana") -> Sequence[StoredMemory]:
     return [one for one in await memory.list(scope(owner)) if one.kind == "procedural"]
 
 

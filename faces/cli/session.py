@@ -74,7 +74,7 @@ async def find_memory_id(memory: Memory, scope: Scope, prefix: str) -> MemoryId:
             f"{screen.join_lines(prefix)!r} is no id: give the {MIN_ID_CHARS} or more characters that `muniment list` "
             "shows"
         )
-    page = await memory.page(scope, ListRequest(states=STATES, beginning=normalized, limit=_MAX_LISTED + 1))
+    page = await memory.list_page(scope, ListRequest(states=STATES, beginning=normalized, limit=_MAX_LISTED + 1))
     ids = [record.id for record in page.memories]
     if not ids:
         raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {normalized}", id=normalized)

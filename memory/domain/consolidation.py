@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source
@@ -24,8 +24,8 @@ class Pair:
 
     `sim` is the cosine of their vectors in [-1, 1], or of their words where the embedder does not know the script."""
 
-    older: Memory
-    newer: Memory  # the one that was said later
+    older: StoredMemory
+    newer: StoredMemory  # the one that was said later
     sim: float
     checked: bool = False  # within `consolidation.fingerprint_days`, at this distance
     tries: int = 0  # days on which a model was asked and gave no answer
@@ -55,7 +55,7 @@ class MemoryGraph:
     id."""
 
     rev: Revision
-    memories: dict[MemoryId, Memory] = field(default_factory=dict)
+    memories: dict[MemoryId, StoredMemory] = field(default_factory=dict)
     edges: dict[tuple[MemoryId, MemoryId], float] = field(default_factory=dict)
 
 
@@ -139,8 +139,8 @@ class BatchedPair:
 class RunChange:
     """A memory that a run changed: before the run and now, with the `meta` and the `rev` of the journal entries."""
 
-    before: Memory
-    now: Memory
+    before: StoredMemory
+    now: StoredMemory
     journal_metas: tuple[dict[str, Any], ...]
     is_untouched: bool  # not changed since, and no other memory has its stable key
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import IndexPart
 
 
@@ -46,7 +46,7 @@ class DueMemories:
 
     rev: Revision
     maintained_rev: Revision
-    forget: tuple[Memory, ...] = ()
+    forget: tuple[StoredMemory, ...] = ()
     purge: tuple[MemoryId, ...] = ()
     next_due_at: datetime | None = None
 

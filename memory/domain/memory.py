@@ -47,7 +47,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class StoredMemory:
     """One self-contained statement, with where it comes from and what became of it."""
 
     id: MemoryId
@@ -84,7 +84,7 @@ class Memory:
 class Neighbour:
     """A memory near a candidate: cosine similarity in [-1, 1], 1.0 for an equal stable key."""
 
-    memory: Memory
+    memory: StoredMemory
     sim: float
 
 

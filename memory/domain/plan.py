@@ -10,7 +10,7 @@ from muniment.memory.domain.consent import Consent, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Action, Band, Node
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
 
@@ -22,8 +22,8 @@ class Change:
     """One memory before and after. A change is one revision and one journal entry."""
 
     action: Action
-    after: Memory
-    before: Memory | None = None
+    after: StoredMemory
+    before: StoredMemory | None = None
     vector: Vector | None = field(default=None, repr=False)
     band: Band | None = None
     sim: float | None = None

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 
 Returns = Literal["bullets", "full"]
 Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
@@ -53,7 +53,7 @@ class Query:
 class Hit:
     """A memory that answers a query, with its score and the parts of the score."""
 
-    memory: Memory
+    memory: StoredMemory
     score: float  # the sum of `parts`; hits are ordered by it
     parts: dict[str, float]
     channels: tuple[str, ...]
@@ -103,7 +103,7 @@ class Explanation:
     rev: Revision  # that was read
     sentence: str
     facts: dict[str, Any] = field(default_factory=dict)  # what the reason rests on
-    memory: Memory | None = None  # where the agent may read it
+    memory: StoredMemory | None = None  # where the agent may read it
     hit: Hit | None = None  # where the search has scored it
 
 
@@ -129,6 +129,6 @@ class ListRequest:
 class MemoryPage:
     """A page of memories, the number of all that match, and the revision."""
 
-    memories: tuple[Memory, ...]
+    memories: tuple[StoredMemory, ...]
     total: int
     rev: Revision

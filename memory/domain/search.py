@@ -8,7 +8,7 @@ from datetime import datetime
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.journal import Delta
-from muniment.memory.domain.memory import Kind, Memory
+from muniment.memory.domain.memory import Kind, StoredMemory
 from muniment.memory.domain.query import Filters
 
 # Below the floor meaning falls further, down to this: the floor decides on relevance, not on order.
@@ -57,7 +57,7 @@ class Search:
 class SearchHit:
     """A memory that the search finds, with raw signals."""
 
-    memory: Memory
+    memory: StoredMemory
     cosine: float | None = None
     keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
     edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
@@ -86,6 +86,6 @@ class SearchSnapshot:
     missing_terms: frozenset[str] = frozenset()  # terms of the search that no memory in its scope has
     speakers: tuple[str, ...] = ()  # of the words that may name one, those that do; in lower case
     corpus_size: int = 0  # memories that the search was made among
-    stable: tuple[Memory, ...] = ()
+    stable: tuple[StoredMemory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from uuid import uuid5
 
 from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Memory, Role, Trust
+from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Role, StoredMemory, Trust
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
 
@@ -139,7 +139,7 @@ class EpisodeSource:
 
     rev: Revision
     turns: tuple[Turn, ...] = ()
-    episodes: tuple[Memory, ...] = ()
+    episodes: tuple[StoredMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

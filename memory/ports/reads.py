@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from muniment.memory.domain.consolidation import MemoryGraph
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import Kind, Memory, Neighbour
+from muniment.memory.domain.memory import Kind, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import NeighbourProbe, Search, SearchSnapshot
@@ -37,7 +37,9 @@ class MemoryReads(Protocol):
         latest, are listed."""
         ...
 
-    async def get_memory(self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None) -> Memory | None:
+    async def get_memory(
+        self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None
+    ) -> StoredMemory | None:
         """Return the memory in any state, as it is or as it was at a revision; None when it does not exist."""
         ...
 

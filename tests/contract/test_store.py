@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Reader, Scope
@@ -24,12 +24,14 @@ from tests.engine import NOON, said, scope
 CATEGORIES = ("goals", "tasks", "preferences")
 
 
-def memory(text: str, category: str = "goals", **more: object) -> Memory:
-    made = Memory(id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON)
+def memory(text: str, category: str = "goals", **more: object) -> StoredMemory:
+    made = StoredMemory(
+        id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON
+    )
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def added(*memories: Memory) -> tuple[Change, ...]:
+def added(*memories: StoredMemory) -> tuple[Change, ...]:
     return tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in memories)
 
 

@@ -38,7 +38,7 @@ async def lived(url: str, tuned: Settings | None = None) -> None:
         )
         asked = [ChatMessage(role="user", content="x")]
         await memory.engine.usage_meter.ask_model(who, "extract", asked, model=ScriptedChat([answer], name="mini"))
-        rev = Revision((await memory.status(who))["rev"])
+        rev = Revision((await memory.read_status(who))["rev"])
         looked = ExtractionRecord(
             turn=said("x").id,
             source="model",

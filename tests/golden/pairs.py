@@ -9,7 +9,7 @@ from uuid import UUID
 
 from muniment.memory.domain.consolidation import Pair
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, Memory, Neighbour
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.merging import consolidate, judge, merge
@@ -47,7 +47,7 @@ def turn_id(number: int) -> TurnId:
     return TurnId(UUID(int=number + 1))
 
 
-def memory(one: Candidate, number: int, at: datetime = EARLIER) -> Memory:
+def memory(one: Candidate, number: int, at: datetime = EARLIER) -> StoredMemory:
     return merge.make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
 
 
@@ -79,7 +79,7 @@ def _once(values: list[Any]) -> Any:
     return values if any(one != values[0] for one in values) else values[0]
 
 
-def _merged(done: merge.MergeResult, known: Iterable[Memory]) -> list[Any]:
+def _merged(done: merge.MergeResult, known: Iterable[StoredMemory]) -> list[Any]:
     texts = {one.text: n for n, one in enumerate(known)}
     changes = [
         told(

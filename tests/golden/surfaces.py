@@ -345,7 +345,7 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
 async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock, *, with_model: bool) -> Any:
     clock.advance(timedelta(hours=1).total_seconds())
     yield {"captured": codec.encode_receipt(await memory.conversation.capture(scope))}
-    waiting = await memory.consents(scope)
+    waiting = await memory.list_consents(scope)
     decided = await memory.decide_consents(scope, [one.id for one in waiting[:2]], approve=True)
     yield {"decided": codec.encode_receipt(decided)}
     for text in ("I like rowing on the Maas", "My sister is called 若兰", "The Wi-Fi password is hunter22"):
@@ -357,7 +357,7 @@ async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock, *, with_m
         yield {"kept": codec.encode_record(one)}
     for entry in await memory.history(scope, limit=500):
         yield {"journal": {key: value for key, value in codec.encode_record(entry).items() if key != "text"}}
-    yield {"consents": [codec.encode_record(one) for one in await memory.consents(scope, decided=True)]}
+    yield {"consents": [codec.encode_record(one) for one in await memory.list_consents(scope, decided=True)]}
     for row in await memory.export(scope, content=True):
         yield {"export": sorted(row)}
 

@@ -43,7 +43,7 @@ async def test_a_used_up_budget_leaves_memory(settings: Settings, clock: FixedCl
         assert known.count("budget") == 1
         clock.advance(86_400)
         assert last(await talk.say("And now?")) == "A new day."
-        (day, before) = (await memory.admin.usage(Scope(owner="ana", tenant=tuned.tenant), 2)).lines
+        (day, before) = (await memory.admin.read_usage(Scope(owner="ana", tenant=tuned.tenant), 2)).lines
         assert (day.requests, before.requests, before.purpose) == (1, 1, "reply")
 
 

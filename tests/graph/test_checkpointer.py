@@ -126,7 +126,9 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
             monkeypatch.delenv("MUNIMENT_MODEL")
             async with checkpointer(), asyncio.timeout(20):
                 # Tended at once where the space's turn of this round has come, else later in it.
-                while "tend" not in await memory.jobs.count_jobs() and (await memory.status(user))["tended"] is None:
+                while (
+                    "tend" not in await memory.jobs.count_jobs() and (await memory.read_status(user))["tended"] is None
+                ):
                     await asyncio.sleep(0.05)
             assert (await memory.jobs.count_jobs())["extract"] == {"due": 1, "later": 0, "running": 0}
             monkeypatch.setenv("MUNIMENT_MODEL", "m")

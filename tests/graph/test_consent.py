@@ -41,7 +41,7 @@ def ana(settings: Settings) -> Scope:
 
 async def found(memory: Memory, settings: Settings) -> dict[str, str]:
     """What became of each field's request."""
-    return {one.field: one.decision for one in await memory.consents(ana(settings), decided=True)}
+    return {one.field: one.decision for one in await memory.list_consents(ana(settings), decided=True)}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ async def test_what_was_decided_meanwhile_keeps_nothing_waiting(memory: Memory, 
     await talk.say("Call me Ana. I live in Porto.")
     await talk.say("I live in Lisbon now.", thread="b")
     await talk.graph.ainvoke(Command(resume="yes"), talk.config("a"), context=Who(user="ana"))
-    told = {one.value: one.decision for one in await memory.consents(ana(settings), decided=True)}
+    told = {one.value: one.decision for one in await memory.list_consents(ana(settings), decided=True)}
     assert told == {"Ana": "approved", "Porto": "replaced", "Lisbon": "pending"}
 
 

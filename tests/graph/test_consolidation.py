@@ -90,7 +90,7 @@ async def test_the_graph_comes_to_the_same_as_one_call(settings: Settings, clock
         steps = [one async for one in graph.astream(ConsolidationInput(user="ana"), thread(), stream_mode="updates")]
         whole = await memory.admin.consolidate(Scope(owner="ben"))
         assert whole is not None
-        (record,) = await memory.admin.consolidations(Scope(owner="ana"))
+        (record,) = await memory.admin.list_runs(Scope(owner="ana"))
         assert figures(record) == figures(whole)
         assert (record.same, record.requests) == (2, 1)
         texts = [sorted(one.text for one in await memory.list(Scope(owner=owner))) for owner in ("ana", "ben")]
@@ -117,14 +117,14 @@ async def test_it_goes_on_where_a_process_has_died(
             .compile(checkpointer=saver, interrupt_after=[stop])
             .ainvoke(ConsolidationInput(user="ana"), config)
         )
-        (open_,) = await memory.admin.consolidations(Scope(owner="ana"))
+        (open_,) = await memory.admin.list_runs(Scope(owner="ana"))
         assert open_.status == "running"
         assert await list_space_threads(saver, Scope(owner="ana").space) == [config["configurable"]["thread_id"]]
         async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock) as other:
             state = await build(other, tuned).compile(checkpointer=saver).ainvoke(None, config)
             assert state["run"]["status"] == "done"
             whole = await other.admin.consolidate(Scope(owner="ben"))
-            (record,) = await other.admin.consolidations(Scope(owner="ana"))
+            (record,) = await other.admin.list_runs(Scope(owner="ana"))
         assert whole is not None
         assert figures(record) == figures(whole)
 
@@ -152,7 +152,7 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
         await build(memory, tuned).compile(checkpointer=saver, interrupt_after=[step]).ainvoke(None, config)
         state = await graph.ainvoke(None, before.config)
         whole = await memory.admin.consolidate(Scope(owner="ben"))
-        (record,) = await memory.admin.consolidations(Scope(owner="ana"), run=UUID(state["run"]["id"]))
+        (record,) = await memory.admin.list_runs(Scope(owner="ana"), run=UUID(state["run"]["id"]))
         assert whole is not None
         assert figures(record) == figures(whole)
         assert state["run"]["status"] == "done"
@@ -174,7 +174,7 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
         now = replace(told, text="The user waters the roses")
         plan = WritePlan(
             scope=ana,
-            expected_rev=Revision((await memory.status(ana))["rev"]),
+            expected_rev=Revision((await memory.read_status(ana))["rev"]),
             node="face",
             at=clock.now(),
             changes=(Change(action="UPDATE", before=told, after=now),),
@@ -209,7 +209,7 @@ async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -
         state = await build(memory, tuned).compile().ainvoke(ConsolidationInput(user="ana", dry_run=True))
         assert state["run"]["same"] == 2
         assert len(await memory.list(Scope(owner="ana"))) == len(SAID)
-        assert await memory.admin.consolidations(Scope(owner="ana")) == []
+        assert await memory.admin.list_runs(Scope(owner="ana")) == []
 
 
 async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settings, clock: FixedClock) -> None:
@@ -220,7 +220,7 @@ async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settin
         for night in range(1, 4):
             state = await graph.ainvoke(ConsolidationInput(user="ana"), thread())
             whole = await memory.admin.consolidate(Scope(owner="ben"))
-            (record, *_) = await memory.admin.consolidations(Scope(owner="ana"))
+            (record, *_) = await memory.admin.list_runs(Scope(owner="ana"))
             assert whole is not None
             assert figures(record) == figures(whole)
             assert record.unanswered > 0
@@ -246,7 +246,7 @@ async def test_a_model_that_cannot_be_asked_ends_the_graph_too(
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
         steps = [one async for one in graph.astream(ConsolidationInput(user="ana"), thread(), stream_mode="updates")]
         whole = await memory.admin.consolidate(ben)
-        (record,) = await memory.admin.consolidations(ana)
+        (record,) = await memory.admin.list_runs(ana)
         assert whole is not None
         # Which pairs came first, of those that are equally near, is a matter of their ids.
         for name in ("status", "reason", "seen", "requests", "model", "prompt", "surveyed"):

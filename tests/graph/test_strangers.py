@@ -88,7 +88,7 @@ async def test_nothing_is_saved_or_shown(here: Talk, database_url: str, *, past:
     state = await here.say(QUESTION)
     said = [str(one.text) for one in state["messages"] if one.type == "human"]
     assert said == ["I own a bike.", "Call me Ana.", QUESTION]
-    (asked,) = await here.memory.consents(Scope(owner="ana", tenant=here.settings.tenant))
+    (asked,) = await here.memory.list_consents(Scope(owner="ana", tenant=here.settings.tenant))
     assert (asked.field, asked.decision) == ("preferred_name", "pending")
 
 

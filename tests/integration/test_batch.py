@@ -22,7 +22,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.errors import ModelRateLimited, NotReady
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.hash_embedder import HashEmbedder
@@ -76,7 +76,7 @@ class Place:
     def __init__(self, memory: Memory, server: ScriptedBatches, clock: FixedClock) -> None:
         self.memory, self.server, self.clock = memory, server, clock
 
-    async def active(self) -> list[Record]:
+    async def active(self) -> list[StoredMemory]:
         return list(await self.memory.list(ANA))
 
     async def night(self) -> Run:
@@ -90,11 +90,11 @@ class Place:
         return await self.record(run)
 
     async def record(self, run: Run) -> Run:
-        return next(one for one in await self.memory.admin.consolidations(ANA) if one.id == run.id)
+        return next(one for one in await self.memory.admin.list_runs(ANA) if one.id == run.id)
 
     async def spent(self) -> tuple[int, int]:
         """Tokens and money charged to the day."""
-        days = (await self.memory.admin.usage(ANA, 9)).days
+        days = (await self.memory.admin.read_usage(ANA, 9)).days
         return sum(one[0] for one in days.values()), sum(one[1] for one in days.values())
 
 
@@ -141,7 +141,7 @@ async def test_the_run_waits_and_the_answers_are_applied_when_they_come(database
         assert len(await here.active()) == 8
         assert await here.spent() == (over.input_tokens + over.output_tokens, over.micros)
         assert over.micros < reserved[1]
-        (line,) = (await here.memory.admin.usage(ANA, 9)).lines
+        (line,) = (await here.memory.admin.read_usage(ANA, 9)).lines
         assert (line.purpose, line.requests, line.micros) == ("consolidate", over.requests, over.micros)
         full = over.input_tokens * 2.0 + over.output_tokens * 4.0
         assert full / 2 <= over.micros < full / 2 + over.requests
@@ -312,10 +312,10 @@ def test_a_process_that_is_killed_between_asking_and_noting_the_name_asks_once(
 
     async def finish() -> tuple[Run, int]:
         async with place_at(database_url, file, server, SystemClock()) as memory:
-            (run,) = await memory.admin.consolidations(ANA)
+            (run,) = await memory.admin.list_runs(ANA)
             assert (run.status, run.batch, len(run.asked)) == ("waiting", None, 3)
             await memory.jobs.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
-            return (await memory.admin.consolidations(ANA))[0], len(await memory.list(ANA))
+            return (await memory.admin.list_runs(ANA))[0], len(await memory.list(ANA))
 
     file = tmp_path / "batch.yaml"
     file.write_text(CONFIG)

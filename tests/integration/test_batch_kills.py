@@ -62,19 +62,19 @@ class Night:
     async def finish(self, clock: Clock | None = None) -> tuple[Run, int, list[tuple[int, ...]]]:
         """The job until it is done: the record, the memories that are left, and the books' lines and days."""
         async with place_at(self.url, self.file, self.server, clock or SystemClock()) as memory:
-            (run,) = await memory.admin.consolidations(ANA)
+            (run,) = await memory.admin.list_runs(ANA)
             for _ in range(3):
                 try:
                     await memory.jobs.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
                 except NotReady:
                     continue
                 break
-            books = await memory.admin.usage(ANA, 2)
+            books = await memory.admin.read_usage(ANA, 2)
             lines = [(sum(one.requests for one in books.lines), sum(one.input_tokens for one in books.lines),
                       sum(one.output_tokens for one in books.lines),
                       sum(one.micros for one in books.lines))]  # fmt: skip
             days = [tuple(sum(one) for one in zip(*books.days.values(), strict=True))]
-            return (await memory.admin.consolidations(ANA))[0], len(await memory.list(ANA)), lines + days
+            return (await memory.admin.list_runs(ANA))[0], len(await memory.list(ANA)), lines + days
 
     def due(self) -> None:
         """The job need not wait for its time, nor for another."""

@@ -46,7 +46,7 @@ async def test_who_is_stopped_before_the_handing_over_gives_the_run_up(database_
                 await asyncio.sleep(0.01)
             await broken_off(night)
             conn.execute("select pg_advisory_unlock(%s)", (HERE,))
-        stopped = await here.memory.admin.consolidations(ANA)
+        stopped = await here.memory.admin.list_runs(ANA)
         assert [(one.status, one.asked) for one in stopped] == [("interrupted", ())] * 2
         assert await here.spent() == (0, 0)
         assert (await here.collect(await here.night())).same == 2
@@ -66,7 +66,7 @@ async def test_who_is_stopped_in_the_handing_over_leaves_a_run_that_waits(databa
         assert await asyncio.to_thread(made.wait, 10)
         await broken_off(night)
         go_on.set()
-        (run,) = await here.memory.admin.consolidations(ANA)
+        (run,) = await here.memory.admin.list_runs(ANA)
         assert (run.status, len(run.asked)) == ("waiting", 2)
         over = await here.collect(run)
         assert (over.status, over.same) == ("done", 2)
@@ -90,7 +90,7 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
             go_on.clear()
             night = asyncio.create_task(here.night())
             assert await asyncio.to_thread(up.wait, 10)
-            (run, *_) = await here.memory.admin.consolidations(ANA)
+            (run, *_) = await here.memory.admin.list_runs(ANA)
             if erased:
                 await here.memory.admin.erase_space(ANA)
             else:

@@ -170,7 +170,7 @@ async def test_two_who_collect_at_once(database_url: str, tmp_path: Path) -> Non
             await asyncio.gather(*left)
         over = await here.collect(run)
         assert (over.status, over.same, len(await here.active())) == ("done", 3, 3)
-        (line,) = (await here.memory.admin.usage(ANA, 9)).lines
+        (line,) = (await here.memory.admin.read_usage(ANA, 9)).lines
         assert (line.requests, line.micros) == (over.requests, over.micros) == (1, over.micros)
         await spotless(here, over)
         with psycopg.connect(database_url) as conn:
@@ -196,7 +196,7 @@ async def test_patience_begins_with_the_handing_over(database_url: str, tmp_path
             await here.collect(run)
         here.server.batches = asked
         assert (await here.collect(run)).same == 2
-        ((day, _),) = (await here.memory.admin.usage(ANA, 9)).days.items()
+        ((day, _),) = (await here.memory.admin.read_usage(ANA, 9)).days.items()
         assert day == NOON.date() + timedelta(days=1)
 
 
@@ -302,7 +302,7 @@ async def test_what_was_answered_before_it_was_called_off_is_paid_for(database_u
         over = await here.memory.admin.cancel_consolidation(ANA, run.id)
         assert (over.status, over.requests, over.same) == ("cancelled", 2, 0)
         assert (over.input_tokens, over.output_tokens) == tuple(map(sum, zip(*paid.tokens.values(), strict=True)))
-        (line,) = (await here.memory.admin.usage(ANA, 9)).lines
+        (line,) = (await here.memory.admin.read_usage(ANA, 9)).lines
         assert (line.requests, line.micros) == (2, over.micros)
         await spotless(here, over)
         assert await here.collect(run) == over
@@ -341,7 +341,7 @@ async def test_called_off_while_it_is_handed_over(database_url: str, tmp_path: P
     async with place(database_url, tmp_path, things=2, polls=9, hold=hold) as here:
         night = asyncio.create_task(here.night())
         assert await asyncio.to_thread(made.wait, 10)
-        (run,) = await here.memory.admin.consolidations(ANA)
+        (run,) = await here.memory.admin.list_runs(ANA)
         hidden, here.server.batches = here.server.batches, {}
         assert (await here.memory.admin.cancel_consolidation(ANA, run.id)).status == "cancelled"
         here.server.batches = hidden

@@ -226,7 +226,7 @@ async def test_one_batch_is_written_while_the_next_is_embedded(database_url: str
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        left = 400 - (await memory.status(scope()))["rev"]
+        left = 400 - (await memory.read_status(scope()))["rev"]
         await whole(memory, 400 - left)
         embedder.go_on.set()
         assert await memory.ingest(scope(), lines) == left > 0

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.search import NeighbourProbe
@@ -113,10 +113,10 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
 
 
-def gardens() -> list[Record]:
+def gardens() -> list[StoredMemory]:
     """Two memories of one attribute."""
     return [
-        Record(
+        StoredMemory(
             id=MemoryId(UUID(int=n)),
             kind="semantic",
             category="goals",

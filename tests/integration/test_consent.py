@@ -28,7 +28,7 @@ async def profile(memory: Memory, as_of: Revision | None = None) -> list[str]:
 
 
 async def waiting(memory: Memory) -> list[tuple[str, str]]:
-    return sorted((one.field, one.value) for one in await memory.consents(scope()))
+    return sorted((one.field, one.value) for one in await memory.list_consents(scope()))
 
 
 async def decisions(memory: Memory) -> list[tuple[Any, ...]]:
@@ -59,7 +59,7 @@ async def test_a_sensitive_field_needs_a_yes(database_url: str, text: str, field
         for _ in range(3):
             await memory.learn(scope(), said(text))
         assert await profile(memory) == []
-        (request,) = await memory.consents(scope())
+        (request,) = await memory.list_consents(scope())
         assert len(request.turns) == 4
         await memory.decide_consents(scope(), [request.id], approve=True, by="ana")
         assert await profile(memory) == [f"{field}: {value}"]
@@ -94,7 +94,7 @@ async def test_seven_days_are_the_end_of_it(database_url: str) -> None:
             await memory.decide_consents(scope(), [request.id], approve=True)
         assert await waiting(memory) == []
         assert await decisions(memory) == [("expired", "preferred_name", "Ana", "time")]
-        assert [one.decision for one in await memory.consents(scope(), decided=True)] == ["expired"]
+        assert [one.decision for one in await memory.list_consents(scope(), decided=True)] == ["expired"]
         assert await profile(memory) == []
         assert len((await memory.learn(scope(), said("Call me Ana.", at=clock.now()))).consent_requests) == 1
 
@@ -152,7 +152,7 @@ async def test_a_newer_value_takes_the_place_of_what_waits(database_url: str) ->
         await memory.decide_consents(scope(), [third.id], approve=True)
         assert await profile(memory) == ["city: Braga"]
         assert (await memory.learn(scope(), said("I live in Braga."))).consent_requests == ()
-        kept = await memory.consents(scope(), decided=True)
+        kept = await memory.list_consents(scope(), decided=True)
         assert sorted((one.value, one.decision) for one in kept) == [
             ("Braga", "approved"),
             ("Lisbon", "replaced"),
@@ -179,7 +179,7 @@ async def test_what_is_forgotten_is_in_no_field(database_url: str) -> None:
     """The field goes and comes with the memory that it rests on; said anew after that, it is asked about anew."""
     async with engine(database_url) as memory:
         held = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after.id
-        (request,) = await memory.consents(scope())
+        (request,) = await memory.list_consents(scope())
         await memory.decide_consents(scope(), [request.id], approve=True, by="ana")
         await memory.forget(scope(), held)
         assert await profile(memory) == []
@@ -208,7 +208,7 @@ async def test_what_rests_on_nothing_waits_no_longer(database_url: str, text: st
     forgetting = tuned.forgetting.model_copy(update={"scopes": {"user": 6}})
     async with engine(database_url, clock=clock, tuned=tuned.model_copy(update={"forgetting": forgetting})) as memory:
         held = (await memory.learn(scope(), said(text))).changes[0].after
-        (request,) = await memory.consents(scope())
+        (request,) = await memory.list_consents(scope())
         if way == "by hand":
             assert [one.action for one in (await memory.forget(scope(), held.id)).changes] == ["DELETE"]
         elif way == "in words":
@@ -223,7 +223,7 @@ async def test_what_rests_on_nothing_waits_no_longer(database_url: str, text: st
             (change,) = (await memory.keep_candidates(scope(), (elsewhere,), (said("It has no address."),))).changes
             assert change.after.id == held.id
         by = "another memory" if way == "corrected" else "forgetting"
-        (left,) = await memory.consents(scope(), decided=True)
+        (left,) = await memory.list_consents(scope(), decided=True)
         assert (left.decision, left.decided_by, left.decided_at) == ("withdrawn", by, clock.now())
         assert await decisions(memory) == [("withdrawn", request.field, request.value, by)]
         await memory.restore(scope(), held.id)
@@ -264,7 +264,7 @@ async def test_what_waits_for_a_forgotten_memory_is_not_approved(database_url: s
     """Also where it waits since before it was withdrawn with it; a no is taken."""
     async with engine(database_url) as memory:
         held = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after.id
-        (request,) = await memory.consents(scope())
+        (request,) = await memory.list_consents(scope())
         await memory.forget(scope(), held)
         with psycopg.connect(database_url) as admin:
             admin.execute("update muniment.consent_requests set decision = 'pending'")
@@ -282,7 +282,7 @@ async def test_the_profile_is_for_those_who_may_read_it(database_url: str) -> No
         await memory.decide_consents(scope(), [one.id for one in receipt.consent_requests], approve=True)
         assert (await memory.brief(scope(), "planner", "Hello!")).stable == ""
         assert (await memory.brief(scope("ben"), "supervisor", "Hello!")).stable == ""
-        assert await memory.consents(scope("ben"), decided=True) == []
+        assert await memory.list_consents(scope("ben"), decided=True) == []
 
 
 async def test_all_or_none(database_url: str) -> None:

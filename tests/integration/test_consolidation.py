@@ -38,7 +38,7 @@ async def test_of_two_that_say_the_same_one_stays_with_what_supports_both(databa
         assert set(heir.turns) == {*first.turns, *second.turns}
         (gone,) = await memory.list(ANA, states=("superseded",))
         assert gone.superseded_by == heir.id
-        assert (await memory.admin.consolidations(ANA))[0] == run
+        assert (await memory.admin.list_runs(ANA))[0] == run
 
 
 async def test_nothing_is_merged_across_persons(database_url: str) -> None:
@@ -228,7 +228,7 @@ async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
         _, findings = await memory.admin.check_run(run, portions[0])
         with pytest.raises(Conflict):
             await memory.admin.apply_run(run, findings)
-        assert {one.status for one in await memory.admin.consolidations(ANA)} == {"done", "interrupted"}
+        assert {one.status for one in await memory.admin.list_runs(ANA)} == {"done", "interrupted"}
 
 
 async def test_a_run_that_is_cancelled_while_it_begins_is_not_left_open(database_url: str) -> None:
@@ -243,7 +243,7 @@ async def test_a_run_that_is_cancelled_while_it_begins_is_not_left_open(database
             await asyncio.sleep(took * n / 200)
             run.cancel()
             await asyncio.gather(run, return_exceptions=True)
-            assert all(one.ended_at for one in await memory.admin.consolidations(ANA, limit=100)), f"after {n} of 200"
+            assert all(one.ended_at for one in await memory.admin.list_runs(ANA, limit=100)), f"after {n} of 200"
 
 
 async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None:
@@ -258,8 +258,8 @@ async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None
         await memory.ingest(ANA, [note(TWINS[1])])
         open_ = await memory.admin.begin_run(ANA)
         assert open_ is not None
-        assert [one.id for one in await memory.admin.consolidations(ANA)] == [open_.id, first.id]
-        assert [one.id for one in await memory.admin.consolidations(ANA, run=first.id)] == [first.id]
+        assert [one.id for one in await memory.admin.list_runs(ANA)] == [open_.id, first.id]
+        assert [one.id for one in await memory.admin.list_runs(ANA, run=first.id)] == [first.id]
         open_, _ = await memory.admin.survey_run(open_)
         over = await memory.admin.end_run(replace(open_, seen=0))
         assert over.surveyed > first.surveyed
@@ -278,7 +278,7 @@ async def test_a_step_whose_answer_was_lost_stays_in_the_record(database_url: st
         checked, findings = await memory.admin.check_run(run, portions[0])
         await memory.admin.apply_run(checked, findings)
         await memory.engine.consolidation.abandon_run(run)
-        (record,) = await memory.admin.consolidations(ANA)
+        (record,) = await memory.admin.list_runs(ANA)
         assert (record.status, record.same, record.checked) == ("interrupted", 1, 1)
         assert (await memory.admin.undo_consolidation(ANA, run.id)).restored > 0
 
@@ -336,7 +336,7 @@ async def test_where_a_survey_looks(database_url: str) -> None:
         with psycopg.connect(database_url) as admin:
             admin.execute("update muniment.memories set access_count = 3 where text like '%violin'")
             admin.execute("update muniment.memories set kind = 'procedural' where text like '%steps%'")
-        rev = Revision((await memory.status(ANA))["rev"])
+        rev = Revision((await memory.read_status(ANA))["rev"])
 
         async def seen(since: int, **bounds: Any) -> set[str]:
             told = replace(house.consolidation._make_bounds(), **bounds)

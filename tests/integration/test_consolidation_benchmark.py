@@ -12,13 +12,13 @@ import yaml
 
 from benchmarks import consolidation, doubles
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.rules.merging.merge import make_memory
 from tests.engine import NOON
 
 
-def records(world: doubles.World) -> list[Record]:
+def records(world: doubles.World) -> list[StoredMemory]:
     return [make_memory(one.candidate, MemoryId(one.candidate.turns[0]), Scope(owner="x"), NOON) for one in world.said]
 
 

@@ -105,14 +105,14 @@ async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
                 admin.conn.execute("select pg_advisory_unlock(%s)", (HERE,))
                 await admin.until(lambda: admin.one(HOLDS) == 1)
                 await _taken_over(admin, memory, tuned)
-                (run, cut) = await memory.admin.consolidations(ANA)
+                (run, cut) = await memory.admin.list_runs(ANA)
                 assert (run.status, run.same, cut.status, cut.same) == ("done", 1, "interrupted", 0)
                 assert admin.conn.execute(MERGED).fetchone() == (2, 2)
                 way.heal()
                 await pair(memory, BEN)
                 await admin.until(lambda: not admin.one(WAITING))
                 assert admin.conn.execute(MERGED).fetchone() == (4, 4)
-                assert [one.status for one in await memory.admin.consolidations(ANA)] == ["done", "interrupted"]
+                assert [one.status for one in await memory.admin.list_runs(ANA)] == ["done", "interrupted"]
                 way.stall()
                 process.send_signal(signal.SIGTERM)
                 out, err = await asyncio.to_thread(process.communicate, timeout=20)

@@ -178,11 +178,13 @@ class TestVectors:
         work += [asyncio.create_task(busy.embed_documents([f"Somebody keeps {number} bees."])) for number in range(200)]
         await asyncio.sleep(0.05)
         for number in range(5):
-            before = busy.made
+            before = busy.embedded_count
             await busy.embed_query(f"Who asked {number} times while the import was running?")
-            assert busy.made - before <= 32  # those being read, what comes in its round, and what ends meanwhile
+            assert (
+                busy.embedded_count - before <= 32
+            )  # those being read, what comes in its round, and what ends meanwhile
         assert not any(task.done() for task in work[:1])
-        assert busy.made < 500
+        assert busy.embedded_count < 500
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -205,19 +207,19 @@ class TestVectors:
         same = await asyncio.gather(
             *(once.embed_query("  Where do\nI live? ") for _ in range(20)), once.embed_query("Where do I live?")
         )
-        assert once.made == 1
+        assert once.embedded_count == 1
         assert all(vector is same[0] for vector in same)
         lines = [f"Line {number}." for number in range(20)]
         one, two = await asyncio.gather(
             once.embed_documents(lines), once.embed_documents([*reversed(lines), "Line 3."])
         )
-        assert once.made == 21
+        assert once.embedded_count == 21
         assert all(a is b for a, b in zip(one, reversed(two[:-1]), strict=True))
         await once.embed_documents(["Where do I live?"])
-        assert (once.made, len(once.cache)) == (22, 22)
+        assert (once.embedded_count, len(once.cache)) == (22, 22)
         hits = once.cache.hits
         await once.embed_query("Where do I live?")
-        assert (once.made, once.cache.hits - hits) == (22, 1)
+        assert (once.embedded_count, once.cache.hits - hits) == (22, 1)
         await once.close()
 
     async def test_who_stops_waiting_takes_nothing_from_the_others(self, files: Path) -> None:
@@ -236,9 +238,9 @@ class TestVectors:
         found = await asyncio.wait_for(stays, 20)
         assert np.array_equal(found[7], (await shared.embed_documents([lines[7]]))[0])
         assert np.array_equal(await asked[1], await asked[2])
-        read = shared.made
+        read = shared.embedded_count
         await asyncio.sleep(0.1)
-        assert read == shared.made < 500
+        assert read == shared.embedded_count < 500
         await shared.close()
 
     async def test_a_failure_is_everybodys_and_not_for_ever(self, files: Path, tmp_path: Path) -> None:
@@ -327,7 +329,7 @@ def test_event_loops_may_share_an_embedder(files: Path) -> None:
         one, two = (pool.submit(lambda: asyncio.run(shared.embed_documents(texts))) for _ in "ab")
         gone.result()
         assert all(np.array_equal(a, b) for a, b in zip(one.result(), two.result(), strict=True))
-    assert shared.made < 100
+    assert shared.embedded_count < 100
     asyncio.run(shared.close())
 
 

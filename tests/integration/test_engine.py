@@ -71,7 +71,7 @@ async def test_the_same_turn_twice_is_one_write(database_url: str) -> None:
         assert (await memory.learn(scope(), turn)).changes == ()
         assert (await memory.learn(scope(), said(ANA))).changes == ()
         assert first.rev == 3
-        assert (await memory.status(scope()))["rev"] == 4  # the goal, told in two turns, went into the profile
+        assert (await memory.read_status(scope()))["rev"] == 4  # the goal, told in two turns, went into the profile
 
 
 async def test_a_correction_keeps_the_id_and_the_history(database_url: str) -> None:
@@ -243,7 +243,7 @@ async def test_writers_of_different_spaces_do_not_wait(database_url: str) -> Non
                 "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
             ).fetchone()
         assert waiting == (0,)
-        assert [(await memory.status(scope(f"user-{n}")))["rev"] for n in range(64)] == [1] * 64
+        assert [(await memory.read_status(scope(f"user-{n}")))["rev"] for n in range(64)] == [1] * 64
 
 
 async def test_an_export_loses_nothing(database_url: str) -> None:
@@ -300,7 +300,7 @@ async def test_ingest_takes_a_turn_once(database_url: str) -> None:
         batch = [note(f"line {n}", actor="Bo") for n in range(150)]
         assert await memory.ingest(scope(), batch) == 150
         assert await memory.ingest(scope(), [*batch, note("line 150")]) == 1
-        assert (await memory.status(scope()))["rev"] == 151
+        assert (await memory.read_status(scope()))["rev"] == 151
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ async def test_hostile_text_is_just_text(database_url: str, text: str) -> None:
         await memory.query(scope(), "supervisor", Query(text=text, threshold=0.0))
         brief = await memory.brief(scope(thread="B"), "supervisor", text)
         assert brief.moving.lower().count("</recalled-memory>") == (1 if brief.moving else 0)
-        assert (await memory.status(scope()))["turns"] >= 1
+        assert (await memory.read_status(scope()))["turns"] >= 1
 
 
 async def test_a_huge_message_is_refused_by_size(database_url: str) -> None:
@@ -334,14 +334,14 @@ async def test_a_huge_message_is_refused_by_size(database_url: str) -> None:
     async with engine(database_url) as memory:
         with pytest.raises(TooLarge, match=r"10,000,000 .* 100,000"):
             await memory.learn(scope(), said("a" * 10_000_000))
-        assert (await memory.status(scope()))["turns"] == 0
+        assert (await memory.read_status(scope()))["turns"] == 0
 
 
 async def test_a_database_that_is_down_is_said_to_be_down(database_url: str) -> None:
     """A port where nothing listens gives StoreDown, without the password of its address."""
     down = settings("postgresql://someone:hunter2@127.0.0.1:1/none")
     async with engine(database_url) as memory:
-        await memory.status(scope())
+        await memory.read_status(scope())
     with pytest.raises(StoreDown) as refused:
         async with engine("", tuned=down):
             pass

@@ -78,7 +78,9 @@ async def test_a_topic_is_taken_up_within_two_days(database_url: str) -> None:
         await say(memory, clock, RENTED, who=scope(thread="C"))
         assert [one.action for one in (await memory.conversation.capture(scope(thread="C"))).changes] == ["ADD"]
         done = [
-            (one.day.day, one.op) for one in (await memory.admin.activity(scope(), 9)).counts if one.node == "episodic"
+            (one.day.day, one.op)
+            for one in (await memory.admin.read_activity(scope(), 9)).counts
+            if one.node == "episodic"
         ]
         assert done == [(8, "create"), (6, "merge"), (4, "create")]
 

@@ -13,7 +13,7 @@ import pytest
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.memory import STATES, Kind, Memory as Record
+from muniment.memory.domain.memory import STATES, Kind, StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.turn import Turn
@@ -62,7 +62,9 @@ async def lived(memory: Memory) -> MemoryId:
         ("semantic", "User rows", (first.id, other.id)),
     )
     for kind, text, turns in made:
-        one = Record(id=MemoryId(uuid4()), kind=kind, category="goals", text=text, created_at=NOON, updated_at=NOON)
+        one = StoredMemory(
+            id=MemoryId(uuid4()), kind=kind, category="goals", text=text, created_at=NOON, updated_at=NOON
+        )
         await commit(memory, mine, Change(action="ADD", after=replace(one, turns=turns), vector=hash_vector(text)))
     once = await kept(memory, "User is allergic to walnuts and pears", category="goals")
     was = await memory.get(mine, once)
@@ -256,7 +258,7 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
         turn = said("I am allergic to walnuts")
         await memory.learn(mine, turn)
         (held,) = await memory.list(mine)
-        late = Record(
+        late = StoredMemory(
             id=MemoryId(uuid4()), kind="insight", category="goals", text="x", created_at=NOON, updated_at=NOON
         )
         add = Change(action="ADD", after=late, vector=hash_vector("x"))

@@ -14,7 +14,7 @@ import pytest
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory as Record, State
+from muniment.memory.domain.memory import State, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Explanation, Filters, ListRequest, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied
@@ -45,8 +45,8 @@ async def kept(memory: Memory, *texts: str, **more: Any) -> list[MemoryId]:
 async def become(memory: Memory, memory_id: MemoryId, state: State, **more: Any) -> None:
     """The memory is put into this state by a plan."""
     before = await memory.get(scope(), memory_id)
-    after: Record = replace(before, state=state, updated_at=NOON, **more)
-    rev = (await memory.page(scope(), ListRequest())).rev
+    after: StoredMemory = replace(before, state=state, updated_at=NOON, **more)
+    rev = (await memory.list_page(scope(), ListRequest())).rev
     change = Change(action="UPDATE", before=before, after=after, vector=hash_vector(after.text))
     await memory.engine.store.writes.commit(
         WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(change,))
@@ -329,10 +329,10 @@ async def test_asking_why_leaves_no_trace(memory: Memory) -> None:
     """It is no search of an agent: nothing is tracked and nothing changes."""
     (cello,) = await kept(memory, CELLO)
     await memory.conversation.flush(scope())
-    before = await memory.admin.activity(scope(), 30)
+    before = await memory.admin.read_activity(scope(), 30)
     await why(memory, cello)
     await memory.conversation.flush(scope())
-    assert await memory.admin.activity(scope(), 30) == before
+    assert await memory.admin.read_activity(scope(), 30) == before
 
 
 async def test_one_shape_for_engine_and_tool(database_url: str, memory: Memory) -> None:

@@ -375,5 +375,5 @@ async def test_a_look_is_one_signal(database_url: str) -> None:
             turn = said(text, at=NOON.replace(minute=minute))
             await memory.conversation.record(scope(), [turn])
             await memory.jobs.extract(scope(), turn.id)
-            states.append({one.decision for one in await memory.consents(scope(), decided=True)})
+            states.append({one.decision for one in await memory.list_consents(scope(), decided=True)})
     assert states == [{"pending"}, {"pending"}, {"approved"}]

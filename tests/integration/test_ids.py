@@ -15,7 +15,7 @@ WHO = scope("ana")
 ONE: dict[str, Callable[[Memory, Any], Awaitable[Any]]] = {
     "why_not": lambda memory, given: memory.why_not(WHO, "supervisor", given, Query(text="Porto")),
     "get": lambda memory, given: memory.get(WHO, given),
-    "related": lambda memory, given: memory.related(WHO, given),
+    "related": lambda memory, given: memory.find_related(WHO, given),
     "history": lambda memory, given: memory.history(WHO, given),
     "pin": lambda memory, given: memory.pin(WHO, given),
     "forget": lambda memory, given: memory.forget(WHO, given),

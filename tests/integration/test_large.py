@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings as hypothesis_setti
 
 from muniment.memory.domain.ids import MemoryId, Revision, SpaceId, Vector
 from muniment.memory.domain.maintenance import IndexingResult
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
@@ -43,12 +43,12 @@ def near(topic: int, rng: np.random.Generator) -> Vector:
     return unit(CENTRES[topic] + 0.15 * rng.standard_normal(WIDTH))
 
 
-def made(owner: str, count: int) -> list[tuple[Memory, Vector]]:
+def made(owner: str, count: int) -> list[tuple[StoredMemory, Vector]]:
     """Memories in all categories, each of one of twelve meanings, and the same for the same owner."""
     rng, found = np.random.default_rng(len(owner)), []
     for n in range(count):
         text = f"{' '.join(rng.choice(WORDS, 6))} {owner}{n}"
-        one = Memory(
+        one = StoredMemory(
             id=MemoryId(uuid5(UUID(int=7), f"{owner}{n}")),
             kind="semantic",
             category=CATEGORIES[n % 3],
@@ -68,7 +68,7 @@ def plan(who: Scope, expects: int, *changes: Change) -> WritePlan:
     return WritePlan(scope=who, expected_rev=Revision(expects), node="face", at=NOON, changes=changes)
 
 
-def added(rows: list[tuple[Memory, Vector]]) -> tuple[Change, ...]:
+def added(rows: list[tuple[StoredMemory, Vector]]) -> tuple[Change, ...]:
     return tuple(Change(action="ADD", after=one, vector=vector) for one, vector in rows)
 
 
@@ -255,7 +255,7 @@ async def test_an_answer_is_that_of_a_scan(
             assert theirs[one.memory.id].keyword == pytest.approx(one.keyword, abs=1e-9)
 
 
-def fits(one: Memory, filters: Filters) -> bool:
+def fits(one: StoredMemory, filters: Filters) -> bool:
     wanted = (filters.pinned, filters.agent_id, filters.actor_id, filters.category)
     own = (one.pinned, one.agent_id, one.actor_id, one.category)
     ranged = (filters.importance_min or 0) <= one.importance <= (filters.importance_max or 5)

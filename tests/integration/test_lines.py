@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest, Query
 from muniment.memory.flows.writing import transfer
@@ -28,7 +28,7 @@ HOMES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-async def told(memory: Memory) -> dict[str, Record]:
+async def told(memory: Memory) -> dict[str, StoredMemory]:
     """What is known by now."""
     return {one.text: one for one in await memory.list(scope())}
 
@@ -182,7 +182,7 @@ async def test_the_same_line_is_one_signal(database_url: str) -> None:
     async with engine(database_url) as memory:
         for _ in range(4):
             await memory.load(scope(), rows)
-        (wish,) = await memory.consents(scope(), decided=True)
+        (wish,) = await memory.list_consents(scope(), decided=True)
         assert (wish.decision, len(wish.turns)) == ("pending", 1)
 
 
@@ -239,5 +239,5 @@ async def test_what_was_so_long_ago_is_not_forgotten_at_once(database_url: str) 
         assert (await memory.admin.maintain(scope())).forgotten == 0
         clock.advance(DAY)
         assert (await memory.admin.maintain(scope())).forgotten == 1
-        (gone,) = (await memory.page(scope(), ListRequest(states=("soft_deleted",)))).memories
+        (gone,) = (await memory.list_page(scope(), ListRequest(states=("soft_deleted",)))).memories
         assert (gone.created_at, gone.updated_at) == (NOON, clock.now())

@@ -65,9 +65,9 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
                     await asyncio.sleep(0.1)
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            (over,) = await memory.admin.consolidations(ANA)
+            (over,) = await memory.admin.list_runs(ANA)
             assert (over.status, over.same, len(await memory.list(ANA))) == ("done", 3, 3)
-            books = await memory.admin.usage(ANA, 2)
+            books = await memory.admin.read_usage(ANA, 2)
             assert [(one.requests, one.micros) for one in books.lines] == [(1, over.micros)]
             assert list(books.days.values()) == [(over.input_tokens + over.output_tokens, over.micros)]
             assert endpoint.files == {}

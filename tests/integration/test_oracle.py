@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings as hypothesis_settings, stra
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Fact, Memory as Record
+from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import Denied
@@ -183,7 +183,7 @@ def _id(n: int) -> MemoryId:
 
 
 def _born(dice: Dice, world: World) -> Change:
-    one = Record(id=_id(len(world.states[-1])), **dice.born())
+    one = StoredMemory(id=_id(len(world.states[-1])), **dice.born())
     return Change(action="ADD", after=one, vector=hash_vector(one.text))
 
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import STATES, Memory as Record
+from muniment.memory.domain.memory import STATES, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
@@ -128,7 +128,7 @@ async def test_another_path_of_the_thread_is_kept(database_url: str) -> None:
 async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
     """Between the look at the turns and the commit there is room for an erasure, or two, and a space that begins
     anew."""
-    made = Record(
+    made = StoredMemory(
         id=MemoryId(uuid4()),
         kind="procedural",
         category="procedural",

@@ -47,7 +47,7 @@ async def test_a_model_tells_it_in_its_words(database_url: str) -> None:
         assert known.text.splitlines()[2] == "1. Call parse_pdf on scan.pdf with engine=ocr and dpi=300"
         assert "- parse_pdf with engine=fast: no text layer" in known.text
         assert (await memory.conversation.learn_path(scope())).skipped == "known"
-        books = await memory.admin.usage(scope(), 1)
+        books = await memory.admin.read_usage(scope(), 1)
         assert [one.purpose for one in books.lines] == ["path"]
     [asked] = [one.body for one in server.requests]
     assert asked["response_format"]["json_schema"]["name"] == "procedure"

@@ -134,7 +134,7 @@ async def test_a_plan_is_written_in_the_application_s_role_or_not_at_all(databas
         assert isinstance(store, PostgresStore)
         await memory.ingest(scope(), [note("Planted a plum tree")])
         [tree] = await memory.list(scope())
-        rev = Revision((await memory.status(scope()))["rev"])
+        rev = Revision((await memory.read_status(scope()))["rev"])
         felled = Change(action="UPDATE", before=tree, after=replace(tree, text="Felled a plum tree"))
         plan = WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(felled,))
         async with store._connections.statement() as conn:

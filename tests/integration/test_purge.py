@@ -84,12 +84,12 @@ async def test_readers_go_on_without_it(database_url: str) -> None:
             await memory.get(scope(), id_)
         with pytest.raises(NotFound):
             await memory.get(scope(), id_, as_of=Revision(1))
-        assert [one.text for one in (await memory.page(scope(), ListRequest(), as_of=Revision(3))).memories] == [
+        assert [one.text for one in (await memory.list_page(scope(), ListRequest(), as_of=Revision(3))).memories] == [
             "Vera teaches there"
         ]
         verdict = await memory.why_not(scope(), "supervisor", id_, Query(text="cello"))
         assert verdict.reason == "other space or unknown"
-        assert [one.action for one in (await memory.admin.activity(scope(), 5)).changes] == [
+        assert [one.action for one in (await memory.admin.read_activity(scope(), 5)).changes] == [
             "DELETE",
             "DELETE",
             "UPDATE",

@@ -30,7 +30,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.consent import Proposal
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -59,7 +59,7 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         held = next(one for one in await memory.list(who) if word in one.text and one.kind == "semantic")
         short = await say(graph, who, "cut", f"I told you: I want to grow {word} jam!", interrupt_before=["context"])
         assert "space" not in short
-        dread = Record(
+        dread = StoredMemory(
             id=MemoryId(uuid4()),
             kind="insight",
             category="goals",

@@ -13,7 +13,7 @@ import pytest
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Reader
@@ -26,8 +26,8 @@ from tests.engine import NOON, engine, reads, scope, statement
 WHO = scope("ana")
 
 
-def said(text: str, category: str = "activity", actor: str | None = None) -> Record:
-    return Record(
+def said(text: str, category: str = "activity", actor: str | None = None) -> StoredMemory:
+    return StoredMemory(
         id=MemoryId(uuid4()),
         kind="episodic",
         category=category,
@@ -42,7 +42,7 @@ PLACES = [f"{letter}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 NOISE = [said(f"The user did {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{n} twice.") for n in range(300)]
 
 
-async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[Relation, ...] = ()) -> None:
+async def told(memory: Memory, *records: StoredMemory, rev: int = 0, relations: tuple[Relation, ...] = ()) -> None:
     vectors = await memory.engine.embedder.embed_documents([one.text for one in records])
     changes = tuple(
         Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True)

@@ -83,10 +83,10 @@ async def test_the_edges_of_a_memory(database_url: str) -> None:
     """From both ends, strongest first; what is forgotten is gone from them."""
     async with engine(database_url) as memory:
         hub, first, second = (await tied(memory, 0.7, 0.9))[:3]
-        assert [(one.memory.id, round(one.sim, 2)) for one in await memory.related(scope(), hub)] == [
+        assert [(one.memory.id, round(one.sim, 2)) for one in await memory.find_related(scope(), hub)] == [
             (second, 0.9),
             (first, 0.7),
         ]
-        assert [one.memory.id for one in await memory.related(scope(), first)] == [hub]
+        assert [one.memory.id for one in await memory.find_related(scope(), first)] == [hub]
         await memory.forget(scope(), second)
-        assert [one.memory.id for one in await memory.related(scope(), hub)] == [first]
+        assert [one.memory.id for one in await memory.find_related(scope(), hub)] == [first]

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.rules.policy.retention import build_terms, find_last_touch, find_lifetime, is_forgettable
@@ -24,11 +24,11 @@ DAYS = timedelta(days=1)
 WHO = [scope(), scope("atlas", owner_type="project"), scope("scratch", owner_type="agent")]
 
 
-def varied(dice: random.Random) -> Record:
+def varied(dice: random.Random) -> StoredMemory:
     """A memory of any kind that there can be, touched at a round or at an odd moment, or told long after it was so."""
     ages = [dice.randrange(800) * DAYS, 60 * DAYS, dice.uniform(0, 800) * DAYS]
     at = NOON - dice.choice(ages)
-    return Record(
+    return StoredMemory(
         id=MemoryId(uuid4()),
         kind="semantic",
         category=dice.choice(["goals", "tasks", "profile", "knowledge", "gone"]),
@@ -122,12 +122,12 @@ forgetting:
             await memory.admin.maintain(who)
         for who, _, days in sorted(LIVES, key=lambda one: one[2]):
             ends = NOON + days * DAYS
-            assert (await memory.status(who))["tended_next"] == ends.isoformat()
+            assert (await memory.read_status(who))["tended_next"] == ends.isoformat()
             clock.advance((ends - clock.now()).total_seconds() - 1)
             assert (await memory.admin.maintain(who)).forgotten == 0
             clock.advance(1)
             assert (await memory.admin.maintain(who)).forgotten == 1
-            assert (await memory.status(who))["tended_next"] == (ends + 30 * DAYS).isoformat()
+            assert (await memory.read_status(who))["tended_next"] == (ends + 30 * DAYS).isoformat()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ async def test_other_settings_hold_where_nobody_speaks(
     clock, (file, who) = FixedClock(NOON), (tmp_path / "own.yaml", scope())
 
     async def standing() -> str | None:
-        told: str | None = (await memory.status(who))["tended_next"]
+        told: str | None = (await memory.read_status(who))["tended_next"]
         return told
 
     async with engine(database_url, clock=clock) as memory:

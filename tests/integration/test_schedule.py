@@ -26,7 +26,7 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import JobName, JobOutcome
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
@@ -353,7 +353,7 @@ async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
     async with engine(database_url) as memory:
         for who in spaces:
             made = [
-                Record(
+                StoredMemory(
                     id=MemoryId(uuid4()),
                     kind="episodic",
                     category="activity",

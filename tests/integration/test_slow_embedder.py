@@ -11,7 +11,7 @@ import pytest
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Vector
-from muniment.memory.domain.memory import Fact, Memory as Record
+from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
@@ -51,7 +51,7 @@ async def slow(database_url: str) -> AsyncIterator[Slow]:
         yield embedder
 
 
-async def others(slow: Slow) -> Sequence[Record]:
+async def others(slow: Slow) -> Sequence[StoredMemory]:
     """From here on somebody else writes; what was there before."""
     before = await slow.memory.list(WHO)
     await slow.memory.ingest(WHO, [note("The kayak is blue")])
@@ -82,7 +82,7 @@ async def test_a_name_that_is_put_right(slow: Slow) -> None:
         if n == 0:
             await others(slow)
     assert await whole(slow) == ["The user's colleague Joris draws the planting plans"]
-    counts = (await slow.memory.admin.activity(WHO, 9)).counts
+    counts = (await slow.memory.admin.read_activity(WHO, 9)).counts
     assert sum(one.count for one in counts if one.op == "search") == 2
 
 

@@ -71,14 +71,14 @@ async def test_usage_is_booked_by_day_purpose_and_model(database_url: str) -> No
         await ask(memory, answering(50, 5), who=scope("bob"))
         clock.advance(86_400)
         await ask(memory, answering(7, 3), "insight")
-        books = await memory.admin.usage(scope(), 2)
+        books = await memory.admin.read_usage(scope(), 2)
         assert [
             (one.day.day, one.purpose, one.model, one.requests, one.input_tokens, one.output_tokens, one.micros)
             for one in books.lines
         ] == [(5, "insight", "scripted", 1, 7, 3, 37), (4, "extract", "scripted", 2, 150, 15, 300)]
         assert charged(books) == (175, 337)
-        assert [one.purpose for one in (await memory.admin.usage(scope(), 1)).lines] == ["insight"]
-        assert (await memory.admin.usage(scope(tenant="globex"), 2)).lines == ()
+        assert [one.purpose for one in (await memory.admin.read_usage(scope(), 1)).lines] == ["insight"]
+        assert (await memory.admin.read_usage(scope(tenant="globex"), 2)).lines == ()
 
 
 class Busy:
@@ -115,7 +115,7 @@ async def test_many_workers_exceed_the_budget_by_less_than_one_request(database_
 
     async with house(database_url, tokens=BUDGET) as one, house(database_url, tokens=BUDGET) as two:
         await asyncio.gather(*(work((one, two)[n % 2], scope(f"user-{n}")) for n in range(WORKERS)))
-        books = await one.admin.usage(scope(), 1)
+        books = await one.admin.read_usage(scope(), 1)
     assert BUDGET - 222 < model.used < BUDGET + 222
     assert charged(books)[0] == model.used == sum(one.input_tokens + one.output_tokens for one in books.lines)
 
@@ -128,7 +128,7 @@ async def test_money_is_a_limit_of_its_own(database_url: str) -> None:
         with pytest.raises(OverBudget) as refused:
             await ask(memory, answering(0, 200))
         assert refused.value.data == {"tenant": "default", "day": "2026-05-04"}
-        assert charged(await memory.admin.usage(scope(), 1)) == (400, 4000)
+        assert charged(await memory.admin.read_usage(scope(), 1)) == (400, 4000)
 
 
 async def test_a_new_day_and_another_tenant_have_budgets_of_their_own(database_url: str) -> None:
@@ -141,7 +141,7 @@ async def test_a_new_day_and_another_tenant_have_budgets_of_their_own(database_u
         await ask(memory, answering(90, 10), who=scope(tenant="globex"))
         clock.advance(1)
         await ask(memory, answering(90, 10))
-        assert set((await memory.admin.usage(scope(), 2)).days.values()) == {(100, 190)}
+        assert set((await memory.admin.read_usage(scope(), 2)).days.values()) == {(100, 190)}
 
 
 @pytest.mark.parametrize("budget", [None, 5_000])
@@ -156,7 +156,7 @@ async def test_a_failure_that_cost_nothing_is_given_back(
         async with house(database_url, tokens=budget) as memory, openai(server.base_url) as model:
             with pytest.raises(ModelError):
                 await ask(memory, model)
-            books = await memory.admin.usage(scope(), 1)
+            books = await memory.admin.read_usage(scope(), 1)
     assert sum(one.requests for one in books.lines) == requests
     assert (charged(books)[0] > 200) is bool(requests)
     assert charged(books)[0] == sum(one.input_tokens + one.output_tokens for one in books.lines)
@@ -167,14 +167,14 @@ async def test_what_was_never_sent_is_free(database_url: str) -> None:
     async with house(database_url, tokens=5_000) as memory, openai("http://127.0.0.1:1/v1") as model:
         with pytest.raises(ModelUnavailable):
             await ask(memory, model)
-        assert charged(await memory.admin.usage(scope(), 1)) == (0, 0)
+        assert charged(await memory.admin.read_usage(scope(), 1)) == (0, 0)
 
 
 async def test_an_answer_without_usage_keeps_the_estimate(database_url: str) -> None:
     """Some endpoints report none: too much is booked rather than too little."""
     async with house(database_url, tokens=5_000) as memory:
         await ask(memory, answering(0, 0))
-        assert 200 < charged(await memory.admin.usage(scope(), 1))[0] < 300
+        assert 200 < charged(await memory.admin.read_usage(scope(), 1))[0] < 300
 
 
 @pytest.mark.parametrize(("asked", "told"), [(-1_000_000, 5), (5, -1_000_000), (10**30, 5), (5, 2**63)])
@@ -183,7 +183,7 @@ async def test_usage_that_cannot_be_true_keeps_the_estimate(database_url: str, a
     async with house(database_url, tokens=5_000, money=1.0) as memory:
         for _ in range(2):
             await ask(memory, answering(asked, told))
-        tokens, micros = charged(await memory.admin.usage(scope(), 1))
+        tokens, micros = charged(await memory.admin.read_usage(scope(), 1))
     assert 400 < tokens < 600
     assert 4_000 < micros < 6_000
 
@@ -194,7 +194,7 @@ async def test_each_attempt_at_a_reply_is_paid_for(database_url: str) -> None:
         async with house(database_url, tokens=5_000) as memory, openai(server.base_url) as model:
             assert (await ask(memory, model, "reply")).message.content == "In Lisbon."
             await memory.conversation.flush(scope())
-            books = await memory.admin.usage(scope(), 1)
+            books = await memory.admin.read_usage(scope(), 1)
         assert [one.requests for one in books.lines] == [2]
         assert charged(books)[0] > 220
         async with house(database_url, tokens=charged(books)[0] + 1) as memory, openai(server.base_url) as model:
@@ -210,7 +210,7 @@ async def test_the_configured_model_makes_no_attempts_of_its_own(database_url: s
         async with bootstrap.create_memory(tuned, clock=FixedClock(NOON)) as memory:
             with pytest.raises(ModelUnavailable):
                 await memory.engine.usage_meter.ask_model(scope(), "extract", HELLO)
-            books = await memory.admin.usage(scope(), 1)
+            books = await memory.admin.read_usage(scope(), 1)
     assert len(server.requests) == sum(one.requests for one in books.lines) == 1
 
 
@@ -239,13 +239,13 @@ async def test_a_worker_that_dies_leaves_its_estimate_charged(database_url: str)
     async with house(database_url, tokens=5_000) as memory:
         task = asyncio.create_task(ask(memory, Hanging()))
         await started.wait()
-        under_way = await memory.admin.usage(scope(), 1)
+        under_way = await memory.admin.read_usage(scope(), 1)
         assert under_way.lines == ()
         assert charged(under_way)[0] > 200
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        after = await memory.admin.usage(scope(), 1)
+        after = await memory.admin.read_usage(scope(), 1)
         assert [one.requests for one in after.lines] == [1]
         assert charged(after) == charged(under_way)
 
@@ -258,7 +258,7 @@ async def test_a_reply_is_settled_when_its_turn_ends(database_url: str) -> None:
         await model.chat(HELLO)
         assert (await rows(database_url, "select * from muniment.spend")) == []
         await memory.conversation.flush(scope())
-        assert charged(await memory.admin.usage(scope(), 1)) == (110, 200)
+        assert charged(await memory.admin.read_usage(scope(), 1)) == (110, 200)
     async with house(database_url, tokens=130) as memory:
         model = memory.conversation.meter_model(scope("bob"), answering(10, 10))
         await model.chat(HELLO)
@@ -289,7 +289,7 @@ async def test_what_a_fact_cost_is_counted_over_the_users_of_a_tenant(database_u
             turn = said("So I teach pottery, and it is a joy.")
             await memory.conversation.record(who, [turn])
             await memory.jobs.extract(who, turn.id)
-        books = await memory.admin.usage(scope(), 1)
+        books = await memory.admin.read_usage(scope(), 1)
     assert books.facts == 2
     assert charged(books) == (1200, 2 * (500 + 10 * 100))
 

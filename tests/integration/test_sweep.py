@@ -19,7 +19,7 @@ THREE = [scope(owner, thread="") for owner in ("ana", "ben", "cat")]
 
 
 async def sweep(memory: Memory, **more: Any) -> list[SpaceResult]:
-    return [one async for one in memory.admin.consolidate_each(await memory.admin.spaces(), **more)]
+    return [one async for one in memory.admin.consolidate_each(await memory.admin.list_spaces(), **more)]
 
 
 def came_to(visits: list[SpaceResult]) -> list[tuple[str, Any]]:
@@ -43,10 +43,10 @@ async def test_a_space_that_has_not_changed_since_is_not_touched(database_url: s
         assert came_to(await sweep(memory)) == [("ana", "unchanged"), ("ben", "unchanged"), ("cat", 0)]
         clock.advance(86_400)
         assert came_to(await sweep(memory)) == [("ana", "unchanged"), ("ben", "unchanged"), ("cat", 1)]
-        runs = [len(await memory.admin.consolidations(who)) for who in THREE]
+        runs = [len(await memory.admin.list_runs(who)) for who in THREE]
         assert runs == [1, 1, 3]
         await memory.learn(THREE[0], said("I live in Porto."))
-        await memory.admin.undo_consolidation(THREE[1], (await memory.admin.consolidations(THREE[1]))[0].id)
+        await memory.admin.undo_consolidation(THREE[1], (await memory.admin.list_runs(THREE[1]))[0].id)
         assert came_to(await sweep(memory)) == [("ana", 0), ("ben", 0), ("cat", "unchanged")]
         assert came_to(await sweep(memory, unchanged=True)) == [("ana", 0), ("ben", 0), ("cat", 0)]
 
@@ -70,7 +70,7 @@ async def test_a_run_that_is_lost_half_way_ends_no_sweep(database_url: str) -> N
             for who in THREE:
                 await memory.ingest(who, [note(one) for one in FIGS])
             assert came_to(await sweep(memory, dry=True)) == [("ana", 1), ("ben", 1), ("cat", 1)]
-            assert [len(await memory.admin.consolidations(who)) for who in THREE] == [0, 0, 0]
+            assert [len(await memory.admin.list_runs(who)) for who in THREE] == [0, 0, 0]
             assert came_to(await sweep(memory)) == [("ana", 1), ("ben", "busy"), ("cat", 1)]
             assert [len(await active(memory, who)) for who in THREE] == [1, 2, 1]
 
@@ -83,5 +83,5 @@ async def test_a_sweep_tells_of_a_space_before_it_comes_to_the_next(database_url
         visits = memory.admin.consolidate_each(THREE)
         first = await anext(visits)
         assert (first.scope, first.run is not None) == (THREE[0], True)
-        assert [len(await memory.admin.consolidations(who)) for who in THREE] == [1, 0, 0]
+        assert [len(await memory.admin.list_runs(who)) for who in THREE] == [1, 0, 0]
         assert [len(await active(memory, who)) for who in THREE] == [1, 2, 2]

@@ -100,10 +100,10 @@ async def test_a_switch_is_given_up_by_a_switch_to_what_is_in_use(database_url: 
         before = await answers(old, mine)
         async with new.admin.switch_embedder() as switch:
             assert await switch.embed_missing() > 10
-        tally = await old.admin.embedders()
+        tally = await old.admin.read_switch_progress()
         assert (tally.used, tally.next, tally.done) == ("hash-256", "hash-40", tally.rows)
         assert await old.admin.reembed() == 0
-        tally = await old.admin.embedders()
+        tally = await old.admin.read_switch_progress()
         assert (tally.used, tally.next, tally.untidy, tally.done) == ("hash-256", None, 0, tally.rows)
         assert untidy(database_url) == 0
         assert await answers(old, mine) == before
@@ -139,7 +139,7 @@ async def test_a_text_that_changes_loses_its_next_vector(database_url: str, othe
     """A correction between sweep and cut-over is swept again, with the former text that it leaves behind."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 5, 11)
-        rev = (await old.status(mine))["rev"]
+        rev = (await old.read_status(mine))["rev"]
         async with new.admin.switch_embedder() as switch:
             await switch.embed_missing()
             await old.learn(mine, said("I live in Lisbon."))
@@ -172,7 +172,7 @@ async def test_a_comparison_tells_what_only_one_finds(database_url: str) -> None
             assert [(one.number, one.question) for one in asked] == [(1, "harbour coffee"), (2, "zzz")]
             agreed = await switch.compare_answers(NEXT, [(mine, text) for text in QUERIES])
             assert switch.summarize_contrasts(agreed) == {"questions": 5, "mean": 1.0, "worst": 1.0}
-        assert (await old.admin.embedders()).used == "hash-256"
+        assert (await old.admin.read_switch_progress()).used == "hash-256"
 
 
 async def test_the_keeper_sees_no_word(database_url: str) -> None:
@@ -203,9 +203,9 @@ async def test_whoever_is_refused_leaves_nothing_open(database_url: str) -> None
 async def test_an_empty_database_is_switched_at_once(database_url: str) -> None:
     """Also when it never had an embedder: then it has this one."""
     async with unopened(database_url, NEXT) as new:
-        assert (await new.admin.embedders()).used is None
+        assert (await new.admin.read_switch_progress()).used is None
         assert await new.admin.reembed() == 0
-        assert (await new.admin.embedders()).used == "hash-40"
+        assert (await new.admin.read_switch_progress()).used == "hash-40"
         await new.keep_candidates(scope(), [note("the harbour at dawn")])
         assert without(database_url, "hash-40") == 0
 
@@ -214,11 +214,11 @@ async def test_a_database_whose_first_embedder_comes_while_it_is_switched(databa
     """It gives way, like one that was there before."""
     waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     async with unopened(database_url, NEXT) as new:
-        await new.admin.embedders()
+        await new.admin.read_switch_progress()
         with psycopg.connect(database_url) as first:
             first.execute("insert into muniment.embedders (model, active) values ('hash-256', true)")
             switched = asyncio.create_task(new.admin.reembed())
             while not counts(database_url, waiting):
                 await asyncio.sleep(0.01)
         await switched
-        assert (await new.admin.embedders()).used == NEXT.name
+        assert (await new.admin.read_switch_progress()).used == NEXT.name

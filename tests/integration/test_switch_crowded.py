@@ -87,7 +87,7 @@ async def test_kill_and_go_on(database_url: str, other_url: str) -> None:
                     told = run.stdout.readline().strip()
                 await asyncio.sleep(chance.uniform(0, wait))
                 run.send_signal(signal.SIGKILL)
-            now = (await new.admin.embedders()).used
+            now = (await new.admin.read_switch_progress()).used
             assert await answers(old if now == "hash-256" else new, mine, 1) == (
                 before if now == "hash-256" else expected
             )
@@ -147,7 +147,7 @@ async def test_a_switch_that_was_overtaken_writes_nothing(database_url: str) -> 
                     await new.engine.store.embedder_switch.activate_embedder(run, nothing)
                 await second.activate_embedder()
                 await second.move_vectors()
-            assert (await rival.admin.embedders()).used == "hash-50"
+            assert (await rival.admin.read_switch_progress()).used == "hash-50"
         assert untidy(database_url) == without(database_url, "hash-50") == 0
 
 
@@ -204,7 +204,7 @@ async def test_writers_do_not_wait_for_a_slow_embedder(database_url: str, monkey
         task = asyncio.create_task(write())
         with pytest.raises(Conflict, match="try again when less is written"):
             await new.admin.reembed()
-        assert (await new.admin.embedders()).used == "hash-256"
+        assert (await new.admin.read_switch_progress()).used == "hash-256"
         writing = False
         written = await task
         assert longest < 2

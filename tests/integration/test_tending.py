@@ -341,7 +341,7 @@ async def test_the_status_says_when(memory: Memory, clock: FixedClock) -> None:
     """When the space was tended, and when it will be: at once, by its changes, by what is due, or never."""
 
     async def told() -> list[str | None]:
-        status = await memory.status(WHO)
+        status = await memory.read_status(WHO)
         return [status["tended"], status["tended_next"]]
 
     assert await told() == [None, None]

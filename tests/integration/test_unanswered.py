@@ -64,7 +64,7 @@ async def house(
 async def night(memory: Memory) -> Run:
     run = await memory.admin.consolidate(ANA)
     assert run is not None
-    assert run in await memory.admin.consolidations(ANA)
+    assert run in await memory.admin.list_runs(ANA)
     return run
 
 

@@ -187,7 +187,7 @@ async def test_a_space_of_every_kind_is_the_same_to_the_byte_after_the_undo(data
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [one(n) for n in range(24)])
         known = await active(memory)
-        rev = (await memory.status(ANA))["rev"]
+        rev = (await memory.read_status(ANA))["rev"]
         edges = tuple(
             Relation(a=a.id, b=b.id, strength=round(random.random(), 4))
             for a, b in (random.sample(known, 2) for _ in range(40))

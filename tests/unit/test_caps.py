@@ -5,14 +5,14 @@ from uuid import UUID
 from hypothesis import given, strategies as st
 
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change
 from muniment.memory.rules.policy.quotas import select_most_important
 from tests.engine import NOON
 
 
 def change(number: int, importance: int, confidence: float) -> Change:
-    after = Memory(
+    after = StoredMemory(
         id=MemoryId(UUID(int=number)),
         kind="semantic",
         category="goals",

@@ -13,7 +13,7 @@ from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.consolidation import Finding, GainedEdge, Judgement, MemoryGraph, Pair, RunChange
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.journal import Delta, JournalEntry
-from muniment.memory.domain.memory import Fact, Memory
+from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.merging import pair_answers
 from muniment.memory.rules.merging.consolidate import (
@@ -36,12 +36,12 @@ RUN = RunId(uuid4())
 LATER = NOON + timedelta(days=3)
 
 
-def memory(text: str, *, at: datetime = NOON, category: str = "activity", **more: Any) -> Memory:
+def memory(text: str, *, at: datetime = NOON, category: str = "activity", **more: Any) -> StoredMemory:
     one: dict[str, Any] = {"kind": "semantic", "created_at": NOON, "updated_at": at} | more
-    return Memory(id=MemoryId(uuid4()), category=category, text=text, **one)
+    return StoredMemory(id=MemoryId(uuid4()), category=category, text=text, **one)
 
 
-def pair(older: str | Memory, newer: str | Memory, sim: float = 0.9, **more: Any) -> Pair:
+def pair(older: str | StoredMemory, newer: str | StoredMemory, sim: float = 0.9, **more: Any) -> Pair:
     first = memory(older, **more) if isinstance(older, str) else older
     second = memory(newer, at=LATER, **more) if isinstance(newer, str) else newer
     return Pair(older=first, newer=second, sim=sim)
@@ -51,7 +51,7 @@ def fact(predicate: str, value: str, *, kind: Any = "identity", subject: str = "
     return Fact(kind=kind, predicate=predicate, object=value, subject=subject, **more)
 
 
-def board(*memories: Memory, edges: dict[tuple[MemoryId, MemoryId], float] | None = None) -> ConsolidationState:
+def board(*memories: StoredMemory, edges: dict[tuple[MemoryId, MemoryId], float] | None = None) -> ConsolidationState:
     known = {one.id: one for one in memories}
     return ConsolidationState(
         members=MemoryGraph(rev=memories[0].rev, memories=known, edges=edges or {}),
@@ -189,7 +189,7 @@ def test_edges_go_over_at_their_greatest_strength() -> None:
     goes, stays = memory("The user likes tea"), memory("The user likes tea", at=LATER)
     weak, strong, new = (memory(text) for text in "xyz")
 
-    def key(a: Memory, b: Memory) -> tuple[MemoryId, MemoryId]:
+    def key(a: StoredMemory, b: StoredMemory) -> tuple[MemoryId, MemoryId]:
         return min(a.id, b.id), max(a.id, b.id)
 
     edges = {key(goes, weak): 0.5, key(stays, weak): 0.8, key(goes, strong): 0.9, key(stays, strong): 0.6,
@@ -267,7 +267,7 @@ def test_two_turns_may_say_one_thing(before: str | None, after: str | None, same
     former = memory("The user lives in Porto", fact=fact("lives_in", "Porto", single=True), run_id=before)
     again = replace(former, id=MemoryId(uuid4()), updated_at=LATER, run_id=after)
     moved = replace(again, text="The user lives in Braga", fact=fact("lives_in", "Braga", single=True))
-    told: list[tuple[Memory, Judgement, str, str | None]]
+    told: list[tuple[StoredMemory, Judgement, str, str | None]]
     told = [(again, "same", "same", same), (moved, "supersedes", "superseded", after)]
     for newer, judgement, fate, run in told:
         table = board(former, newer)

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from muniment.memory.domain.consolidation import RunChange
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.memory import TRUST_RANK, Memory, Trust
+from muniment.memory.domain.memory import TRUST_RANK, StoredMemory, Trust
 from muniment.memory.rules.merging.consolidate import (
     order_pair,
 )
@@ -26,7 +26,7 @@ TRUSTS: st.SearchStrategy[Trust] = st.sampled_from(["user", "tool", "document", 
 
 
 @st.composite
-def memories(draw: st.DrawFn) -> Memory:
+def memories(draw: st.DrawFn) -> StoredMemory:
     return memory(
         draw(TEXTS),
         at=NOON + timedelta(days=draw(st.integers(0, 5))),
@@ -45,7 +45,9 @@ def memories(draw: st.DrawFn) -> Memory:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(memories(), min_size=2, max_size=5), st.data())
-def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(known: list[Memory], data: Any) -> None:
+def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(
+    known: list[StoredMemory], data: Any
+) -> None:
     """A pin is never superseded, trust and importance never sink, no words of two people become one, each that gave way
     has an heir that is known wherever it was and as much in use, and taking back the steps gives the space as it
     was."""

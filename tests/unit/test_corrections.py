@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, Memory, Neighbour
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import hash_vector
@@ -20,7 +20,7 @@ from tests.unit.test_merge import PROFILE, WRITING, bare, known, lives, meet
 def of_one_turn(*texts: str) -> list[str]:
     """What is left of statements that are read from one turn by two readers, in order."""
     turn = TurnId(uuid4())
-    memories: list[Memory] = []
+    memories: list[StoredMemory] = []
     for kind, predicate, value, text in (one.split("|") for one in texts):
         fact = Fact(kind=kind, predicate=predicate, object=value, subject="user")  # type: ignore[arg-type]
         one = replace(bare(text, fact=fact), turns=(turn,))
@@ -138,7 +138,7 @@ def test_the_race_with_another_day_is_the_same_race() -> None:
     assert [one.action for one in meet(another, (race, 0.79)).changes] == ["ADD"]
 
 
-def late(candidate: Candidate, memory: Memory) -> MergeResult:
+def late(candidate: Candidate, memory: StoredMemory) -> MergeResult:
     """What comes of a candidate whose turn was an hour before the one that the memory is from."""
     one = IncomingCandidate(
         candidate=candidate,
@@ -202,7 +202,7 @@ def test_a_late_look_adds_what_nobody_has_said() -> None:
 )  # fmt: skip
 def test_what_happened_ends_what_was(said: tuple[str, ...], left: list[str]) -> None:
     """Who moved, left or married says so without taking anything back; what only looks like it ends nothing."""
-    memories: list[Memory] = []
+    memories: list[StoredMemory] = []
     for n, text in enumerate(said):
         turn = Turn.make(session="s", key=str(n), role="user", text=text, at=NOON)
         for one in extract_statements(turn).candidates:

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.rules.policy.retention import (
     build_terms,
@@ -37,10 +37,10 @@ def ruled(**changed: Any) -> RetentionTerms:
     return build_terms(forgetting, SETTINGS.session_ledger, SETTINGS.categories)
 
 
-def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
+def memory(days: float = 0, category: str = "goals", **more: Any) -> StoredMemory:
     """A memory that nobody has touched for so many days."""
     at = NOON - timedelta(days=days)
-    return Memory(
+    return StoredMemory(
         id=MemoryId(uuid4()), kind="semantic", category=category, text="-", created_at=at, updated_at=at, **more
     )
 
@@ -66,7 +66,7 @@ def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
         (memory(60, "gone_from_the_settings"), True),
     ],
 )
-def test_what_is_forgotten(one: Memory, gone: bool) -> None:
+def test_what_is_forgotten(one: StoredMemory, gone: bool) -> None:
     """Untouched long enough, less important than the bound, not pinned, not always in context."""
     assert is_forgettable(ANA, one, ruled(), NOON) is gone
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.episodes.insight_answer import build_snippet, parse_insights, select_recent
 from tests.answers import NOON, SLUGS, turns
@@ -19,10 +19,10 @@ from tests.unit.test_answers import JSON
 TURNS = [TurnId(turn.id) for turn in turns("I like proof")]
 
 
-def memory(n: int, **more: Any) -> Memory:
+def memory(n: int, **more: Any) -> StoredMemory:
     at = NOON + timedelta(minutes=n)
     usual = {"kind": "semantic", "category": "goals", "text": f"m{n}"}
-    return Memory(id=MemoryId(TURNS[0]), created_at=at, updated_at=at, **usual | more)
+    return StoredMemory(id=MemoryId(TURNS[0]), created_at=at, updated_at=at, **usual | more)
 
 
 @given(

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory, Trust
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
@@ -23,8 +23,8 @@ SETTINGS = load_settings({"HOME": "/nonexistent"})
 PROFILE, WRITING = SETTINGS.find_profile("default"), SETTINGS.write
 
 
-def known(text: str, *, fact: Fact | None = None, category: str = "goals", trust: Trust = "user") -> Memory:
-    return Memory(
+def known(text: str, *, fact: Fact | None = None, category: str = "goals", trust: Trust = "user") -> StoredMemory:
+    return StoredMemory(
         id=MemoryId(uuid4()),
         kind="semantic",
         category=category,
@@ -41,7 +41,7 @@ def bare(text: str, **more: Any) -> Candidate:
     return Candidate(text=text, category="goals", **more)
 
 
-def meet(candidate: Candidate, *near: tuple[Memory, float]) -> MergeResult:
+def meet(candidate: Candidate, *near: tuple[StoredMemory, float]) -> MergeResult:
     one = IncomingCandidate(
         candidate=candidate,
         vector=hash_vector(candidate.text),

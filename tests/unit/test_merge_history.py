@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory, Trust
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
@@ -48,7 +48,7 @@ def candidates(draw: st.DrawFn) -> Candidate:
     )
 
 
-def write(space: dict[MemoryId, Memory], said: list[Candidate]) -> MergeResult:
+def write(space: dict[MemoryId, StoredMemory], said: list[Candidate]) -> MergeResult:
     """One write into the space: every memory is near, as in a small space it is."""
     incoming = []
     for one in said:
@@ -64,7 +64,7 @@ def write(space: dict[MemoryId, Memory], said: list[Candidate]) -> MergeResult:
 @given(st.lists(st.lists(candidates(), min_size=1, max_size=3), max_size=6))
 def test_no_two_memories_have_one_key(writes: list[list[Candidate]]) -> None:
     """The store refuses a second active memory of one stable key: no history of writes makes one."""
-    space: dict[MemoryId, Memory] = {}
+    space: dict[MemoryId, StoredMemory] = {}
     for said in writes:
         write(space, said)
         keys = [one.stable_key for one in space.values() if one.stable_key is not None]
@@ -75,7 +75,7 @@ def test_no_two_memories_have_one_key(writes: list[list[Candidate]]) -> None:
 @given(st.lists(candidates(), max_size=6), candidates())
 def test_what_was_just_said_is_known(before: list[Candidate], last: Candidate) -> None:
     """Said again at once, a statement changes nothing, whatever was said before it."""
-    space: dict[MemoryId, Memory] = {}
+    space: dict[MemoryId, StoredMemory] = {}
     for said in before:
         write(space, [said])
     write(space, [last])
@@ -86,7 +86,7 @@ def test_what_was_just_said_is_known(before: list[Candidate], last: Candidate) -
 @given(st.lists(candidates(), max_size=8))
 def test_what_the_user_said_is_never_a_documents(said: list[Candidate]) -> None:
     """No document changes a memory that the user vouches for."""
-    space: dict[MemoryId, Memory] = {}
+    space: dict[MemoryId, StoredMemory] = {}
     for one in said:
         mine = {id_: old for id_, old in space.items() if old.trust == "user"}
         write(space, [one])

@@ -8,7 +8,7 @@ import pytest
 
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory, Neighbour
+from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.models.hash_embedder import hash_vector
@@ -33,7 +33,7 @@ def learnt(text: str, at: datetime = AT) -> list[str]:
 
 def history(*said: str) -> list[str]:
     """What is known after these messages, an hour apart, when every memory is in sight."""
-    known: dict[MemoryId, Memory] = {}
+    known: dict[MemoryId, StoredMemory] = {}
     for n, text in enumerate(said):
         at = AT + timedelta(hours=n)
         turn = Turn.make(session="s", key=str(n), role="user", text=text, at=at)

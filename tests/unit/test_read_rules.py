@@ -13,7 +13,7 @@ from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Action, Delta, JournalEntry
-from muniment.memory.domain.memory import Fact, Memory, Trust
+from muniment.memory.domain.memory import Fact, StoredMemory, Trust
 from muniment.memory.domain.query import Hit, Omission
 from muniment.memory.domain.search import SearchHit
 from muniment.memory.rules.language import tokens as words
@@ -27,7 +27,7 @@ CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.fin
 
 
 def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: Any) -> SearchHit:
-    memory = Memory(
+    memory = StoredMemory(
         id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON, **more
     )
     return SearchHit(memory=memory, cosine=cosine, keyword=keyword)

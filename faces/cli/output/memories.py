@@ -13,7 +13,7 @@ from rich.text import Text
 from muniment.faces.cli.output import screen
 from muniment.memory import codec
 from muniment.memory.config.schema import Category
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Hit
 
 _AGE_UNITS = (
@@ -44,7 +44,7 @@ def get_label(slug: str, categories: Mapping[str, Category]) -> str:
     return categories[slug].label if slug in categories else slug
 
 
-def format_details(memory: Memory, now: datetime) -> str:
+def format_details(memory: StoredMemory, now: datetime) -> str:
     """Age, date and pin of a memory: "3 days ago, on 2026-10-04, pinned"."""
     details = [format_age(memory.updated_at, now)]
     if memory.event_time is not None:
@@ -54,7 +54,7 @@ def format_details(memory: Memory, now: datetime) -> str:
     return ", ".join(details)
 
 
-def print_bullet(memory: Memory, categories: Mapping[str, Category], now: datetime) -> None:
+def print_bullet(memory: StoredMemory, categories: Mapping[str, Category], now: datetime) -> None:
     """Print a memory as a bullet, wrapped at the terminal's width under its first word."""
     text = Text.assemble(
         (f"{get_label(memory.category, categories)}: ", "bold"),
@@ -68,7 +68,7 @@ def print_bullet(memory: Memory, categories: Mapping[str, Category], now: dateti
     Console(highlight=False).print(bullet)
 
 
-def list_fields(memory: Memory) -> dict[str, Any]:
+def list_fields(memory: StoredMemory) -> dict[str, Any]:
     """A memory's fields as they are shown in full: all but `context`, which only helps to find it."""
     return {name: value for name, value in codec.encode_record(memory).items() if name != "context"}
 

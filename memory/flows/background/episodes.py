@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, EpisodeSource
@@ -67,7 +67,7 @@ class Episodes:
         self,
         scope: Scope,
         candidates: Sequence[Candidate],
-        episodes: Sequence[Memory],
+        episodes: Sequence[StoredMemory],
         now: datetime,
         cache: VectorCache,
     ) -> tuple[Change, ...]:
@@ -75,7 +75,7 @@ class Episodes:
         left = rules.per_day - sum(memory.created_at >= midnight for memory in episodes)
         oldest = now - timedelta(hours=rules.merge_hours)
         recent = [memory for memory in episodes if memory.updated_at >= oldest]
-        drafts: list[tuple[Memory, Memory | None]] = []
+        drafts: list[tuple[StoredMemory, StoredMemory | None]] = []
         for candidate in candidates:
             merged = _merge_episode(candidate, recent, now)
             if merged is not None:
@@ -96,7 +96,7 @@ class Episodes:
         )
 
 
-def _merge_episode(candidate: Candidate, recent: Sequence[Memory], now: datetime) -> Memory | None:
+def _merge_episode(candidate: Candidate, recent: Sequence[StoredMemory], now: datetime) -> StoredMemory | None:
     """Return the first recent episode of the same topic with this one added; None where none has room."""
     for old in recent:
         if not episode.is_same_topic(old.text, candidate.text):

@@ -12,7 +12,7 @@ from uuid import uuid4
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
-from muniment.memory.domain.memory import STATES, Memory, Neighbour
+from muniment.memory.domain.memory import STATES, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
@@ -112,7 +112,7 @@ class Procedures:
         """Perform the job `learn_path`; its key is the reason and the thread."""
         return await self.learn_procedures(replace(scope, thread=key.partition(" ")[2]))
 
-    async def _list_procedures(self, scope: Scope) -> Sequence[Memory]:
+    async def _list_procedures(self, scope: Scope) -> Sequence[StoredMemory]:
         request = ListRequest(kinds=("procedural",), states=STATES, limit=_MAX_KNOWN)
         return (await self.reads.list_memories(self.settings.make_owner_reader(scope), request)).memories
 
@@ -197,7 +197,7 @@ class Procedures:
         self,
         write: WriteContext,
         draft: _PathDraft,
-        memories: Sequence[Memory],
+        memories: Sequence[StoredMemory],
         near: Sequence[Neighbour],
         vectors: VectorCache,
     ) -> Change | None:
@@ -244,8 +244,8 @@ class Procedures:
         )
 
     def _find_same_goal(
-        self, draft: _PathDraft, memories: Sequence[Memory], near: Sequence[Neighbour]
-    ) -> Memory | None:
+        self, draft: _PathDraft, memories: Sequence[StoredMemory], near: Sequence[Neighbour]
+    ) -> StoredMemory | None:
         """Return the active procedure of the same work or the same goal: by its turns, by its words, or by its vector
         where one goal only says more than the other. A vector alone does not tell staging from production."""
         turns = {call.turn for call, _ in draft.path.uses}
@@ -264,7 +264,9 @@ class Procedures:
         )
         return next(chain.from_iterable(searches), None)
 
-    def _find_reworded(self, draft: _PathDraft, memories: Sequence[Memory], vectors: VectorCache) -> Memory | None:
+    def _find_reworded(
+        self, draft: _PathDraft, memories: Sequence[StoredMemory], vectors: VectorCache
+    ) -> StoredMemory | None:
         """Return the active procedure of the same steps whose goal says the same in another wording."""
         goal = draft.procedure.goal
         for memory, known in _parse_active(memories) if draft.path.request else ():
@@ -284,7 +286,7 @@ class Procedures:
         return max(float(goal_vector @ vector) for vector in vectors) >= self.profile.check
 
 
-def _covers_path(memory: Memory, path: SolutionPath) -> bool:
+def _covers_path(memory: StoredMemory, path: SolutionPath) -> bool:
     """Return whether a memory was learned from this path, also one that was forgotten since."""
     if not set(memory.turns) & {call.turn for call, _ in path.uses}:
         return False
@@ -293,7 +295,7 @@ def _covers_path(memory: Memory, path: SolutionPath) -> bool:
     return memory.state != "active" or (is_later and not is_raised)
 
 
-def _parse_active(memories: Sequence[Memory]) -> list[tuple[Memory, Procedure]]:
+def _parse_active(memories: Sequence[StoredMemory]) -> list[tuple[StoredMemory, Procedure]]:
     return [
         (memory, procedure)
         for memory in memories

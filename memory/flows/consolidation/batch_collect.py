@@ -16,7 +16,7 @@ from uuid import UUID
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import BatchedPair, Finding, Judgement, Pair, Run
 from muniment.memory.domain.ids import MemoryId, RunId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import (
     BadExtraction,
@@ -272,7 +272,7 @@ def _parse_judgements(results: BatchResults, request: str, pair_count: int) -> d
     return {}
 
 
-def _match_pair(pair: BatchedPair, members: dict[MemoryId, Memory]) -> Pair | None:
+def _match_pair(pair: BatchedPair, members: dict[MemoryId, StoredMemory]) -> Pair | None:
     """Return the pair, or None where a memory is not the one that the model was shown."""
     older, newer = members.get(pair.older), members.get(pair.newer)
     if older is None or newer is None or (older.rev, newer.rev) != pair.revs:

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import BatchDraft, BatchedPair, Pair, Run, RunStatus
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.usage import Charge
 from muniment.memory.errors import Conflict, ModelError, OverBudget
 from muniment.memory.flows import metering
@@ -163,7 +163,7 @@ class BatchSubmission:
                 pairs.append(Pair(older=older, newer=newer, sim=pair.sim, tries=pair.tries))
         return replace(run, asked=(), outdated=run.outdated + len(run.asked) - len(pairs)), pairs
 
-    async def read_members(self, run: Run) -> dict[MemoryId, Memory]:
+    async def read_members(self, run: Run) -> dict[MemoryId, StoredMemory]:
         """Return the memories of the pairs that the run asks about; erased ones are missing."""
         return await self.browser.get_memories(run.scope, (i for pair in run.asked for i in (pair.older, pair.newer)))
 

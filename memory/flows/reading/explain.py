@@ -9,7 +9,7 @@ from typing import Any
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Explanation, Filters, Hit, Query, Ruling
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchHit
@@ -106,7 +106,7 @@ class _Case:
         return await self._explain_search(memory)
 
     def _make_explanation(
-        self, reason: Ruling, rev: Revision, *, memory: Memory | None = None, hit: Hit | None = None, **facts: Any
+        self, reason: Ruling, rev: Revision, *, memory: StoredMemory | None = None, hit: Hit | None = None, **facts: Any
     ) -> Explanation:
         readable = memory if memory is not None and memory.category in self.reader.allowed else None
         sentence = explain_ruling(reason, facts)
@@ -117,7 +117,7 @@ class _Case:
         entries = await self.reads.read_history(self.owner_reader, self.id, _MAX_ENTRIES)
         return [entry for entry in entries if entry.rev <= rev]
 
-    async def _explain_inactive(self, memory: Memory, rev: Revision) -> Explanation:
+    async def _explain_inactive(self, memory: StoredMemory, rev: Revision) -> Explanation:
         if memory.state == "soft_deleted":
             entries = await self._read_history(rev)
             since = next(
@@ -131,7 +131,7 @@ class _Case:
             return self._make_explanation("superseded", rev, memory=memory, by=by, **text)
         return self._make_explanation("pending" if memory.state == "pending" else "rejected", rev, memory=memory)
 
-    async def _explain_search(self, memory: Memory) -> Explanation | None:
+    async def _explain_search(self, memory: StoredMemory) -> Explanation | None:
         """Explain an active memory of the categories that are searched: by the search, the ranking and the packing."""
         retrieval = await self.recall.retrieve_hits(self.reader, self.query, self.search)
         hits, rev = retrieval.answer.hits, retrieval.answer.rev
@@ -146,7 +146,7 @@ class _Case:
             return await self._explain_filtered(memory, retrieval.snapshot.rev)
         return self._explain_omission(memory, retrieval, usual)
 
-    async def _explain_filtered(self, memory: Memory, rev: Revision) -> Explanation | None:
+    async def _explain_filtered(self, memory: StoredMemory, rev: Revision) -> Explanation | None:
         """Search with each filter alone, and name the first that leaves the memory out."""
         for name, value in asdict(self.query.filters).items():
             if value is None or name == "user_id":
@@ -158,7 +158,7 @@ class _Case:
                 return self._make_explanation("filtered", rev, memory=memory, filter=name, wanted=value, has=has)
         return None
 
-    def _explain_omission(self, memory: Memory, retrieval: Retrieval, usual: int) -> Explanation:
+    def _explain_omission(self, memory: StoredMemory, retrieval: Retrieval, usual: int) -> Explanation:
         """Explain a candidate that is not in the answer. `usual`: how many candidates the query itself has."""
         candidates, ranking, answer = retrieval.snapshot.hits, retrieval.ranking, retrieval.answer
         hit = next(hit for hit in score_hits(candidates, ranking) if hit.memory.id == self.id)

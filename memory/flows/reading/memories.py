@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Memory, Neighbour
+from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, NotFound
@@ -30,7 +30,9 @@ class MemoryBrowser:
     reads: MemoryReads
     settings: Settings
 
-    async def get_memory(self, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None) -> Memory:
+    async def get_memory(
+        self, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None
+    ) -> StoredMemory:
         """Return a memory, whatever its state. Raises NotFound, BadInput for a revision that the space has not
         reached."""
         rev = await self.resolve_revision(scope, as_of)
@@ -42,7 +44,7 @@ class MemoryBrowser:
             raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}{at}", id=str(memory_id))
         return memory
 
-    async def get_memories(self, scope: Scope, ids: Iterable[MemoryId]) -> dict[MemoryId, Memory]:
+    async def get_memories(self, scope: Scope, ids: Iterable[MemoryId]) -> dict[MemoryId, StoredMemory]:
         """Return the memories with these ids, whatever their state; an unknown id is left out."""
         return (await self.reads.read_members(scope, list(dict.fromkeys(ids)))).memories
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
@@ -70,7 +70,7 @@ class ForgetRequests:
             return ()
         return tuple(explain_refusal(request, scope.owner) for request in unmet[:_MAX_EXPLAINED])
 
-    async def _find_memories(self, scope: Scope, request: ForgetRequest, search: Search) -> list[Memory]:
+    async def _find_memories(self, scope: Scope, request: ForgetRequest, search: Search) -> list[StoredMemory]:
         snapshot = await self.reads.read_snapshot(self.settings.make_owner_reader(scope), search)
         memories = {hit.memory.id: hit.memory for hit in snapshot.hits}
         if keys := (*request.key_prefixes, *(fact.attribute for fact in request.facts)):

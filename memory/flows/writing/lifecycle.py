@@ -9,7 +9,7 @@ from shlex import quote
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -19,7 +19,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 
 _SHORT_ID = 8
-MakeChange = Callable[[Memory], Awaitable[Change | None]]
+MakeChange = Callable[[StoredMemory], Awaitable[Change | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class Lifecycle:
     async def pin_memory(self, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:
         """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""
 
-        async def make_change(memory: Memory) -> Change | None:
+        async def make_change(memory: StoredMemory) -> Change | None:
             if pinned and memory.state == "soft_deleted":
                 way = f"muniment restore {str(memory.id)[:_SHORT_ID]} --user {quote(scope.owner)}"
                 raise BadInput(
@@ -51,7 +51,7 @@ class Lifecycle:
     async def forget_memory(self, scope: Scope, memory_id: MemoryId) -> Receipt:
         """Soft-delete a memory: it can be restored until it is purged. Raises NotFound."""
 
-        async def make_change(memory: Memory) -> Change | None:
+        async def make_change(memory: StoredMemory) -> Change | None:
             return None if memory.state == "soft_deleted" else self.make_deletion(memory)
 
         return await self._commit_change(scope, memory_id, make_change)
@@ -60,11 +60,11 @@ class Lifecycle:
         """Bring a forgotten memory back in its former state. Raises NotFound, BadInput when another says the same by
         now."""
 
-        async def make_change(memory: Memory) -> Change | None:
+        async def make_change(memory: StoredMemory) -> Change | None:
             if memory.state != "soft_deleted":
                 return None
             # A memory that waited for consent, or was rejected, is not approved by having been forgotten.
-            former: Memory | None = memory
+            former: StoredMemory | None = memory
             while former is not None and former.state == "soft_deleted":
                 former = await self.reads.get_memory(
                     self.settings.make_owner_reader(scope), memory.id, as_of=Revision(former.rev - 1)
@@ -77,7 +77,7 @@ class Lifecycle:
 
         return await self._commit_change(scope, memory_id, make_change)
 
-    def make_deletion(self, memory: Memory) -> Change:
+    def make_deletion(self, memory: StoredMemory) -> Change:
         """Return the soft deletion of a memory."""
         now = self.clock.now()
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)

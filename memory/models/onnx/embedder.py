@@ -70,7 +70,7 @@ class OnnxEmbedder:
         return self._sharing.cache
 
     @property
-    def made(self) -> int:
+    def embedded_count(self) -> int:
         """Return the number of texts that the model has embedded."""
         return self._sharing.made
 

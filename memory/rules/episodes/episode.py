@@ -64,12 +64,17 @@ _ORDER = lazy_compile(
     re.IGNORECASE,
 )
 _DECIDED = (
-    lazy_compile(r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to"
-        r"|on|against|not\s+to)\s.+)", re.IGNORECASE),
-    lazy_compile(r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b"
+    lazy_compile(
+        r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to"
+        r"|on|against|not\s+to)\s.+)",
+        re.IGNORECASE,
+    ),
+    lazy_compile(
+        r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b"
         r"|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)",
-        re.IGNORECASE),
-)  # fmt: skip
+        re.IGNORECASE,
+    ),
+)
 _DONE = lazy_compile(
     r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+|already\s+)?(?P<what>(?:finished|completed|booked|ordered"
     r"|bought|sent|submitted|cancelled|canceled|fixed|signed\s+up|paid|scheduled|deployed|released|published|merged"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.extraction import repair
@@ -65,7 +65,9 @@ def build_snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
     return snippet[::-1]
 
 
-def select_recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[list[Memory], list[Memory]]:
+def select_recent(
+    memories: Sequence[StoredMemory], *, activities: int, facts: int
+) -> tuple[list[StoredMemory], list[StoredMemory]]:
     """The latest events and the latest facts, newest first, without memories that a tool or a document states."""
     own = sorted(
         (memory for memory in memories if memory.trust in ("user", "agent")), key=lambda memory: memory.created_at

@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import replace
 from shlex import quote
 
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.turn import ForgetRequest
 from muniment.memory.rules.language import chinese_words, english_words, tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -166,7 +166,7 @@ def _parse_chinese(sentence: str) -> ForgetRequest | None:
     )
 
 
-def resolve_forget_request(request: ForgetRequest, memories: Sequence[Memory]) -> list[Memory]:
+def resolve_forget_request(request: ForgetRequest, memories: Sequence[StoredMemory]) -> list[StoredMemory]:
     """The memories among these that a request means.
 
     They have its attribute, or all of its words and no other person. Empty if the request names one value and several
@@ -188,7 +188,7 @@ def resolve_forget_request(request: ForgetRequest, memories: Sequence[Memory]) -
     return [] if several else matches
 
 
-def _has_every_word(request: ForgetRequest, terms: AbstractSet[str], memory: Memory) -> bool:
+def _has_every_word(request: ForgetRequest, terms: AbstractSet[str], memory: StoredMemory) -> bool:
     if not terms <= tokens.get_lexeme_set(memory.text):
         return False
     return not (
@@ -197,7 +197,7 @@ def _has_every_word(request: ForgetRequest, terms: AbstractSet[str], memory: Mem
     )
 
 
-def _has_same_fact(request: ForgetRequest, memory: Memory) -> bool:
+def _has_same_fact(request: ForgetRequest, memory: StoredMemory) -> bool:
     """Whether a memory has a fact that the request states."""
     fact = memory.fact
     return fact is not None and any(
@@ -208,7 +208,7 @@ def _has_same_fact(request: ForgetRequest, memory: Memory) -> bool:
     )
 
 
-def _has_attribute(request: ForgetRequest, memory: Memory) -> bool:
+def _has_attribute(request: ForgetRequest, memory: StoredMemory) -> bool:
     """Whether a memory is a value of the requested attribute, by its fact or, for a note, by its beginning."""
     text, fact = memory.text.casefold(), memory.fact
     if fact is not None and fact.attribute in request.key_prefixes and not fact.negated:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import Fact, Memory, Neighbour
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.merging.judge import (
@@ -52,11 +52,11 @@ def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: Embe
 
 def list_comparable(
     candidate: Candidate,
-    new_memory: Memory,
+    new_memory: StoredMemory,
     neighbours: Sequence[Neighbour],
     profile: EmbedderProfile,
     writing: WritingSettings,
-) -> Iterator[tuple[Memory, float, Band]]:
+) -> Iterator[tuple[StoredMemory, float, Band]]:
     """Yield the memories that may be about the same as the candidate, with their similarity and its band."""
     stale = new_memory.updated_at - timedelta(days=writing.fallback_days)
     fallbacks = 0
@@ -78,7 +78,7 @@ def list_comparable(
         yield memory, sim, band
 
 
-def is_repetition(candidate: Candidate, memory: Memory) -> bool:
+def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both come from one turn and say one thing, as when a model reads what the rules have already read."""
     if candidate.text == memory.text:
         return True
@@ -115,7 +115,7 @@ def is_covered_by_parts(candidate: Candidate, neighbours: Sequence[Neighbour]) -
     )
 
 
-def make_candidate(memory: Memory) -> Candidate:
+def make_candidate(memory: StoredMemory) -> Candidate:
     """Return a memory as a candidate, as if it were said now."""
     return Candidate(
         text=memory.text,
@@ -138,7 +138,7 @@ def _compute_overlap(a: ParsedStatement, b: ParsedStatement) -> float:
     return len(a.words & b.words) / shorter if shorter else float(a.tokens == b.tokens)
 
 
-def _is_related(candidate: Candidate, memory: Memory) -> bool:
+def _is_related(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the facts have one attribute, or one ends or reverses the other."""
     new, old = candidate.fact, memory.fact
     if new is None or old is None:

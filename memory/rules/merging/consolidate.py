@@ -14,7 +14,7 @@ from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.domain.consolidation import Finding, Judgement, MemoryGraph, Pair
 from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Neighbour
+from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.comparison import make_candidate, measure_similarity, normalize_sentence
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate, resolve_attribute
@@ -42,7 +42,7 @@ MAX_TRIES = 3  # days without an answer: one or two may be the fault of the endp
 _JUDGED_FIELDS = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement depends on
 
 
-def order_pair(a: Memory, b: Memory) -> tuple[Memory, Memory]:
+def order_pair(a: StoredMemory, b: StoredMemory) -> tuple[StoredMemory, StoredMemory]:
     """Return two memories with the later one last: by their event times if both have one, else by their last update."""
     if a.event_time and b.event_time and a.event_time != b.event_time:
         return (a, b) if a.event_time < b.event_time else (b, a)
@@ -102,7 +102,7 @@ def guard_judgement(judgement: Judgement, pair: Pair, context_categories: Collec
     return "different" if in_context or _is_protected(pair) else "supersedes"
 
 
-def _covers_audience(memory: Memory, other: Memory) -> bool:
+def _covers_audience(memory: StoredMemory, other: StoredMemory) -> bool:
     """Whether every agent that sees the other memory sees this one. The run does not matter: it says where a memory
     comes from, and LangGraph's server starts a run for every turn."""
     return memory.agent_id in (None, other.agent_id)
@@ -208,7 +208,7 @@ class ConsolidationState:
         self._merge_pair(stays, goes, judgement, pair.sim)
         return ("same" if judgement == "same" else "superseded"), finding
 
-    def _merge_pair(self, stays: Memory, goes: Memory, judgement: Judgement, sim: float) -> None:
+    def _merge_pair(self, stays: StoredMemory, goes: StoredMemory, judgement: Judgement, sim: float) -> None:
         """Let one memory stay with the support and usage of both, and supersede the other."""
         base: dict[str, Any] = {"run": str(self.run_id), "why": judgement}
         heir = unite_usage(unite_support(stays, goes) if judgement == "same" else stays, goes)
@@ -242,21 +242,21 @@ class ConsolidationState:
         return gained
 
 
-def _is_later(one: Memory, other: Memory) -> bool:
+def _is_later(one: StoredMemory, other: StoredMemory) -> bool:
     """Whether the first memory was said later: by the event times if both have one, else by the last update."""
     if one.event_time and other.event_time and one.event_time != other.event_time:
         return one.event_time > other.event_time
     return one.updated_at > other.updated_at
 
 
-def _is_unchanged(now: Memory, then: Memory) -> bool:
+def _is_unchanged(now: StoredMemory, then: StoredMemory) -> bool:
     return now.state == "active" and all(getattr(now, name) == getattr(then, name) for name in _JUDGED_FIELDS)
 
 
-def _choose_survivor(pair: Pair) -> tuple[Memory, Memory]:
+def _choose_survivor(pair: Pair) -> tuple[StoredMemory, StoredMemory]:
     """Return two memories that say the same, the one that stays first: by audience, trust, pin, fact, content, time."""
 
-    def rank(memory: Memory, other: Memory) -> tuple[bool, bool, int, bool, bool, int]:
+    def rank(memory: StoredMemory, other: StoredMemory) -> tuple[bool, bool, int, bool, bool, int]:
         statement = parse_statement(memory.text)
         content = len(statement.words | statement.figures)
         covers, general = _covers_audience(memory, other), memory.run_id in (None, other.run_id)
@@ -266,7 +266,7 @@ def _choose_survivor(pair: Pair) -> tuple[Memory, Memory]:
     return (pair.newer, pair.older) if newer_stays else (pair.older, pair.newer)
 
 
-def unite_support(stays: Memory, goes: Memory) -> Memory:
+def unite_support(stays: StoredMemory, goes: StoredMemory) -> StoredMemory:
     """Return the memory that stays with the support of the other one; its text is unchanged."""
     return replace(
         stays,
@@ -279,7 +279,7 @@ def unite_support(stays: Memory, goes: Memory) -> Memory:
     )
 
 
-def unite_usage(stays: Memory, goes: Memory) -> Memory:
+def unite_usage(stays: StoredMemory, goes: StoredMemory) -> StoredMemory:
     """Return the memory that stays with the higher importance and the accesses of both."""
     return replace(
         stays,

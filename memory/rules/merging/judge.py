@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.memory import Fact, Memory
+from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -47,7 +47,7 @@ _STAYS = lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", 
 _SOME_ZH = lazy_compile(r"一[家个所间座位名款本]")
 
 
-def judge_candidate(candidate: Candidate, memory: Memory, *, is_vouched: bool = False) -> Verdict:
+def judge_candidate(candidate: Candidate, memory: StoredMemory, *, is_vouched: bool = False) -> Verdict:
     """Judge a candidate beside a memory. `is_vouched`: by the embedder the two are one statement."""
     if has_other_time(candidate, memory):
         return "different"
@@ -68,7 +68,7 @@ def judge_candidate(candidate: Candidate, memory: Memory, *, is_vouched: bool = 
     )
 
 
-def _is_correction(candidate: Candidate, memory: Memory) -> bool:
+def _is_correction(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the candidate corrects the memory: the name by `Joris, not Joost`, a day by `the run is on the 19th`."""
     new, old = parse_statement(candidate.text), parse_statement(memory.text)
     if is_retraction(new, old):
@@ -84,7 +84,7 @@ def _is_correction(candidate: Candidate, memory: Memory) -> bool:
     )
 
 
-def has_same_subject(candidate: Candidate, memory: Memory) -> bool:
+def has_same_subject(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both facts have one subject. `user's spouse` is also the person whom a statement names as the spouse."""
     if candidate.fact is None or memory.fact is None:
         return False
@@ -114,12 +114,12 @@ def _fold_food(fact: Fact) -> str:
     return tokens.fold_text(_EATING.sub("", fact.object))
 
 
-def has_ended(candidate: Candidate, memory: Memory) -> bool:
+def has_ended(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the candidate ends what the memory says: a move, a job left, a wedding, a change of taste."""
     return has_moved(candidate, memory) or _has_left(candidate, memory) or _has_changed_taste(candidate, memory)
 
 
-def _has_left(candidate: Candidate, memory: Memory) -> bool:
+def _has_left(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the candidate says that a job or a marital status has ended."""
     new, old = candidate.fact, memory.fact
     if new is None or old is None or new.negated or not _is_recent(candidate, memory):
@@ -131,7 +131,7 @@ def _has_left(candidate: Candidate, memory: Memory) -> bool:
     return status is not None and _STATUS_ZH.get(before, before) != status
 
 
-def _has_changed_taste(candidate: Candidate, memory: Memory) -> bool:
+def _has_changed_taste(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether a taste for a food has changed. The object may contain the verb: `drinking tea`, `tea`."""
     new, old = candidate.fact, memory.fact
     if (
@@ -145,12 +145,12 @@ def _has_changed_taste(candidate: Candidate, memory: Memory) -> bool:
     return bool(changed) and _fold_food(old) == _fold_food(new)
 
 
-def _is_recent(candidate: Candidate, memory: Memory) -> bool:
+def _is_recent(candidate: Candidate, memory: StoredMemory) -> bool:
     when = candidate.event_time
     return when is None or when >= memory.updated_at - _RECENT
 
 
-def has_moved(candidate: Candidate, memory: Memory) -> bool:
+def has_moved(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the candidate says that the home of the memory has changed.
 
     A recent move replaces a home, and a home or a later move replaces an earlier move without a date."""
@@ -182,7 +182,7 @@ def resolve_attribute(fact: Fact) -> tuple[str, str]:
     return subject, _ONE_COUPLE.get(normal, normal)
 
 
-def has_other_time(candidate: Candidate, memory: Memory) -> bool:
+def has_other_time(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both are events with different times: what happened at two times happened twice."""
     new, old = candidate.event_time, memory.event_time
     is_event = candidate.kind == "episodic" or (candidate.fact is not None and candidate.fact.kind in _EVENT_KINDS)

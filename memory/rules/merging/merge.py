@@ -13,7 +13,7 @@ from datetime import datetime
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
-from muniment.memory.domain.memory import TRUST_RANK, Memory, Neighbour
+from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
@@ -86,9 +86,9 @@ def merge_candidates(
     return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
 
 
-def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> Memory:
+def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
     """Return a candidate as a new memory."""
-    return Memory(
+    return StoredMemory(
         id=id_,
         kind=candidate.kind,
         category=candidate.category,
@@ -132,7 +132,7 @@ def _list_current_neighbours(incoming: IncomingCandidate, changes: dict[MemoryId
 
 
 def _link_neighbours(
-    new: Memory, neighbours: Sequence[Neighbour], link_min: float, profile: EmbedderProfile
+    new: StoredMemory, neighbours: Sequence[Neighbour], link_min: float, profile: EmbedderProfile
 ) -> Iterator[Relation]:
     """Yield relations to the neighbours with at least `link_min` similarity."""
     for sim, memory in ((item.sim, item.memory) for item in neighbours):
@@ -174,7 +174,7 @@ def _decide_change(
     return _add_memory(incoming, neighbours, scope, at)
 
 
-def _judge_candidate(candidate: Candidate, memory: Memory, names: AbstractSet[str], band: Band) -> Verdict:
+def _judge_candidate(candidate: Candidate, memory: StoredMemory, names: AbstractSet[str], band: Band) -> Verdict:
     """Judge a candidate beside a memory, where a name may refer to the user."""
     if names:
         candidate = replace(candidate, text=replace_user_names(candidate.text, names))
@@ -196,7 +196,7 @@ def _add_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], sc
 
 
 def _merge_late_statement(
-    incoming: IncomingCandidate, memory: Memory, new_memory: Memory, *, is_vouched: bool
+    incoming: IncomingCandidate, memory: StoredMemory, new_memory: StoredMemory, *, is_vouched: bool
 ) -> Change | str | None:
     """Return the change of a statement older than the memory, when a turn is processed after later turns.
 
@@ -213,7 +213,7 @@ def _merge_late_statement(
 
 
 def _change_memory(
-    incoming: IncomingCandidate, memory: Memory, verdict: Verdict, band: Band, sim: float, at: datetime
+    incoming: IncomingCandidate, memory: StoredMemory, verdict: Verdict, band: Band, sim: float, at: datetime
 ) -> Change | str | None:
     """Return the change to a memory, the reason of refusal, or None when the memory says all of it."""
     candidate = incoming.candidate
@@ -242,7 +242,7 @@ def _change_memory(
     return Change(action=action, after=after, before=memory, vector=incoming.vector, band=band, sim=sim, meta=meta)
 
 
-def _replace_name(candidate: Candidate, memory: Memory) -> str | None:
+def _replace_name(candidate: Candidate, memory: StoredMemory) -> str | None:
     """Return the memory's text under the right name, when the candidate only corrects the name of a person.
 
     Otherwise None: the rest of the memory would be lost with the wrong name."""
@@ -270,14 +270,14 @@ def _find_free_key(candidate: Candidate, neighbours: Sequence[Neighbour]) -> str
     return key if key not in taken else None
 
 
-def _choose_key(candidate: Candidate, memory: Memory, others: Sequence[Neighbour]) -> str | None:
+def _choose_key(candidate: Candidate, memory: StoredMemory, others: Sequence[Neighbour]) -> str | None:
     """Return the key of a changed memory: its own, also a longer one, while it is about the same."""
     if candidate.fact is None or (memory.fact is not None and memory.fact.key == candidate.fact.key):
         return memory.stable_key
     return _find_free_key(candidate, others)
 
 
-def _is_known(candidate: Candidate, memory: Memory) -> bool:
+def _is_known(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the memory says all that the candidate says."""
     if candidate.event_time not in (None, memory.event_time):
         return False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from muniment.memory.domain.consolidation import Judgement, Pair
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.rules.language.json_finder import find_json
 
 VERDICTS: tuple[Judgement, ...] = get_args(Judgement)
@@ -57,7 +57,7 @@ def parse_answer(text: str, pair_count: int) -> dict[int, Judgement]:
     return {n: verdict for n, answers in verdicts.items() for verdict in VERDICTS if answers == {verdict}}
 
 
-def _encode_memory(memory: Memory) -> dict[str, Any]:
+def _encode_memory(memory: StoredMemory) -> dict[str, Any]:
     encoded = {"text": memory.text, "said": memory.updated_at.date().isoformat()}
     if memory.event_time:
         encoded["when"] = memory.event_time.date().isoformat()

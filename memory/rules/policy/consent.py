@@ -8,7 +8,7 @@ from datetime import datetime
 
 from muniment.memory.domain.consent import Consent, ProfileField, Proposal
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, Memory, State
+from muniment.memory.domain.memory import Fact, State, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
@@ -123,7 +123,7 @@ def is_support_lost(change: Change) -> bool:
     return before.fact is not None and (after.fact is None or after.fact.object != before.fact.object)
 
 
-def _has_same_value(memory: Memory, request: Consent) -> bool:
+def _has_same_value(memory: StoredMemory, request: Consent) -> bool:
     return memory.fact is not None and tokens.get_lexeme_set(memory.fact.object) == tokens.get_lexeme_set(request.value)
 
 

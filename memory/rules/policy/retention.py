@@ -10,7 +10,7 @@ from typing import Any
 
 from muniment.memory.config.schema import Category, Forgetting, Ledger
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 
 _LASTING = 5  # importance; it does not fade
@@ -50,12 +50,12 @@ def _bound_days(days: Mapping[str, int | None]) -> dict[str, int | None]:
     return {name: None if limit is None else min(limit, _MOST_DAYS) for name, limit in days.items()}
 
 
-def find_last_touch(memory: Memory) -> datetime:
+def find_last_touch(memory: StoredMemory) -> datetime:
     """The time of the last change or retrieval of a memory; at least its creation, for its date may be in the past."""
     return max(memory.created_at, memory.updated_at, memory.last_accessed_at or memory.updated_at)
 
 
-def find_lifetime(scope: Scope, memory: Memory, terms: RetentionTerms) -> timedelta | None:
+def find_lifetime(scope: Scope, memory: StoredMemory, terms: RetentionTerms) -> timedelta | None:
     """The time from the last touch until a memory of this space is forgotten; None for never.
 
     The scope with the fewest days decides. Without one the importance does: it falls by one every `fade_days`, down to
@@ -70,7 +70,7 @@ def find_lifetime(scope: Scope, memory: Memory, terms: RetentionTerms) -> timede
     return None if days is None else timedelta(days=days)
 
 
-def _find_shortest_days(scope: Scope, memory: Memory, terms: RetentionTerms) -> int | None:
+def _find_shortest_days(scope: Scope, memory: StoredMemory, terms: RetentionTerms) -> int | None:
     days = (
         find_scope_days(terms, scope.owner_type, scope.owner),
         find_scope_days(terms, "agent", memory.agent_id),
@@ -80,12 +80,12 @@ def _find_shortest_days(scope: Scope, memory: Memory, terms: RetentionTerms) -> 
     return min((limit for limit in days if limit is not None), default=None)
 
 
-def is_forgettable(scope: Scope, memory: Memory, terms: RetentionTerms, now: datetime) -> bool:
+def is_forgettable(scope: Scope, memory: StoredMemory, terms: RetentionTerms, now: datetime) -> bool:
     """Whether a memory of this space is forgotten at `now`."""
     lasting = find_lifetime(scope, memory, terms)
     return lasting is not None and now - find_last_touch(memory) >= lasting
 
 
-def describe_reason(memory: Memory, now: datetime) -> dict[str, Any]:
+def describe_reason(memory: StoredMemory, now: datetime) -> dict[str, Any]:
     """The reason for the journal, with the whole days since the last touch."""
     return {"why": "untouched", "days": (now - find_last_touch(memory)).days}

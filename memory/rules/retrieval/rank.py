@@ -10,7 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from muniment.memory.config.schema import Category, EmbedderProfile, RecallSettings
-from muniment.memory.domain.memory import TRUST_RANK, Memory
+from muniment.memory.domain.memory import TRUST_RANK, StoredMemory
 from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
@@ -294,7 +294,7 @@ def _build_hit(scored: _ScoredHit) -> Hit:
     )
 
 
-def _compute_nearness(memory: Memory, context: RankingContext) -> float:
+def _compute_nearness(memory: StoredMemory, context: RankingContext) -> float:
     if memory.event_time is None:
         return 0.0
     before, after = context.recall.period_days_before, context.recall.period_days_after
@@ -302,7 +302,7 @@ def _compute_nearness(memory: Memory, context: RankingContext) -> float:
 
 
 def _find_redundancy_reason(
-    memory: Memory, context: RankingContext, earlier_texts: Sequence[_TextKey], category_counts: Mapping[str, int]
+    memory: StoredMemory, context: RankingContext, earlier_texts: Sequence[_TextKey], category_counts: Mapping[str, int]
 ) -> Reason | None:
     """Return the reason to omit a memory whose category is full, or whose text repeats an earlier one."""
     category = context.categories.get(memory.category)
@@ -312,7 +312,7 @@ def _find_redundancy_reason(
     return "near-duplicate" if any(_is_same_text(key, earlier, min_overlap) for earlier in earlier_texts) else None
 
 
-def is_near_duplicate(one: Memory, other: Memory, context: RankingContext) -> bool:
+def is_near_duplicate(one: StoredMemory, other: StoredMemory, context: RankingContext) -> bool:
     """Whether two memories say the same, so that one of them is omitted."""
     return _is_same_text(_make_text_key(one), _make_text_key(other), context.recall.duplicate_similarity)
 
@@ -328,7 +328,7 @@ def _is_same_text(one: _TextKey, other: _TextKey, min_overlap: float) -> bool:
     return parse_statement(one[0]).is_negated == parse_statement(other[0]).is_negated
 
 
-def _make_text_key(memory: Memory) -> _TextKey:
+def _make_text_key(memory: StoredMemory) -> _TextKey:
     return memory.text, tokens.extract_numbers(memory.text)
 
 

@@ -10,7 +10,7 @@ from muniment.memory.config.schema import Category
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Hit
 from muniment.memory.fence import fence_text
 from muniment.memory.rules.retrieval import token_count
@@ -64,7 +64,7 @@ def render_delta_header(
     return "\n".join([f"Memory updates since rev {delta.since}:", *bullets])
 
 
-def render_stable(memories: Sequence[Memory], profile: Sequence[Consent] = ()) -> str:
+def render_stable(memories: Sequence[StoredMemory], profile: Sequence[Consent] = ()) -> str:
     """Return the stable part of the context: the approved fields of the profile, then the memories."""
     fields = [f"- {consent.field}: {format_line(consent.value)}" for consent in profile]
     return "\n".join([*fields, *(f"- [{memory.category}] {format_line(memory.text)}" for memory in memories)])

@@ -193,10 +193,15 @@ def _encode_accesses(plan: WritePlan) -> str:
     before = {change.before.id: change.before for change in reversed(plan.changes) if change.before}
     after = {change.after.id: change.after for change in plan.changes}
     accesses = [
-        {"memory_id": id_, "had": memory.access_count, "was": memory.last_accessed_at,
-         "count": after[id_].access_count, "at": after[id_].last_accessed_at}
+        {
+            "memory_id": id_,
+            "had": memory.access_count,
+            "was": memory.last_accessed_at,
+            "count": after[id_].access_count,
+            "at": after[id_].last_accessed_at,
+        }
         for id_, memory in before.items()
-    ]  # fmt: skip
+    ]
     return rows.encode_rows(accesses)
 
 

@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from muniment.memory.domain.consolidation import MemoryGraph
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Delta, JournalEntry
-from muniment.memory.domain.memory import Kind, Memory, Neighbour
+from muniment.memory.domain.memory import Kind, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import NeighbourProbe, Search, SearchSnapshot
@@ -80,7 +80,9 @@ class PostgresReads(MemoryReads):
             profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
         )
 
-    async def get_memory(self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None) -> Memory | None:
+    async def get_memory(
+        self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None
+    ) -> StoredMemory | None:
         params = {"space": reader.scope.space, "memory_id": memory_id, "as_of": as_of}
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             row = await (await conn.execute(_READ["get" if as_of is None else "get_then"], params)).fetchone()

@@ -16,7 +16,7 @@ from pgvector import HalfVector, SparseVector
 from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import Fact, Memory
+from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import SearchHit
@@ -45,17 +45,17 @@ _EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model
 _EVENT_FIELDS = tuple(OpsEvent.__dataclass_fields__)
 
 
-def parse_memory(row: Mapping[str, Any]) -> Memory:
+def parse_memory(row: Mapping[str, Any]) -> StoredMemory:
     """Parse a row with the columns of a memory."""
     return parse_memory_values(_get_columns(row))
 
 
-def parse_memory_values(values: Sequence[Any]) -> Memory:
+def parse_memory_values(values: Sequence[Any]) -> StoredMemory:
     """Parse the values of the columns of a memory, in the order of `COLUMNS`."""
     fields = dict(zip(_FIELDS, values, strict=True))
     for field, decode in _DECODERS:
         fields[field] = decode(fields[field])
-    return Memory(**fields)
+    return StoredMemory(**fields)
 
 
 def _parse_fact(fact: dict[str, Any] | None) -> Fact | None:
@@ -181,10 +181,15 @@ def encode_edges(plan: WritePlan) -> str | None:
     """Encode the plan's edges, each pair once; None without one."""
     edges = {(min(edge.a, edge.b), max(edge.a, edge.b)): edge for edge in plan.relations}
     rows = [
-        {"from_id": low, "to_id": high, "relation_type": edge.relation_type, "strength": edge.strength,
-         "created_at": plan.at}
+        {
+            "from_id": low,
+            "to_id": high,
+            "relation_type": edge.relation_type,
+            "strength": edge.strength,
+            "created_at": plan.at,
+        }
         for (low, high), edge in edges.items()
-    ]  # fmt: skip
+    ]
     return encode_rows(rows) if rows else None
 
 

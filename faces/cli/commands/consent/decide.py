@@ -12,7 +12,7 @@ from muniment.faces.cli.output import screen
 from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.consent import Consent
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.errors import BadInput, NotFound
 
@@ -50,8 +50,8 @@ def _decide_requests(typed_ids: list[str], user: str, *, approved: bool, as_json
 
     async def work() -> Receipt:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            undecided: list[Consent | Record] = [
-                *await memory.consents(scope),
+            undecided: list[Consent | StoredMemory] = [
+                *await memory.list_consents(scope),
                 *await list_instructions(memory, scope, False),
             ]
             return await memory.decide_consents(
@@ -68,7 +68,7 @@ def _decide_requests(typed_ids: list[str], user: str, *, approved: bool, as_json
         screen.print_line(f"{meta['consent']} {screen.join_lines(what)}")
 
 
-def _find_id(undecided: list[Consent | Record], prefix: str) -> UUID:
+def _find_id(undecided: list[Consent | StoredMemory], prefix: str) -> UUID:
     """The full id of what waits, by its beginning. Raises BadInput (too short, ambiguous) and NotFound."""
     normalized = prefix.strip().lower()
     if len(normalized) < session.MIN_ID_CHARS or set(normalized) - set("0123456789abcdef-"):

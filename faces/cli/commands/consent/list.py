@@ -12,7 +12,7 @@ from muniment.faces.cli.output import screen, terminal
 from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.consent import Consent
-from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def list_requests(
     settings = load_settings()
     scope = session.make_scope(settings, user)
 
-    async def work() -> tuple[list[Consent], list[Record]]:
+    async def work() -> tuple[list[Consent], list[StoredMemory]]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return list(await memory.consents(scope, decided=everything)), await list_instructions(
+            return list(await memory.list_consents(scope, decided=everything)), await list_instructions(
                 memory, scope, everything
             )
 
@@ -59,7 +59,7 @@ def list_requests(
     terminal.print_hint(_HINT if is_waiting else "Nothing waits for your consent.")
 
 
-async def list_instructions(memory: Memory, scope: Scope, include_decided: bool) -> list[Record]:
+async def list_instructions(memory: Memory, scope: Scope, include_decided: bool) -> list[StoredMemory]:
     """The memories that instruct and wait for consent, with `include_decided` also those that were rejected."""
     states = ("pending", "rejected") if include_decided else ("pending",)
     return list(await memory.list(scope, states=states, limit=_MAX_LISTED))
@@ -75,7 +75,7 @@ def _format_request(request: Consent) -> str:
     )
 
 
-def _format_instruction(memory: Record) -> str:
+def _format_instruction(memory: StoredMemory) -> str:
     return _format_row(memory.id, memory.state, f"from a {memory.trust}", memory.text)
 
 

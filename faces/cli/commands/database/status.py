@@ -50,4 +50,4 @@ async def _read_status(settings: Settings, scope: Scope, *, quiet: bool) -> dict
             return place | configured
         place["server"] = server
     async with session.open_memory(settings, quiet=quiet) as memory:
-        return place | configured | {"space": await memory.status(scope)}
+        return place | configured | {"space": await memory.read_status(scope)}

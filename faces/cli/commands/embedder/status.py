@@ -21,7 +21,7 @@ def show_status(as_json: AsJson = False) -> None:
     async def work() -> SwitchProgress:
         memory = session.create_memory(settings)
         try:
-            return await memory.admin.embedders()
+            return await memory.admin.read_switch_progress()
         finally:
             await memory.close()
 

@@ -102,7 +102,7 @@ class _SwitchSteps:
         memory = session.create_memory(self.settings)
         try:
             with terminal.show_spinner("opening the database…", quiet=self.quiet):
-                tally = await memory.admin.embedders()
+                tally = await memory.admin.read_switch_progress()
             async with memory.admin.switch_embedder(self._advance) as switch:
                 report: dict[str, Any] = {"embedder": self.settings.embedder, "texts": 0, "switched": not switch.is_due}
                 await self._embed_texts(switch, tally, report)

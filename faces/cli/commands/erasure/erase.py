@@ -62,7 +62,7 @@ def erase_user(
     async def work() -> ErasureResult | None:
         async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
             traces = await memory.admin.find_traces(scope)
-            if not yes and not _confirm_user(user, await memory.status(scope), traces):
+            if not yes and not _confirm_user(user, await memory.read_status(scope), traces):
                 return None
             return await _run_erasure(memory, savers, scope, traces, None, quiet=as_json)
 

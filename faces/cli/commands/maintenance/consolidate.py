@@ -126,7 +126,7 @@ def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int
                     move(len(new))
 
                 run = await memory.admin.consolidate(scope, dry=dry, limit=limit, on_findings=add_findings)
-            if run is not None and not run.from_rev and not (await memory.status(scope))["turns"]:
+            if run is not None and not run.from_rev and not (await memory.read_status(scope))["turns"]:
                 raise NotFound(f"there is nothing of {scope.owner!r} yet")
             return run or await _raise_busy(settings, memory, scope)
 
@@ -150,7 +150,7 @@ def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int
 
 async def _raise_busy(settings: Settings, memory: Memory, scope: Scope) -> NoReturn:
     """Raises Busy with the run that the space has, and when it will be over."""
-    run = next(iter(await memory.admin.consolidations(scope, 1)), None)
+    run = next(iter(await memory.admin.list_runs(scope, 1)), None)
     if run is not None and run.status == "waiting":
         raise Busy(
             f"the consolidation {screen.shorten_id(run.id)} of {scope.owner!r} waits for the model's answers about "

@@ -42,7 +42,7 @@ async def _consolidate_spaces(
 ) -> None:
     total = Counter[str]()
     async with session.open_memory(settings, quiet=as_json) as memory:
-        spaces = await memory.admin.spaces(tenant)
+        spaces = await memory.admin.list_spaces(tenant)
         if tenant is not None and not spaces:
             raise NotFound(
                 f"there is nothing of a tenant {tenant!r}; `muniment consolidate --all` is about every tenant"

@@ -59,7 +59,7 @@ def list_runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
 
     async def work() -> Sequence[Run]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.admin.consolidations(scope, _MAX_RUNS)
+            return await memory.admin.list_runs(scope, _MAX_RUNS)
 
     runs = session.run_async(work())
     if as_json:
@@ -77,7 +77,7 @@ async def _find_run(memory: Memory, scope: Scope, prefix: str, option: str) -> U
     normalized, command = prefix.strip().lower(), consolidation.format_runs_command(scope)
     if len(normalized) < session.MIN_ID_CHARS or set(normalized) - set("0123456789abcdef-"):
         raise BadInput(f"{option}: {screen.join_lines(prefix)!r} is no run: `{command}` shows their ids")
-    runs = await memory.admin.consolidations(scope, _MAX_SEARCHED_RUNS)
+    runs = await memory.admin.list_runs(scope, _MAX_SEARCHED_RUNS)
     ids = [run.id for run in runs if str(run.id).startswith(normalized)]
     if not ids:
         raise NotFound(f"no run of {scope.owner!r} has an id that begins with {normalized}; `{command}` shows the runs")

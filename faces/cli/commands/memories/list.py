@@ -101,7 +101,7 @@ def list_memories(
 
     async def work() -> tuple[MemoryPage, datetime]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.page(scope, listing, as_of=moment), memory.now()
+            return await memory.list_page(scope, listing, as_of=moment), memory.now()
 
     page, now = session.run_async(work())
     if as_json:

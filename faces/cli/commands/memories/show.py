@@ -13,7 +13,7 @@ from muniment.faces.cli.options import (
 )
 from muniment.faces.cli.output import memories as view, screen
 from muniment.memory.config.settings import load_settings
-from muniment.memory.domain.memory import Memory, Neighbour
+from muniment.memory.domain.memory import Neighbour, StoredMemory
 
 
 def show_memory(memory_id: Id, user: User = DEFAULT_USER, as_of: AsOf = None, as_json: AsJson = False) -> None:
@@ -29,11 +29,11 @@ def show_memory(memory_id: Id, user: User = DEFAULT_USER, as_of: AsOf = None, as
     scope = session.make_scope(settings, user)
     moment = parse_as_of(as_of)
 
-    async def work() -> tuple[Memory, list[Neighbour]]:
+    async def work() -> tuple[StoredMemory, list[Neighbour]]:
         async with session.open_memory(settings, quiet=as_json) as memory:
             record = await memory.get(scope, await session.find_memory_id(memory, scope, memory_id), as_of=moment)
             # Edges have no former versions: for a memory as it was, none is shown.
-            return record, [] if moment is not None else list(await memory.related(scope, record.id))
+            return record, [] if moment is not None else list(await memory.find_related(scope, record.id))
 
     record, neighbours = session.run_async(work())
     fields = view.list_fields(record)

@@ -39,7 +39,7 @@ def show_activity(context: typer.Context, days: Days = 7, user: User = DEFAULT_U
 
     async def work() -> SpaceActivity:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.admin.activity(scope, days, _MAX_CHANGES)
+            return await memory.admin.read_activity(scope, days, _MAX_CHANGES)
 
     activity = session.run_async(work())
     if as_json:

@@ -32,7 +32,7 @@ def show_spend(days: Days = 7, as_json: AsJson = False) -> None:
 
     async def work() -> tuple[UsageReport, str]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.admin.usage(scope, days), memory.now().date().isoformat()
+            return await memory.admin.read_usage(scope, days), memory.now().date().isoformat()
 
     usage, today = session.run_async(work())
     report = {"tenant": settings.tenant, **_spend_to_json(usage, settings.spend, today)}

@@ -68,12 +68,24 @@ def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
-_THING_RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
-    (r"^我的(?:新)?(?P<what>" + "|".join(sorted(_THINGS, key=len, reverse=True)) + r")(?:现在)?是(?P<value>(?:一"
-     r"[辆台部架把块支])?(?:" + _COLOUR + r"的?|二手的?|新的?|国产的?){0,2}" + _MAKE + r")$", _make),
-    (r"^我的(?P<what>(?!" + RELATION + r"|工作|职业|名字|最|幸运)[\u4e00-\u9fffA-Za-z]{2,8}?)" + _MOVED
-     + r"(?P<value>.{2,16}?)了?$", _dated),
-))  # fmt: skip
+_THING_RULES = tuple(
+    (lazy_compile(pattern), build)
+    for pattern, build in (
+        (
+            r"^我的(?:新)?(?P<what>" + "|".join(sorted(_THINGS, key=len, reverse=True)) + r")(?:现在)?是(?P<value>(?:一"
+            r"[辆台部架把块支])?(?:" + _COLOUR + r"的?|二手的?|新的?|国产的?){0,2}" + _MAKE + r")$",
+            _make,
+        ),
+        (
+            r"^我的(?P<what>(?!"
+            + RELATION
+            + r"|工作|职业|名字|最|幸运)[\u4e00-\u9fffA-Za-z]{2,8}?)"
+            + _MOVED
+            + r"(?P<value>.{2,16}?)了?$",
+            _dated,
+        ),
+    )
+)
 
 
 _RULES = self.RULES + _THING_RULES + life.RULES

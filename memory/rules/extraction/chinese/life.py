@@ -147,7 +147,7 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _done(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _draft_experience(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     verb, value = match["verb"], replace_pronouns(re.sub(END, "", match["value"]))
     if value and value[0] not in "了的吗没":
         slugs = dict.fromkeys(("做", "当", "担任", "干"), "worked_as")
@@ -371,7 +371,7 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     ((r"^我(?:现在|目前|最近)*(?:正在|在|正)?(?:开始)?(?P<doing>备战|备考|为了?准备|(?<=在)准备|学习|学)(?P<value>.{2,2"
      r"5})$"), _toward),
     ((r"^我(?:以前|之前|曾经|曾|也|还|在大学)*(?P<verb>做|当|干|去|学|担任|经营|参加|写|带|练|教|管理|创办|开"
-     r"|跑)过(?P<value>[^，,]{1,30})$"), _done),
+     r"|跑)过(?P<value>[^，,]{1,30})$"), _draft_experience),
     ((r"^我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|生活|留学|读书"
      r"|住)过(?P<long>[^，,]{0,8})$"), _been),
     (r"^(?:[^，我]{1,8}(?:之前|以前|前|时|那会儿))?我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)"

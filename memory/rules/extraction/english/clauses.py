@@ -158,12 +158,21 @@ def _own(key: str, value: str, said: str, what: str = "", *, entities: tuple[str
 
 _THING_RULES: tuple[Rule, ...] = (
     make_rule(_MINE + _THING + r"\s+is\s+" + _NOW + r"(?P<value>" + _MAKE + r")$", _make),
-    make_rule(_MINE + _DUE + r"\s+(?P<be>is|are)\s+" + _NOW + r"(?P<value>(?:(?:only|about|around|roughly|exactly)\s+"
-          r")?" + _AMOUNT + r")$", _sum),
-    make_rule(_MINE + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+" + _NOW + r"on\s+the\s+(?P<value>"
-          + _FLOOR
-          + r")\s+floor$", _floor),
-)  # fmt: skip
+    make_rule(
+        _MINE + _DUE + r"\s+(?P<be>is|are)\s+" + _NOW + r"(?P<value>(?:(?:only|about|around|roughly|exactly)\s+"
+        r")?" + _AMOUNT + r")$",
+        _sum,
+    ),
+    make_rule(
+        _MINE
+        + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+"
+        + _NOW
+        + r"on\s+the\s+(?P<value>"
+        + _FLOOR
+        + r")\s+floor$",
+        _floor,
+    ),
+)
 
 
 # What `we` did and is true of the speaker, too. Other things that `we` did may be those of a firm or a country.

@@ -36,7 +36,7 @@ def _worked(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _done(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _draft_experience(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = parse_object(match["value"], clause)
     if (
         value
@@ -191,13 +191,13 @@ RULES: tuple[Rule, ...] = (
     make_rule(r"i\s+(?:used\s+to\s+work|worked|have\s+worked|formerly\s+worked)\s+(?P<how>as|at|for|in)\s+"
           r"(?P<value>.+)$", _worked),
     make_rule(r"(?:i've|i\s+have)\s+(?:previously\s+)?worked\s+(?P<how>as|at|for|in)\s+(?P<value>.+)$", _worked),
-    make_rule(r"(?P<subject>i\s+(?P<verb>used)\s+to)\s+(?P<value>.+)$", _done),
+    make_rule(r"(?P<subject>i\s+(?P<verb>used)\s+to)\s+(?P<value>.+)$", _draft_experience),
     make_rule(r"(?P<subject>(?:i've|i\s+have)\s+(?:also\s+|just\s+|already\s+|recently\s+)?(?P<verb>lived|studied"
           r"|visited|travelled|traveled|completed|climbed|published|written|built|taught|led|managed|volunteered|owned"
-          r"|competed|graduated|run|founded|designed|served|won|finished))\s+(?P<value>.+)$", _done),
+          r"|competed|graduated|run|founded|designed|served|won|finished))\s+(?P<value>.+)$", _draft_experience),
     make_rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:"
           r"(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$",
-          _done),
+          _draft_experience),
     make_rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced"
           r"|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
     make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM

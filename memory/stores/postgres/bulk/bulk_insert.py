@@ -83,7 +83,7 @@ class RowEncoder:
         # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
         self._build_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._encode_frame)
 
-    def encode(self, record: object, extra: Sequence[bytes] = ()) -> bytes:
+    def encode_row(self, record: object, extra: Sequence[bytes] = ()) -> bytes:
         """Return the row of a record; `extra` are the cells of the extra columns. Raises BadInput for a bad value."""
         frame = self._build_frame(*self._get_shared(record))
         own = zip(self._own_encoders, self._get_own(record), strict=True)
@@ -114,11 +114,11 @@ class BulkTables:
         after = change.after
         if change.vector is None or change.before is not None:
             raise BadInput("only a new memory with its vector is brought")
-        return self._memories.encode(after, encode_search_cells(after.text, after.context, change.vector))
+        return self._memories.encode_row(after, encode_search_cells(after.text, after.context, change.vector))
 
     def encode_turn(self, turn: Turn) -> bytes:
         """Return the row of a turn. Raises BadInput for what cannot be one."""
-        return self._turns.encode(turn)
+        return self._turns.encode_row(turn)
 
 
 async def load_tables(connections: PostgresConnections) -> BulkTables:

@@ -246,10 +246,20 @@ def _run_binary(place: ClusterDir, args: Sequence[str], folder: Path | None = No
         account = {"user": place.account.uid, "group": place.account.gid, "extra_groups": []}
     try:
         return subprocess.run(  # noqa: S603 - our own arguments, and no shell
-            args, check=False, cwd=folder or place.base, env=ENVIRONMENT, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True, umask=0o077, timeout=PATIENCE_SECONDS, **account,
-        )  # fmt: skip
+            args,
+            check=False,
+            cwd=folder or place.base,
+            env=ENVIRONMENT,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            umask=0o077,
+            timeout=PATIENCE_SECONDS,
+            **account,
+        )
     except subprocess.TimeoutExpired:
         raise StoreDown(f"{Path(args[0]).name} of the embedded Postgres of {place.home} does not end") from None
 

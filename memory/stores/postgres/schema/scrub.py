@@ -47,8 +47,10 @@ async def scrub_database(dsn: str, on_progress: OnProgress | None = None) -> Scr
         if permissions["all"]:
             await reset_settings(conn)
         await _wait_for_watchers(conn)
-        tables = [sql.Identifier(row["schema"], row["name"]) for row in
-                  await (await conn.execute(_SCRUB["tables"])).fetchall()]  # fmt: skip
+        tables = [
+            sql.Identifier(row["schema"], row["name"])
+            for row in await (await conn.execute(_SCRUB["tables"])).fetchall()
+        ]
         if permissions["all"]:  # the planner's statistics have the most common values of each column
             await _execute_blocks(conn, "forget_statistics")
             tables.append(sql.Identifier("pg_catalog", "pg_statistic"))
