@@ -72,7 +72,8 @@ async def test_nothing_written_during_a_cut_over_slips_through(database_url: str
 
 
 async def test_kill_and_go_on(database_url: str, other_url: str) -> None:
-    """Killed while it sweeps, cuts over and tidies, the switch is finished by the next one, and no query was ever wrong."""
+    """Killed while it sweeps, cuts over and tidies, the switch is finished by the next one, and no query was ever
+    wrong."""
     chance = random.Random(7)
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 250, 3)
@@ -178,7 +179,8 @@ async def nothing() -> None:
 
 
 async def test_writers_do_not_wait_for_a_slow_embedder(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody always writes and the embedder is slow: there is no cut-over, the writers hardly waited, nothing is lost."""
+    """Somebody always writes and the embedder is slow: there is no cut-over, the writers hardly waited, nothing is
+    lost."""
     monkeypatch.setattr(reembed, "_ACTIVATION_SECONDS", 0.05)
     monkeypatch.setattr(reembed, "_ATTEMPTS", 3)
     monkeypatch.setattr(reembed, "_RETRY_SECONDS", 0.0)
