@@ -70,7 +70,7 @@ def is_work_turn(turn: Turn) -> bool:
 
 
 def _encode_arguments(arguments: Mapping[str, Any]) -> str:
-    """As many arguments as fit into 1,200 characters, as JSON on one line."""
+    """The arguments as JSON on one line, as many as fit into 1,200 characters."""
     selection: dict[str, Any] = {}
     text = "{}"
     for name, value in arguments.items():
