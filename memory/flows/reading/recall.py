@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,7 +28,7 @@ from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.procedures.procedure import CATEGORY
-from muniment.memory.rules.retrieval import query_hints, render
+from muniment.memory.rules.retrieval import query_hints, render, token_count
 from muniment.memory.rules.retrieval.pack import RenderHit, RenderPayload, encode_payload, pack_hits
 from muniment.memory.rules.retrieval.question import find_hint_dimensions, is_about_user, parse_question
 from muniment.memory.rules.retrieval.rank import (
@@ -204,6 +205,8 @@ class Recall:
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
         revision that the space has not reached."""
         as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
+        if not token_count.is_loaded():  # once per process, and not on the event loop
+            await asyncio.to_thread(token_count.warm_up)
         beside = view or ThreadView()
         while True:
             snapshot = await self.reads.read_snapshot(

@@ -28,6 +28,11 @@ def warm_up() -> None:
     count_tokens("qzxvjk")  # no word: the first word that has to be put together builds the second half of the tables
 
 
+def is_loaded() -> bool:
+    """Return whether the vocabulary is loaded, so that a count does not wait for it."""
+    return _load_tokenizer.cache_info().currsize > 0
+
+
 @cache
 def _load_tokenizer() -> AnyTokenizer:
     from splintr import Tokenizer  # noqa: PLC0415 - slow to import, and not needed before the first count
