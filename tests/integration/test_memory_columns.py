@@ -88,7 +88,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from muniment.memory.codec import encode_memory
+from muniment.memory.codec import encode_record
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, WritePlan
@@ -144,7 +144,7 @@ async def main(url):
     await store.writes.load_space(cyd, dump, [VECTOR, VECTOR])
     seen["import"] = [await note(cyd), await note(cyd, as_of=Revision(1))]
     seen["content"] = [row["note"] for row in await store.writes.read_content(cyd)]
-    seen["json"] = encode_memory(await store.reads.get_memory(reader, MemoryId(UUID(int=1))))["note"]
+    seen["json"] = encode_record(await store.reads.get_memory(reader, MemoryId(UUID(int=1))))["note"]
     await store.close()
     print(json.dumps(seen))
 
