@@ -90,7 +90,7 @@ from uuid import UUID
 
 from muniment.memory.codec import encode_record
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Filters, ListRequest
 from muniment.memory.domain.scope import Reader, Scope
@@ -105,7 +105,7 @@ VECTOR = hash_vector("The user likes tea.")
 
 
 def change(n, note, before=None):
-    after = before or Memory(id=MemoryId(UUID(int=n)), kind="semantic", category="goals", text="The user likes tea.",
+    after = before or StoredMemory(id=MemoryId(UUID(int=n)), kind="semantic", category="goals", text="The user likes tea.",
                              created_at=NOON, updated_at=NOON)
     return Change(action="UPDATE" if before else "ADD", before=before, after=replace(after, note=note), vector=VECTOR)
 
