@@ -105,8 +105,8 @@ VECTOR = hash_vector("The user likes tea.")
 
 
 def change(n, note, before=None):
-    after = before or StoredMemory(id=MemoryId(UUID(int=n)), kind="semantic", category="goals", text="The user likes tea.",
-                             created_at=NOON, updated_at=NOON)
+    after = before or StoredMemory(id=MemoryId(UUID(int=n)), kind="semantic", category="goals", created_at=NOON,
+                                   updated_at=NOON, text="The user likes tea.")
     return Change(action="UPDATE" if before else "ADD", before=before, after=replace(after, note=note), vector=VECTOR)
 
 
