@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from muniment.memory.domain.memory import (
         Fact,
         Neighbour,
+        StoredMemory,
     )
     from muniment.memory.domain.plan import (
         Change,
@@ -194,6 +195,7 @@ __all__ = [
     "StoreDown",
     "StoreError",
     "StoreFull",
+    "StoredMemory",
     "SwitchProgress",
     "TooLarge",
     "ToolUse",
@@ -224,7 +226,7 @@ _MODULES = {
     "domain.jobs": "Job",
     "domain.journal": "JournalEntry",
     "domain.maintenance": "IndexingResult MaintenanceResult",
-    "domain.memory": "Fact Neighbour",
+    "domain.memory": "Fact Neighbour StoredMemory",
     "domain.plan": "Change Receipt",
     "domain.query": "Answer Brief Explanation Filters Hit ListRequest MemoryPage Omission Query",
     "domain.scope": "Scope",
