@@ -116,7 +116,7 @@ def test_with_every_wish(muniment: Muniment, ana: tuple[Settings, Scope], return
     """Categories, number, budget and threshold mean the same at each door."""
     wishes: list[Asked] = [
         {"top_k": 2, "budget_tokens": 2_000, "threshold": 0.1, "categories": ["activity"]},
-        {"top_k": 20, "budget_tokens": 450, "threshold": 0.0, "categories": ["activity", "tasks"]},
+        {"top_k": 20, "budget_tokens": 490, "threshold": 0.0, "categories": ["activity", "tasks"]},
         {"top_k": 20, "budget_tokens": 2_000, "threshold": 0.3, "categories": ["event", "goals", "activity"]},
     ]
     questions = [{"query": "green tea in Porto", "return": returns} | wish for wish in wishes]
