@@ -77,7 +77,8 @@ class Writer:
         if reason is not None and not instructions:
             await self._track_event(scope, "hotpath", "classify", "skipped")
             return Receipt(rev=Revision(0), skipped=reason)
-        extraction = extract_statements(own) if reason is None else Extraction()
+        most = self.settings.write.per_turn
+        extraction = extract_statements(own, most=most) if reason is None else Extraction()
         extraction = replace(extraction, candidates=extraction.candidates + instructions)
         has_content = extraction.candidates or extraction.forget_requests
         await self._track_event(scope, "hotpath", "classify", "ok" if has_content else "skipped")

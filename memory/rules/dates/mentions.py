@@ -12,6 +12,7 @@ from muniment.memory.rules.language.calendar import DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
+_WEEKDAY = lazy_compile(r"(?:on\s+)?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?|(?:周|星期|礼拜)[一二三四五六日天末]", re.IGNORECASE)
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 
@@ -73,6 +74,19 @@ def expand_dates(text: str, at: datetime) -> str:
     for mention in find_mentions(text, at):
         if mention.relative or mention.partial:
             out += [text[done : mention.start], _format_mention(text, mention)]
+            done = mention.end
+    return "".join([*out, text[done:]])
+
+
+def annotate_dates(text: str, at: datetime) -> str:
+    """The text with what each relative date or date without a year means behind it, in brackets.
+
+    A bare weekday stays as it is: it may be of any week."""
+    out: list[str] = []
+    done = 0
+    for mention in find_mentions(text, at):
+        if (mention.relative or mention.partial) and not _WEEKDAY.fullmatch(text[mention.start : mention.end]):
+            out += [text[done : mention.end], f" ({mention.when.text})"]
             done = mention.end
     return "".join([*out, text[done:]])
 

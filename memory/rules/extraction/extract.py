@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence, Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction import notes
 from muniment.memory.rules.extraction.chinese import clauses
 from muniment.memory.rules.extraction.clauses import (
     MentionedPerson,
@@ -25,7 +26,7 @@ from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
-_MAX_STATEMENTS = 24
+MAX_STATEMENTS = 24
 _MAX_CLAUSES = 1000  # of a turn: a pasted book is not read to its end on the hot path
 _REQUESTED_IMPORTANCE = 3  # the least importance of what the person wants remembered
 
@@ -68,16 +69,27 @@ _BARE_ANSWER = lazy_compile(
 )
 
 
-def extract_statements(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
+@dataclass(slots=True)
+class _Reading:
+    """A sentence with what was read of it, and whether its words are to be kept beside that."""
+
+    sentence: str
+    candidates: list[Candidate]
+    is_noted: bool
+
+
+def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int = MAX_STATEMENTS) -> Extraction:
     """The statements of a user's turn, the last one for each fact, and the requests to forget.
 
-    At most 24 statements from the first 1,000 clauses; none from a turn of another role. A bare answer is read with the
+    What the rules do not read, or read in part, becomes a note in the person's own words. Beyond `most` statements the
+    less important facts are noted, too, for a note joins several sentences; what is asked to be remembered does not
+    count. Only the first 1,000 clauses are read, and none of a turn of another role. A bare answer is read with the
     question in `previous`, oldest first."""
     if turn.role != "user":
         return Extraction()
     text = _complete_answer(turn.text, previous)
     is_lowercase = turn.text == turn.text.lower()
-    candidates: dict[str, Candidate] = {}
+    readings: list[_Reading] = []
     requests: dict[str, ForgetRequest] = {}
     requested: set[str] = set()
     budget = iter(range(_MAX_CLAUSES))
@@ -91,19 +103,53 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extractio
             )
             requests[request.quote] = replace(request, facts=tuple(draft.fact for draft in drafts))
             continue
-        for draft in _draft_statements(sentence, turn, budget, person, lower=is_lowercase):
-            candidate = _make_candidate(draft, turn)
-            candidates[candidate.fact.key if candidate.fact else candidate.text] = candidate
-            if _parse_remember_request(sentence):
-                requested.add(candidate.text)
+        inner = _parse_remember_request(sentence)
+        found = [
+            _make_candidate(draft, turn)
+            for draft in _draft_statements(sentence, turn, budget, person, lower=is_lowercase)
+        ]
+        if inner:
+            requested.update(candidate.text for candidate in found)
+        readings.append(_read_sentence(inner or sentence, found, is_requested=bool(inner)))
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
-        if len(candidates) >= _MAX_STATEMENTS:
+        if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
+    facts, notes = _share_room(readings, requested, turn, most)
     return Extraction(
-        candidates=tuple(candidates.values())[:_MAX_STATEMENTS],
+        candidates=(*facts, *notes),
         forget_requests=tuple(requests.values()),
         requested_texts=frozenset(requested),
     )
+
+
+def _read_sentence(sentence: str, found: list[Candidate], *, is_requested: bool) -> _Reading:
+    is_kept = notes.is_covered(sentence, [candidate.text for candidate in found])
+    is_noted = not is_kept and (is_requested or notes.is_own_statement(sentence, is_read=bool(found)))
+    return _Reading(sentence, found, is_noted)
+
+
+def _share_room(
+    readings: Sequence[_Reading], requested: AbstractSet[str], turn: Turn, most: int
+) -> tuple[list[Candidate], list[Candidate]]:
+    """The facts, the last one of each, and the notes; of too many the sentences with the least important facts are
+    noted."""
+    while True:
+        facts = {
+            candidate.fact.key if candidate.fact else candidate.text: candidate
+            for reading in readings
+            for candidate in reading.candidates
+        }
+        made = list(notes.make_notes([reading.sentence for reading in readings if reading.is_noted], turn))
+        counted = [candidate for candidate in facts.values() if candidate.text not in requested]
+        foldable = [
+            reading
+            for reading in readings
+            if reading.candidates and not any(candidate.text in requested for candidate in reading.candidates)
+        ]
+        if len(counted) + len(made) <= most or not foldable:
+            return list(facts.values())[:MAX_STATEMENTS], made
+        least = min(foldable, key=lambda reading: max(candidate.importance for candidate in reading.candidates))
+        least.candidates, least.is_noted = [], True
 
 
 def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:

@@ -16,6 +16,7 @@ SUMMARY_RULES = (
     "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} "
     "chars."
 )
+NOTE = "said"  # the predicate of what a person said in their own words
 _ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
 _PRONOUNS = lazy_compile(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours"
@@ -25,7 +26,7 @@ _PRONOUNS = lazy_compile(
 _NOT_A_PRONOUN = lazy_compile(
     r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"
 )
-_QUOTED = lazy_compile(r'"[^"\n]{1,200}"')
+_QUOTED = lazy_compile(r'"[^"\n]{1,300}"|“[^”\n]{1,300}”')
 _REDACTED = "[redacted:"  # a statement about a secret says nothing without it
 _WORD = lazy_compile(r"[^\W_]")
 _UNIT = lazy_compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
@@ -50,7 +51,7 @@ def validate_candidate(
         text = _trim_statement(text, max_chars)
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
-        reason = _find_wording_fault(text)
+        reason = _find_wording_fault(text, is_note=candidate.fact is not None and candidate.fact.predicate == NOTE)
     return (None, reason) if reason else (replace(candidate, text=text), None)
 
 
@@ -77,12 +78,14 @@ def _find_refusal(text: str, candidate: Candidate, categories: frozenset[str]) -
     return None if candidate.category in categories else f"unknown category {candidate.category!r}"
 
 
-def _find_wording_fault(text: str) -> str | None:
+def _find_wording_fault(text: str, *, is_note: bool) -> str | None:
     if _REDACTED in text:
         return "a secret"
-    if _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", _QUOTED.sub(" ", text))):
+    own = _QUOTED.sub(" ", text)
+    if _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", own)):
         return "first or second person"
-    return "relative date" if mentions.has_relative_date(text, _ANY_DAY) else None
+    # A note keeps a relative date in the person's words, with what it means behind it.
+    return "relative date" if not is_note and mentions.has_relative_date(text, _ANY_DAY) else None
 
 
 def _trim_statement(text: str, max_chars: int) -> str:

@@ -139,3 +139,49 @@ def narrate_clause(clause: str) -> str | None:
         rest = f"{_CONTRACTIONS.get(pronoun[-2:], 'is')} {rest}"
     sentence = replace_pronouns(rest)
     return sentence and f"The user {sentence}"
+
+
+_SPEAKER = lazy_compile(
+    r"\b(?P<pronoun>i(?:['’]m|\s+am)\b|im\b|i['’]ve\b|ive\b|i['’]ll\b|i\b)(?P<adverbs>(?:\s+(?:"
+    + "|".join(sorted(map(re.escape, ADVERBS)))
+    + r"|\w+ly))*)(?P<verb>\s+[\w'’]+)?",
+    re.IGNORECASE,
+)
+_NOT_NARRATED = lazy_compile(
+    r"\b(?:i['’]?d|we|us|our|ours|ourselves|we['’]\w+|you|your|yours|yourself|you['’]\w+|u|ur)\b",
+    re.IGNORECASE,
+)
+_MY = lazy_compile(r"\bmy\b", re.IGNORECASE)
+_COORDINATED = lazy_compile(r"\b(?:and|or|but)\b(?!\s+(?:the user\b|i\b|my\b))|,", re.IGNORECASE)
+
+
+def narrate_first_person(sentence: str) -> str | None:
+    """A sentence of several clauses about the user. None where its grammar leaves that uncertain.
+
+    A present verb that may share its subject with another one behind `and` is uncertain: both would have to change."""
+    if _NOT_NARRATED.search(sentence) or not _SPEAKER.search(sentence) and not _MY.search(sentence):
+        return None
+    certain = True
+
+    def tell(match: re.Match[str]) -> str:
+        nonlocal certain
+        pronoun, verb = match["pronoun"].casefold().replace("’", "'"), (match["verb"] or "").strip()
+        if pronoun.endswith(("ve", "ll")):
+            return f"the user {_CONTRACTIONS[pronoun[-2:]]}{match['adverbs']}{match['verb'] or ''}"
+        rest = sentence[match.end() :]
+        if pronoun != "i":
+            certain = certain and not re.search(r"\b(?:and|but|or)\s+(?!i\b|my\b|the\b|an?\b)", rest, re.IGNORECASE)
+            return f"the user is{match['adverbs']}{match['verb'] or ''}"
+        told = conjugate_verb(verb.replace("’", "'"))
+        if not verb or (verb.casefold() in _MODALS | {"too", "and", "or", "not", "will"} and told == verb and not verb.isalpha()):
+            certain = False
+        if told != verb and _COORDINATED.search(rest):
+            certain = False
+        return f"the user{match['adverbs']} {told}"
+
+    text = _SPEAKER.sub(tell, sentence)
+    if not certain:
+        return None
+    for pattern, name in _FIRST_PERSON[:1] + _FIRST_PERSON[2:]:
+        text = pattern.sub(name, text)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,166 @@
+"""Train the classifier of own statements, and measure it on sentences that it has not seen.
+
+python -m benchmarks.statements [--write] [--json]
+
+`data/statements.tsv` has a label, a language and a sentence in each line, written for this purpose; `own` is what memory
+should keep. With `--write` the weights that the product reads are written anew."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import harness
+from muniment.memory.errors import BadInput
+from muniment.memory.rules.extraction import own_statement
+
+DATA = Path(__file__).parent / "data"
+TRAINING, UNSEEN = DATA / "statements.tsv", DATA / "statements_heldout.tsv"
+OWN = "own"
+KEPT = 0.94  # the share of own statements at which the others are counted
+_RIDGE = 0.2
+_STEPS = 300
+_FOLDS = 5
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its label and language."""
+
+    label: str
+    lang: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Features of sentences as three columns of equal length: the sentence, the place of a feature and its value."""
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+    values: Floats
+    size: int
+
+
+def read(file: Path) -> list[Sentence]:
+    """The sentences of a file. Raises BadInput."""
+    sentences = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        parts = line.split("\t")
+        if len(parts) != 3:
+            raise BadInput(f"{file.name}, line {number}: {len(parts)} columns, three wanted: label, language, sentence")
+        sentences.append(Sentence(*parts))
+    return sentences
+
+
+def featurize(sentences: Sequence[Sentence]) -> Matrix:
+    """The features that the product computes."""
+    found = [list(own_statement.list_features(sentence.text)) for sentence in sentences]
+    rows = np.repeat(np.arange(len(found)), [len(features) for features in found])
+    places = np.array([place for features in found for place, _ in features])
+    values = np.array([value for features in found for _, value in features])
+    return Matrix(rows, places, values, len(found))
+
+
+def train(matrix: Matrix, is_own: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Weights and bias of the logistic regression with a ridge penalty, by AdaGrad (Duchi et al. 2011)."""
+    weights, bias = np.zeros(own_statement.PLACES), 0.0
+    squares, bias_square = np.full(own_statement.PLACES, 1e-8), 1e-8
+    for _ in range(_STEPS):
+        errors = 1 / (1 + np.exp(-score(matrix, weights, bias))) - is_own
+        slope = np.bincount(matrix.places, matrix.values * errors[matrix.rows], own_statement.PLACES) + _RIDGE * weights
+        squares += slope**2
+        bias_square += float(errors.sum()) ** 2
+        weights -= 0.5 * slope / np.sqrt(squares)
+        bias -= 0.5 * float(errors.sum()) / bias_square**0.5
+    return weights, bias
+
+
+def score(matrix: Matrix, weights: Floats, bias: float) -> Floats:
+    """The log odds of every sentence."""
+    return np.bincount(matrix.rows, matrix.values * weights[matrix.places], matrix.size) + bias
+
+
+def quantize(weights: Floats) -> tuple[NDArray[np.int8], float]:
+    """The weights as bytes, and the weight of one step."""
+    step = float(np.abs(weights).max()) / 127
+    return np.round(weights / step).astype(np.int8), step
+
+
+def measure(*, write: bool) -> dict[str, Any]:
+    """Train on all sentences of the training file, and report on folds of it and on the unseen file."""
+    known, unseen = read(TRAINING), read(UNSEEN)
+    is_own = np.array([sentence.label == OWN for sentence in known])
+    matrix = featurize(known)
+    folds = np.arange(len(known)) % _FOLDS
+    scores = np.zeros(len(known))
+    for fold in range(_FOLDS):
+        inside = [sentence for sentence, at in zip(known, folds, strict=True) if at != fold]
+        outside = [sentence for sentence, at in zip(known, folds, strict=True) if at == fold]
+        fitted = train(featurize(inside), is_own[folds != fold])
+        scores[folds == fold] = score(featurize(outside), *fitted)
+    weights, bias = train(matrix, is_own)
+    small, step = quantize(weights)
+    if write:
+        own_statement.WEIGHTS.write_bytes(own_statement.HEADER.pack(step, bias) + small.tobytes())
+    judged = score(featurize(unseen), small * step, bias)
+    return {"sentences": len(known), "folds": figures(known, scores), "unseen": figures(unseen, judged)}
+
+
+def figures(sentences: Sequence[Sentence], scores: Floats) -> dict[str, dict[str, float]]:
+    """For each language: accuracy at 0, the score that keeps `KEPT` of the own statements, and the share of others
+    above it."""
+    found = {}
+    for lang in sorted({sentence.lang for sentence in sentences}):
+        here = np.array([sentence.lang == lang for sentence in sentences])
+        own = np.array([sentence.label == OWN for sentence in sentences])
+        threshold = float(np.quantile(scores[here & own], 1 - KEPT))
+        found[lang] = {
+            "accuracy": round(float(((scores > 0) == own)[here].mean()), 4),
+            "threshold": round(threshold, 3),
+            "others": round(float((scores[here & ~own] > threshold).mean()), 4),
+        }
+    return found
+
+
+def tables(found: dict[str, Any]) -> Iterator[Table]:
+    """The report for people."""
+    rows = [
+        [f"{part}, {lang}", *values.values()] for part in ("folds", "unseen") for lang, values in found[part].items()
+    ]
+    yield harness.grid(f"{found['sentences']} sentences", ["", "accuracy", "threshold", "others"], rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 0 trained, 1 failed in one line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.statements", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the weights that the product reads")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    try:
+        found = measure(write=given.write)
+    except (BadInput, OSError) as error:
+        print(f"benchmark: {error}", file=sys.stderr)
+        return 1
+    if given.json:
+        print(json.dumps(found))
+    else:
+        for table in tables(found):
+            Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

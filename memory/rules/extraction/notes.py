@@ -1,0 +1,128 @@
+"""Notes: sentences of a person about themselves in their own words, where the rules read no fact or only a part of it.
+
+A note is one statement of at most `MAX_CHARS` characters. Neighbouring sentences share a note, so that a message makes
+few. It is told in the third person where that is certain, else quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction.note_category import choose_category
+from muniment.memory.rules.extraction.own_statement import score_statement
+from muniment.memory.rules.extraction.validate import NOTE
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.english_words import narrate_first_person
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+MAX_CHARS = 280
+IMPORTANCE = 1
+_MIN_SCORE = 0.0
+_LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
+_COVERED = 0.75  # the share of a sentence's words in its facts from which nothing of it is left to note
+_MIN_WORDS, _MIN_CJK = 3, 4
+_LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
+_WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+_LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
+_REDACTED = "[redacted:"
+_QUESTION_END = lazy_compile(r"[?？]\s*$")
+_NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+")
+_ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
+_ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
+
+
+def is_own_statement(sentence: str, *, is_read: bool) -> bool:
+    """Whether a sentence states something of its speaker that is worth a note. `is_read`: a rule read a part of it."""
+    if _REDACTED in sentence or _QUESTION_END.search(sentence):
+        return False
+    cjk = len(_CJK.findall(sentence))
+    if cjk < _MIN_CJK and len(_WORD.findall(sentence)) < _MIN_WORDS:
+        return False
+    return score_statement(sentence) > (_LEAST_SCORE if is_read else _MIN_SCORE)
+
+
+def is_covered(sentence: str, texts: Sequence[str]) -> bool:
+    """Whether statements hold what a sentence says: all its names and numbers, and most of its words."""
+    if not texts:
+        return False
+    said = " ".join(texts)
+    words, there = tokens.get_lexeme_set(sentence), tokens.get_lexeme_set(said)
+    folded = said.casefold()
+    details = [*_NAME.findall(sentence), *tokens.extract_numbers(sentence)]
+    if any(detail.casefold() not in folded for detail in details):
+        return False
+    return len(words & there) >= _COVERED * len(words)
+
+
+def make_notes(sentences: Sequence[str], turn: Turn) -> Iterator[Candidate]:
+    """The notes of a turn's sentences, in their order; as few as fit."""
+    group: list[str] = []
+    for sentence in _cut_long(sentences):
+        if group and len(_write_note([*group, sentence], turn.at)) > MAX_CHARS:
+            yield _make_note(group, turn)
+            group = []
+        group.append(sentence)
+    if group:
+        yield _make_note(group, turn)
+
+
+def _make_note(sentences: Sequence[str], turn: Turn) -> Candidate:
+    text = _write_note(sentences, turn.at)
+    said = " ".join(sentences)
+    return Candidate(
+        text=text,
+        category=choose_category(said),
+        fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
+        importance=IMPORTANCE,
+        event_time=mentions.resolve_date(said, turn.at),
+        context=_describe_context(said, turn),
+        turns=(turn.id,),
+        actor=turn.actor,
+        role=turn.role,
+    )
+
+
+def _describe_context(said: str, turn: Turn) -> str | None:
+    """What helps to find the note: the day it was said, and the rest of the message."""
+    rest = " ".join(turn.text.split())
+    day = f"{turn.at.day} {turn.at:%B %Y}"
+    return f"{day}\n{rest[:600]}" if rest != said else day
+
+
+def _write_note(sentences: Sequence[str], at: datetime) -> str:
+    """The sentences as one text: about the user where every one can be told so, else as a quotation."""
+    told = [_narrate(sentence) for sentence in sentences]
+    if all(told):
+        return mentions.annotate_dates(" ".join(filter(None, told)), at)
+    joined = " ".join(sentences)
+    lead = _LEAD_ZH if len(_CJK.findall(joined)) > len(_WORD.findall(joined)) else _LEAD_EN
+    return f'{lead}{mentions.annotate_dates(joined.translate(_LATIN_QUOTES), at)}"'
+
+
+def _narrate(sentence: str) -> str | None:
+    """The sentence in the third person with its full stop, or None where that is not certain."""
+    if not _CJK.search(sentence):
+        text = narrate_first_person(sentence)
+        return text if text is None or text.endswith((".", "!", "…")) else f"{text}."
+    if _ZH_PERSON.search(sentence) or not _ZH_SUBJECT.search(sentence):
+        return None
+    text = sentence.replace("我", "用户")
+    return text if text.endswith(("。", "！", "!")) else f"{text}。"
+
+
+def _cut_long(sentences: Sequence[str]) -> Iterator[str]:
+    """The sentences, a long one in pieces at its commas or blanks that fit a note."""
+    room = MAX_CHARS - len(_LEAD_EN) - 40
+    for sentence in sentences:
+        rest = sentence
+        while len(rest) > room:
+            cut = max(rest.rfind(mark, 0, room) for mark in ("，", ", ", "；", "; "))
+            cut = cut + 1 if cut > room // 3 else (rest.rfind(" ", 0, room) if " " in rest[:room] else room)
+            yield rest[:cut].strip()
+            rest = rest[cut:].strip()
+        if rest:
+            yield rest

@@ -1,0 +1,107 @@
+"""How likely a sentence states something lasting about the person who says it: a linear classifier.
+
+Its features are words, pairs of words and the signals below; each has a weight of one byte at the place of its hash
+(feature hashing, Weinberger et al. 2009). `python -m benchmarks.statements` trains the weights by logistic regression
+on sentences that were written for it, and prints how well they tell unseen ones apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from struct import Struct
+from zlib import crc32
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+PLACES = 8192
+WEIGHTS = Path(__file__).with_name("own_statement.weights")
+HEADER = Struct("<ff")  # the weight of one step of a byte, and the bias
+_MAX_TOKENS = 60  # of a sentence; the rest has no say
+_SIGNAL_SHARE = 0.25  # what a signal counts beside a word of a sentence of one word
+_TOKEN = lazy_compile(r"[a-z0-9]+(?:'[a-z]+)?|[\u3400-\u9fff]|[?!,.:;…？！，。：；]")
+_DIGITS = lazy_compile(r"\d+")
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+_OPENING = r"^\W*(?:(?:and|but|so|well|also|ok|yeah|no|oh|actually|btw)\W+)*"
+
+# What a sentence looks like as a whole: who speaks, whether it asks, doubts or supposes, and when it is true.
+_SIGNALS = tuple(
+    (name, lazy_compile(pattern, re.IGNORECASE))
+    for name, pattern in {
+        "I": r"\bi(?:m|ve)?\b",
+        "my": r"\b(?:my|our|mine)\b",
+        "we": r"\b(?:we|us)\b",
+        "I first": _OPENING + r"(?:i(?:m|ve)?|we|my|our)\b",
+        "you": r"\b(?:you|your|u)\b",
+        "asks": r"[?？]\s*$",
+        "asks what": _OPENING + r"(?:what|who|whom|whose|where|why|how|which|when)\b",
+        "asks whether": _OPENING
+        + r"(?:is|are|was|were|am|do|does|did|can|could|will|would|should|shall|have|has|may"
+        r"|isn't|aren't|don't|doesn't|didn't|can't|won't)\b",
+        "asks for": r"\b(?:wonder\w*|any idea|anyone know|curious|do you know|tell me|explain|help me|i'd like to know"
+        r"|i need help)\b",
+        "doubts": r"\b(?:maybe|perhaps|might|not sure|unsure|i think|i guess|possibly|probably|don't know|dunno|idk"
+        r"|no idea|could be|can't tell|can't decide|not certain|thinking (?:of|about)|considering|suppose)\b",
+        "supposes": r"\b(?:if|unless|imagine|pretend|suppose|say i|let's say|dream\w*|wish|would|could have|would've)\b"
+        r"|'d\b",
+        "past": r"\b(?:\w+ed|was|were|got|had|went|did|bought|took|came|left|made)\b",
+        "time": r"\b(?:yesterday|last|ago|since|every|each|in (?:19|20)\d\d|\w+day|january|february|march|april|june"
+        r"|july|august|september|october|november|december|years?|months?|weeks?|always|never|used to|still|any ?more"
+        r"|no longer|this (?:year|week|month|spring|summer|autumn|winter))\b",
+        "moment": r"\b(?:today|right now|just now|rn|this morning|tonight|so tired|at the moment|currently)\b",
+        "people": r"\b(?:mum|mom|dad|mother|father|brother|sister|wife|husband|partner|son|daughter|kid|aunt|uncle"
+        r"|cousin|gran\w*|nephew|niece|boyfriend|girlfriend|friend|flatmate|roommate|boss|dog|cat|neighbou?r)s?\b",
+        "number": r"\d",
+        "exclaims": r"[!！]|\b(?:lol|omg|wow|haha\w*)\b|哈哈|嘿|哎|唉",
+        "code": r"[={}<>\[\];]|\(\)|::|\b(?:error|exception|function|null|import|def|return)\b",
+        "points": r"\b(?:this|that|these|those|it|the (?:first|second|third|last|other) (?:one|paragraph|line|option)"
+        r"|above|paragraph|sentence|version)\b",
+        "a thing first": r"^\W*(?:the|a|an|it|there|this|that)\b",
+        "我": r"[我俺咱]",
+        "我 first": r"^\W*(?:(?:其实|另外|还有|对了|嗯|哦|不过|但是|而且|那|所以)\W*)*[我咱俺]",
+        "问": r"吗|呢[?？。]?$|什么|怎么|为什么|哪|多少|几[个点岁年]|是不是|有没有|能不能|可不可以|谁",
+        "疑": r"可能|也许|大概|说不定|好像|不确定|不知道|还没想好|或许|吧[。]?$|没准|拿不准|记不清|应该是|考虑",
+        "假": r"如果|要是|假如|假设|假装|想象|万一|的话|就好了|梦里|梦见|恨不得|宁愿|当初",
+        "你": r"[你您]",
+        "short": r"^.{0,9}$",
+        "long": r"^.{60}",
+    }.items()
+)
+
+
+def score_statement(sentence: str) -> float:
+    """The log odds that a sentence states something lasting about its speaker; above 0 it rather does."""
+    weights, step, bias = _load_weights()
+    total = 0.0
+    for place, value in list_features(sentence):
+        weight = weights[place]
+        total += value * (weight - 256 if weight > 127 else weight)
+    return total * step + bias
+
+
+def list_features(sentence: str) -> Iterator[tuple[int, float]]:
+    """The places of a sentence's features and the value of each: words share one unit of length."""
+    words = [_DIGITS.sub("0", word) for word in _TOKEN.findall(sentence.lower().replace("’", "'"))[:_MAX_TOKENS]]
+    marked = ["^", *words, "$"]
+    names = {f"u {word}" for word in words}
+    names.update(f"b {a} {b}" for a, b in zip(marked, marked[1:], strict=False))
+    names.update(
+        f"t {a} {b} {c}"
+        for a, b, c in zip(marked, marked[1:], marked[2:], strict=False)
+        if a == "^" or c == "$" or _CJK.match(b)
+    )
+    value = 1 / max(1, len(names)) ** 0.5
+    for name in names:
+        yield crc32(name.encode()) % PLACES, value
+    for name, pattern in _SIGNALS:
+        if pattern.search(sentence):
+            yield crc32(f"s {name}".encode()) % PLACES, _SIGNAL_SHARE
+
+
+@lru_cache(maxsize=1)
+def _load_weights() -> tuple[bytes, float, float]:
+    """The bytes of the weights, the weight of one step, and the bias."""
+    content = WEIGHTS.read_bytes()
+    step, bias = HEADER.unpack_from(content)
+    return content[HEADER.size :], step, bias
