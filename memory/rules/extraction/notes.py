@@ -20,7 +20,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 MAX_CHARS = 280
 IMPORTANCE = 1
-_MIN_SCORE = 0.0
+_MIN_SCORE = -0.6
 _LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
 _COVERED = 0.75  # the share of a sentence's words in its facts from which nothing of it is left to note
 _MIN_WORDS, _MIN_CJK = 3, 4
