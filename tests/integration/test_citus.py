@@ -262,7 +262,7 @@ async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
             admin.execute("analyze muniment.memories")  # as autovacuum does it on each node
         reader, search = await memory.engine.recall.authorize_query(scope(), "supervisor", Query(text="green tea"))
         space = {"space": scope().space, "owner": scope().owner, "allowed": sorted(reader.allowed), "as_of": None}
-        text, asked = store.reads._searches.build(space, search, scan=scan)
+        text, asked = store.searches.build(space, search, scan=scan)
         async with store._connections.connect() as conn:
             cursor = AsyncRawCursor(conn, row_factory=dict_row)
             explained = b"explain " + (text if isinstance(text, bytes) else text.encode())

@@ -19,7 +19,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Reader
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.turn import Turn
-from muniment.memory.stores.postgres import ledger, reads as store_reads
+from muniment.memory.stores.postgres import ledger, search as store_search
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, reads, scope, statement
 
@@ -276,7 +276,7 @@ async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> No
         assert [line.text for line in sight.delta.entries] == ["The user has a boat."]
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.journal, muniment.memories")  # as autovacuum does
-        blocks = store_reads._SEARCH
+        blocks = store_search._SEARCH
         delta = blocks["delta"].replace("{source}", blocks["current"])
         for text in (delta, ledger._LEDGER["changes"]):
             async with store._connections.reading(WHO) as conn:
@@ -301,7 +301,7 @@ async def test_of_very_many_changes_those_that_matter_most_are_told(
 ) -> None:
     """After an import a turn does not read all of it: the most important, then the last, in the order in which they
     came."""
-    monkeypatch.setattr(store_reads, "_MAX_CHANGES", 3)
+    monkeypatch.setattr(store_search, "_MAX_CHANGES", 3)
     bees = replace(said("The user is allergic to bees."), importance=5)
     async with engine(database_url) as memory:
         await told(memory, bees, *NOISE)

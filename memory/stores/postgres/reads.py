@@ -2,83 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from math import isnan
 from typing import Any, LiteralString
 
 from pgvector import HalfVector
-from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from muniment.memory.domain.consolidation import MemoryGraph
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.journal import Delta, JournalEntry
+from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Kind, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import NeighbourProbe, Search, SearchSnapshot
-from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
-from muniment.memory.stores.postgres.search import SearchStatements, parse_head, parse_hits
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
+from muniment.memory.stores.postgres.search import PostgresSearches
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_READ, _SEARCH, _CONSENT, _ROLES = (load_blocks(name) for name in ("read", "search", "consent", "roles"))
+_READ, _ROLES = load_blocks("read"), load_blocks("roles")
 _LIST_FILTERS: tuple[LiteralString, ...] = (
     "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
 )  # fmt: skip
-_MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
 
 
-class PostgresReads(MemoryReads):
-    """The `MemoryReads` port over Postgres."""
+class PostgresReads:
+    """The `MemoryReads` port over Postgres. Snapshots are those of `PostgresSearches`."""
 
-    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
+    def __init__(self, connections: PostgresConnections, searches: PostgresSearches) -> None:
         self._connections = connections
-        self._searches = SearchStatements(connections, indexes)
-
-    async def read_snapshot(
-        self,
-        reader: Reader,
-        search: Search | None,
-        *,
-        stable: Sequence[str] = (),
-        stable_limit: int = 100,
-        thread: str | None = None,
-        horizon: datetime | None = None,
-        as_of: Revision | None = None,
-    ) -> SearchSnapshot:
-        scope = reader.scope
-        space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
-        if search and not stable and not thread:
-            hits = await self._searches.search(space, search)
-            return SearchSnapshot(rev=_clamp_revision(parse_head(hits).rev, as_of), **parse_hits(search, hits))
-        stable_params = space | {"categories": list(stable), "limit": stable_limit}
-        delta_params = space | {"thread": thread, "horizon": horizon, "changes": _MAX_CHANGES}
-        async with self._connections.reading(scope, reader.allowed) as conn:
-            rev = await conn.execute(_READ["rev"], space)
-            found = await self._searches.send(conn, space, search) if search else None
-            lasting = await _send_as_of(conn, "stable", stable_params) if stable else None
-            approved = await _send_profile(conn, space) if "profile" in stable else None
-            changes = await _send_as_of(conn, "delta", delta_params) if thread else None
-            if search and found:
-                found = await self._searches.complete(conn, space, search, found)
-        # All of it was sent in one round trip; what is fetched from here on has arrived.
-        now = _clamp_revision(require_row(await rev.fetchone())["rev"], as_of)
-        hits = await found.fetchall() if found else []
-        if hits:
-            self._searches.note_indexes(space, hits)
-        return SearchSnapshot(
-            rev=now,
-            **(parse_hits(search, hits) if search else {}),
-            stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
-            delta=_parse_delta(await changes.fetchall(), now) if changes else None,
-            profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
-        )
+        self.read_snapshot = searches.read_snapshot
 
     async def get_memory(
         self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None
@@ -116,10 +73,11 @@ class PostgresReads(MemoryReads):
             rev = await conn.execute(_READ["rev"], params)
             total = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), params)
             page = await conn.execute(_READ[f"list{then}"].replace("{narrowed}", narrowed), params)
+            now = require_row(await rev.fetchone())["rev"]
             return MemoryPage(
                 memories=tuple(map(rows.parse_memory, await page.fetchall())),
                 total=require_row(await total.fetchone())["total"],
-                rev=_clamp_revision(require_row(await rev.fetchone())["rev"], as_of),
+                rev=Revision(now if as_of is None else min(now, as_of)),
             )
 
     async def read_history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
@@ -188,26 +146,6 @@ class PostgresReads(MemoryReads):
             spaces = await (await conn.execute(_READ["spaces"])).fetchall()
         for row in spaces:
             yield rows.parse_scope(row)
-
-
-async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:
-    """Send a block of `search.sql` over the memories as they are, or as they were at `as_of`."""
-    source = _SEARCH["current" if params["as_of"] is None else "then"]
-    return await conn.execute(_SEARCH[block].replace("{source}", source), params)
-
-
-async def _send_profile(conn: Connection, space: Mapping[str, Any]) -> AsyncCursor[DictRow]:
-    return await conn.execute(_CONSENT["profile" if space["as_of"] is None else "profile_then"], space)
-
-
-def _clamp_revision(now: int, as_of: Revision | None) -> Revision:
-    """Return the revision that was read; one that the space has not reached cannot be."""
-    return Revision(now if as_of is None else min(now, as_of))
-
-
-def _parse_delta(changes: Sequence[DictRow], rev: Revision) -> Delta:
-    entries = tuple(rows.parse_entry(row) for row in changes if row["rev"] is not None and row["text"] is not None)
-    return Delta(since=Revision(changes[0]["since"]), rev=rev, entries=entries)
 
 
 def _group_by_probe(neighbours: Sequence[DictRow], probes: int) -> list[list[DictRow]]:

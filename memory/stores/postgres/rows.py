@@ -19,7 +19,6 @@ from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.search import SearchHit
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadInput
@@ -94,25 +93,6 @@ def parse_turn(row: Mapping[str, Any]) -> Turn:
         tags=tuple(row["tags"]),
         recalled=tuple(row["recalled"]),
     )
-
-
-def parse_hit(values: Sequence[Any], terms: Sequence[str]) -> SearchHit:
-    """Parse the values of a search row after its head; `terms` are those of the search."""
-    *columns, share, edges, cosine, ranks, traits = values
-    return SearchHit(
-        memory=parse_memory_values(columns),
-        cosine=cosine,
-        keyword=share or 0.0,
-        edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
-        traits=tuple(traits),
-        **_parse_ranks(ranks, terms) if ranks else {},
-    )
-
-
-def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
-    """Parse the ranks in the channels, and the terms that the memory has."""
-    words = tuple(terms[place - 1] for place in ranks["words"] or ())
-    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": words}
 
 
 def parse_entry(row: Mapping[str, Any]) -> JournalEntry:

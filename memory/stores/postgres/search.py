@@ -1,6 +1,6 @@
-"""The statement of a search, and its rows.
+"""Snapshots of a space in Postgres: a search, and what a brief shows beside it.
 
-The statement is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
+The statement of a search is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
 that is not set is not in the text: a plan is made once for each text and connection, and a scan tests nothing else."""
 
 from __future__ import annotations
@@ -8,24 +8,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Any, LiteralString, NamedTuple
+from uuid import UUID
 
 from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
-from psycopg.rows import tuple_row
+from psycopg.rows import DictRow, tuple_row
 
-from muniment.memory.domain.query import Filters
-from muniment.memory.domain.search import LOWEST_MEANING, Search
+from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.journal import Delta
+from muniment.memory.domain.scope import Reader
+from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
 from muniment.memory.rules.language import irregular_verbs, tokens
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.schema import large_spaces
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_SEARCH, _LARGE = load_blocks("search"), load_blocks("large_spaces")
+_SEARCH, _LARGE, _READ, _CONSENT = (load_blocks(name) for name in ("search", "large_spaces", "read", "consent"))
 # Blocks of `large_spaces.sql` that replace those of `search.sql` in a large space.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
 # Its blocks for a query about the user.
@@ -39,6 +43,7 @@ _FILTERS: tuple[LiteralString, ...] = (
     "updated_after", "updated_before",
 )  # fmt: skip
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
+_MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # A row of a search: its head, the columns of a memory (all null without a hit), and its signals.
 SearchRow = tuple[Any, ...]
@@ -58,48 +63,75 @@ class _SearchHead(NamedTuple):
 _HEAD = len(_SearchHead._fields)
 
 
-class SearchStatements:
-    """Sends the statement of a search, by the indexes of the space where it has them, and by a scan where they fall
-    short."""
+class PostgresSearches:
+    """Reads snapshots. A search uses the indexes of the space where it has them, and a scan where they fall short."""
 
     def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
         self._connections = connections
         self._indexed_spaces = indexes.indexed_spaces
 
-    async def search(self, space: Mapping[str, Any], search: Search) -> list[SearchRow]:
+    async def read_snapshot(
+        self,
+        reader: Reader,
+        search: Search | None,
+        *,
+        stable: Sequence[str] = (),
+        stable_limit: int = 100,
+        thread: str | None = None,
+        horizon: datetime | None = None,
+        as_of: Revision | None = None,
+    ) -> SearchSnapshot:
+        """Send the search, and the reads of the stable memories and the changes, in one transaction and one round trip."""
+        scope = reader.scope
+        space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
+        if search and not stable and not thread:
+            return SearchSnapshot(**_parse_search(search, await self._search(space, search), as_of))
+        stable_params = space | {"categories": list(stable), "limit": stable_limit}
+        delta_params = space | {"thread": thread, "horizon": horizon, "changes": _MAX_CHANGES}
+        async with self._connections.reading(scope, reader.allowed) as conn:
+            rev = await conn.execute(_READ["rev"], space)
+            scan = not self._uses_index(space)
+            found = await self._send(conn, space, search, scan=scan) if search else None
+            lasting = await _send_as_of(conn, "stable", stable_params) if stable else None
+            approved = await _send_profile(conn, space) if "profile" in stable else None
+            changes = await _send_as_of(conn, "delta", delta_params) if thread else None
+            if search and found and not scan:
+                is_complete = self._note_indexes(space, await found.fetchmany(1))
+                await found.scroll(0, mode="absolute")
+                found = found if is_complete else await self._send(conn, space, search, scan=True)
+        # All of it was sent in one round trip; what is fetched from here on has arrived.
+        now = require_row(await rev.fetchone())["rev"]
+        parts: dict[str, Any] = {"rev": Revision(now if as_of is None else min(now, as_of))}
+        if search and found:
+            hits = await found.fetchall()
+            self._note_indexes(space, hits)
+            parts = _parse_search(search, hits, as_of) | parts
+        return SearchSnapshot(
+            **parts,
+            stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
+            delta=_parse_delta(await changes.fetchall(), parts["rev"]) if changes else None,
+            profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
+        )
+
+    async def _search(self, space: Mapping[str, Any], search: Search) -> list[SearchRow]:
         """Return the rows of a search that is one transaction and one round trip: the statement enters the space
         itself."""
         for scan in (not self._uses_index(space), True):
             async with self._connections.statement() as conn:
                 cursor = await self._send(conn, space, search, scan=scan)
             hits = await cursor.fetchall()
-            if self._note_indexes(space, parse_head(hits)):
+            if self._note_indexes(space, hits):
                 break
         return hits
 
-    async def send(self, conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[SearchRow]:
-        """Send a search in the caller's transaction and pipeline, without waiting for it."""
-        return await self._send(conn, space, search, scan=not self._uses_index(space))
-
-    async def complete(
-        self, conn: Connection, space: Mapping[str, Any], search: Search, cursor: AsyncCursor[SearchRow]
-    ) -> AsyncCursor[SearchRow]:
-        """Return the cursor that `send` returned, or that of a scan where the indexes left something out."""
-        if not self._uses_index(space):
-            return cursor
-        head = parse_head(await cursor.fetchmany(1))
-        await cursor.scroll(0, mode="absolute")
-        return cursor if self._note_indexes(space, head) else await self._send(conn, space, search, scan=True)
-
-    def note_indexes(self, space: Mapping[str, Any], hits: Sequence[SearchRow]) -> None:
-        """Remember from the rows of a search whether the space has indexes."""
-        self._note_indexes(space, parse_head(hits))
-
     def build(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
         """Return the text of a search and its parameters."""
-        search = _narrow_category(search)
+        category = search.filters.category
+        if category in search.categories:  # the lists of a large space count words by category
+            search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
+        filters = tuple(name for name in _FILTERS if getattr(search.filters, name) is not None)
         text, names = _build_statement(
-            _list_filters(search.filters),
+            filters,
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -109,16 +141,17 @@ class SearchStatements:
             chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
-        params = {**space, **_build_params(search, self._connections.model)}
+        model, dimensions = self._connections.model, len(search.vector)
+        params = {**space, **{name: getattr(search.filters, name) for name in filters}, **_build_params(search, model)}
         values = [params[name] for name in names]
         if scan:
             return text, values
-        model, dimensions = self._connections.model, len(search.vector)
         return large_spaces.fill_search_text(text, space["space"], model, dimensions, search.candidates), values
 
     async def _send(
         self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
     ) -> AsyncCursor[SearchRow]:
+        """Send a search, without waiting for it in a pipeline."""
         text, values = self.build(space, search, scan=scan)
         return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
 
@@ -126,8 +159,10 @@ class SearchStatements:
         # The indexes are of the memories as they are, not as they were.
         return space["space"] in self._indexed_spaces and space["as_of"] is None
 
-    def _note_indexes(self, space: Mapping[str, Any], head: _SearchHead) -> bool:
-        """Remember whether the space has indexes; return whether the rows are all that there is."""
+    def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[SearchRow]) -> bool:
+        """Remember from the rows of a search whether the space has indexes; return whether the rows are all that there
+        is."""
+        head = _SearchHead._make(hits[0][:_HEAD])
         (self._indexed_spaces.add if head.is_indexed else self._indexed_spaces.discard)(space["space"])
         return head.is_complete
 
@@ -136,7 +171,6 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
     terms = [[tokens.hash_lexeme(form) for form in irregular_verbs.list_verb_forms(term)] for term in search.terms]
     words = list(chain.from_iterable(terms))
     return {
-        **{name: getattr(search.filters, name) for name in _list_filters(search.filters)},
         **{name: getattr(search.weights, name) for name in _WEIGHTS},
         "speakers": list(search.speakers),
         "highest": tokens.WEIGHT_CEILING,
@@ -159,32 +193,49 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
     }
 
 
-def parse_head(hits: Sequence[SearchRow]) -> _SearchHead:
-    """Parse the columns that every row of a search begins with; a search without a hit has one row."""
-    return _SearchHead(*hits[0][:_HEAD])
-
-
-def parse_hits(search: Search, hits: Sequence[SearchRow]) -> dict[str, Any]:
-    """Parse the rows of a search as the fields of a SearchSnapshot."""
-    head = parse_head(hits)
+def _parse_search(search: Search, found: Sequence[SearchRow], as_of: Revision | None) -> dict[str, Any]:
+    """Parse the rows of a search as the fields of a SearchSnapshot; a search without a hit has one row."""
+    head = _SearchHead._make(found[0][:_HEAD])
+    hits: list[SearchHit] = []
+    for row in found if found[0][_HEAD] is not None else ():
+        *columns, share, edges, cosine, ranks, traits = row[_HEAD:]
+        hit = SearchHit(
+            memory=rows.parse_memory_values(columns),
+            cosine=cosine,
+            keyword=share or 0.0,
+            edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
+            traits=tuple(traits),
+            **_parse_ranks(ranks, search.terms) if ranks else {},
+        )
+        hits.append(hit)
     return {
-        "hits": tuple(rows.parse_hit(row[_HEAD:], search.terms) for row in hits if row[_HEAD] is not None),
+        "rev": Revision(head.rev if as_of is None else min(head.rev, as_of)),
+        "hits": tuple(hits),
         "missing_terms": frozenset(search.terms[place - 1] for place in head.missing_places),
         "speakers": tuple(head.speakers or ()),
         "corpus_size": head.corpus_size or 0,
     }
 
 
-def _narrow_category(search: Search) -> Search:
-    """Turn a filter of one category into a list of one: the lists of a large space count words by category."""
-    category = search.filters.category
-    if category not in search.categories:
-        return search
-    return replace(search, categories=(category,), filters=replace(search.filters, category=None))
+def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
+    """Parse the ranks in the channels, and the terms that the memory has."""
+    words = tuple(terms[place - 1] for place in ranks["words"] or ())
+    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": words}
 
 
-def _list_filters(filters: Filters) -> tuple[LiteralString, ...]:
-    return tuple(name for name in _FILTERS if getattr(filters, name) is not None)
+async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:
+    """Send a block of `search.sql` over the memories as they are, or as they were at `as_of`."""
+    source = _SEARCH["current" if params["as_of"] is None else "then"]
+    return await conn.execute(_SEARCH[block].replace("{source}", source), params)
+
+
+async def _send_profile(conn: Connection, space: Mapping[str, Any]) -> AsyncCursor[DictRow]:
+    return await conn.execute(_CONSENT["profile" if space["as_of"] is None else "profile_then"], space)
+
+
+def _parse_delta(changes: Sequence[DictRow], rev: Revision) -> Delta:
+    entries = tuple(rows.parse_entry(row) for row in changes if row["rev"] is not None and row["text"] is not None)
+    return Delta(since=Revision(changes[0]["since"]), rev=rev, entries=entries)
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from muniment.memory.stores.postgres.ledger import PostgresLedger
 from muniment.memory.stores.postgres.maintenance import PostgresMaintenance
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
+from muniment.memory.stores.postgres.search import PostgresSearches
 from muniment.memory.stores.postgres.usage import PostgresUsage
 from muniment.memory.stores.postgres.writes import PostgresWrites
 
@@ -25,7 +26,8 @@ class PostgresStore:
     def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
         self._connections = connections = PostgresConnections(address, model=model)
         self._indexes = indexes = SpaceIndexes(connections)
-        self.reads = PostgresReads(connections, indexes)
+        self.searches = PostgresSearches(connections, indexes)
+        self.reads = PostgresReads(connections, self.searches)
         self.writes = PostgresWrites(connections)
         self.ledger = PostgresLedger(connections)
         self.jobs = PostgresJobQueue(connections)

@@ -15,12 +15,14 @@ from muniment.memory.errors import (
     BadInput,
     Conflict,
     Denied,
+    MunimentError,
     StoreDown,
     StoreError,
     StoreFull,
     WrongEmbedder,
 )
 
+DRIVER_ERRORS = (psycopg.Error, UnicodeEncodeError)
 FULL = (errors.DiskFull,)
 SILENT = (errors.IdleInTransactionSessionTimeout,)  # this process was cut off, or suspended, in a transaction
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
@@ -39,28 +41,32 @@ POOLER_STATES = ("MU003", "26000", "42P05")
 def translate_errors(doing: str = "") -> Iterator[None]:
     """Run a block that calls Postgres; `doing` leads the message ("migration 0001_spaces.sql").
 
-    Raises StoreDown (no connection, or none free), StoreFull (disk), Conflict (another transaction was first), Denied
-    (row-level security or a missing grant), WrongEmbedder, BadConfig (behind a pooler) and StoreError (the rest), each
-    with `sqlstate` and `constraint` in its data, and BadInput for a text that Postgres cannot hold. The cause is cut
-    off: its DETAIL would show the row in a traceback."""
+    Raises what `translate_error` returns. The cause is cut off: its DETAIL would show the row in a traceback."""
     try:
         yield
-    except psycopg.Error as error:
-        if isinstance(error, errors.UntranslatableCharacter) or (
-            isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error)
-        ):
-            raise BadInput("a name or a text has a NUL") from None
-        if error.sqlstate == SWITCHED:
-            raise build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "") from None
-        if error.sqlstate in POOLER_STATES:
-            raise BadConfig(
-                "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands "
-                "it on with each transaction; let its pool be one of sessions, or name Postgres itself "
-                "(MUNIMENT_DATABASE_URL)"
-            ) from None
-        raise _build_error(error, doing) from None
-    except UnicodeEncodeError:
-        raise BadInput("a name or a text has half a character (a lone surrogate)") from None
+    except DRIVER_ERRORS as error:
+        raise translate_error(error, doing) from None
+
+
+def translate_error(error: psycopg.Error | UnicodeEncodeError, doing: str = "") -> MunimentError:
+    """Return StoreDown (no connection, or none free), StoreFull (disk), Conflict (another transaction was first),
+    Denied (row-level security or a missing grant), WrongEmbedder, BadConfig (behind a pooler) or StoreError (the rest),
+    each with `sqlstate` and `constraint` in its data, and BadInput for a text that Postgres cannot hold."""
+    if isinstance(error, UnicodeEncodeError):
+        return BadInput("a name or a text has half a character (a lone surrogate)")
+    if isinstance(error, errors.UntranslatableCharacter) or (
+        isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error)
+    ):
+        return BadInput("a name or a text has a NUL")
+    if error.sqlstate == SWITCHED:
+        return build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "")
+    if error.sqlstate in POOLER_STATES:
+        return BadConfig(
+            "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands "
+            "it on with each transaction; let its pool be one of sessions, or name Postgres itself "
+            "(MUNIMENT_DATABASE_URL)"
+        )
+    return _build_error(error, doing)
 
 
 def build_wrong_embedder(used: str, configured: str) -> WrongEmbedder:

@@ -20,7 +20,12 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown, StoreError
-from muniment.memory.stores.postgres.connection.errors import build_wrong_embedder, translate_errors
+from muniment.memory.stores.postgres.connection.errors import (
+    DRIVER_ERRORS,
+    build_wrong_embedder,
+    translate_error,
+    translate_errors,
+)
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
 from muniment.memory.stores.postgres.sql import load_blocks
 
@@ -113,22 +118,30 @@ class PostgresConnections:
     async def connect(self) -> AsyncIterator[Connection]:
         """Lend a connection of the pool. One that breaks is replaced, and makes the next use probe the server, which
         may be well: a call that is cancelled twice breaks its connection."""
-        with translate_errors():
+        try:
             pool, conn = await self._take_connection()
             try:
                 async with conn:
-                    await _check_cancellation()
+                    # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives
+                    # with the result. One that is not delivered yet arrives here, not in what is awaited on the way
+                    # out.
+                    if (task := asyncio.current_task()) is not None and task.cancelling():
+                        await asyncio.sleep(0)
+                        raise asyncio.CancelledError
                     yield conn
             finally:
                 if conn.broken:
                     self._doubted = monotonic()
                 await self._give_back_connection(pool, conn)
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from None
 
     async def _take_connection(self) -> tuple[Pool, Connection]:
         """Take a connection that the server has not ended while it was idle, as a restart does."""
         began = monotonic()
         while True:
-            await self._probe_server(self._doubted)
+            if self._probed < self._doubted:
+                await self._probe_server(self._doubted)
             pool = self._pool
             if pool is None:
                 raise StoreDown("the store is closed")
@@ -147,8 +160,6 @@ class PostgresConnections:
 
         This finds the database anew, and starts an embedded server that died. Without a server the pool is closed; a
         probe that is cancelled leaves the check to the next use. Raises StoreDown."""
-        if self._probed >= since:
-            return
         failures = self._failures
         async with self._opening:
             pool, began = self._pool, monotonic()
@@ -332,16 +343,6 @@ def _is_ended(conn: Connection) -> bool:
     except OperationalError:
         return True
     return conn.broken
-
-
-async def _check_cancellation() -> None:
-    # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the
-    # result.
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        # A cancellation that is not delivered yet arrives here, not in what is awaited on the way out.
-        await asyncio.sleep(0)
-        raise asyncio.CancelledError
 
 
 def require_row(row: DictRow | None) -> DictRow:
