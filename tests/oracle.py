@@ -19,7 +19,7 @@ from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.language import irregular_verbs, tokens
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import traits
 from muniment.memory.rules.retrieval.intents import is_user_statement
 
@@ -111,8 +111,7 @@ def channels(rows: Sequence[Row], search: Search) -> Channels:
 
     def weight(id_: MemoryId, term: str) -> float:
         return sum(
-            float(np.float32(weights[id_].get(tokens.hash_lexeme(form), 0.0)))
-            for form in irregular_verbs.list_verb_forms(term)
+            float(np.float32(weights[id_].get(tokens.hash_lexeme(form), 0.0))) for form in tokens.list_verb_forms(term)
         )
 
     def met(term: str) -> list[MemoryId]:

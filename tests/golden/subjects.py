@@ -32,7 +32,6 @@ from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction import redact
 from muniment.memory.rules.retrieval import (
     intents,
-    query_hints,
     question as asked,
     token_count,
     traits,
@@ -204,7 +203,7 @@ def dates_read(text: str) -> Plain:
         ]
         for found in mentions
     ]
-    periods = query_hints.find_periods(text, NOW)
+    periods = asked.find_periods(text, NOW)
     if not (mentions[0] or mentions[1] or periods):
         return {}
     return told(
@@ -281,17 +280,17 @@ def questions(text: str) -> Plain:
               " ".join(sorted(one.synonyms)) if one.synonyms != one.intents else "=")
              for one in found.parts]  # fmt: skip
     return told(
-        t=" ".join(query_hints.extract_terms(text)),
-        all=unless(words.extract_terms(text), query_hints.extract_terms(text)),
-        names=query_hints.find_proper_nouns(text),
+        t=" ".join(asked.extract_terms(text)),
+        all=unless(words.extract_terms(text), asked.extract_terms(text)),
+        names=asked.find_proper_nouns(text),
         p=parts,
         w=found.weight,
         when=found.asks_when or None,
         own=found.about_user or None,
         fam=found.family,
-        me=asked.is_about_user(text) or None,
-        who=query_hints.is_name_question(text) or None,
-        h=digest(asked.find_hint_dimensions(text, 1000)),
+        me=found.concerns_user or None,
+        who=found.asks_name or None,
+        h=digest(intents.find_dimensions(found.intents, 1000)),
         sp=digest(words.extract_speaker_terms(text)),
     )
 

@@ -17,8 +17,6 @@ from muniment.memory.rules.retrieval import (
 from muniment.memory.rules.retrieval.intents import read_intents
 from muniment.memory.rules.retrieval.question import (
     collect_aliases,
-    find_hint_dimensions,
-    is_about_user,
     match_statement,
     parse_question,
 )
@@ -160,13 +158,13 @@ def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, an
 )  # fmt: skip
 def test_who_asks_about_themselves(question: str, about_the_user: bool) -> None:
     """By any of the words that say so, in either language."""
-    assert is_about_user(question) is about_the_user
+    assert parse_question(question).concerns_user is about_the_user
 
 
 def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
     """Of either language; where an aspect has more words than are held against a memory, by those of the others
     alone."""
-    pets = find_hint_dimensions("Do I have a pet?", 100)
+    pets = intents.find_dimensions(parse_question("Do I have a pet?").intents, 100)
     assert {tokens.hash_lexeme(word) for word in ("hamster", *tokens.extract_terms("养了"))} <= pets
     assert tokens.hash_lexeme("nurs") not in pets
     few, many = (
@@ -175,7 +173,7 @@ def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
     )
     assert few == many
     assert tokens.hash_lexeme("nurs") in intents.find_dimensions(frozenset({"pet", "job"}), 1_000)
-    assert find_hint_dimensions("Where is the quill?", 100) == frozenset()
+    assert intents.find_dimensions(parse_question("Where is the quill?").intents, 100) == frozenset()
 
 
 def test_what_is_told_in_own_words_is_held_to_that() -> None:
@@ -216,10 +214,12 @@ def test_the_user_is_no_part_of_what_is_asked() -> None:
 def test_dimensions_are_the_same_in_every_process() -> None:
     """A limit cuts the same intents off, whatever the order of sets."""
     code = (
-        "from muniment.memory.rules.retrieval.question import find_hint_dimensions\n"
+        "from muniment.memory.rules.retrieval.intents import find_dimensions\n"
+        "from muniment.memory.rules.retrieval.question import parse_question\n"
         "questions = ['Do I have a pet, a car and a brother?', '我的工作和宠物？',\n"
         "    'Where do I live and what do I eat?']\n"
-        "print([sorted(find_hint_dimensions(text, limit)) for text in questions for limit in range(0, 200, 4)])\n"
+        "asked = [parse_question(text).intents for text in questions]\n"
+        "print([sorted(find_dimensions(intents, limit)) for intents in asked for limit in range(0, 200, 4)])\n"
     )
     outputs = {
         subprocess.run(

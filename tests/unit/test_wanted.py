@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.retrieval import query_hints
+from muniment.memory.rules.retrieval import question as asked
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 DATES = (
@@ -37,7 +37,7 @@ DATES = (
 )
 def test_a_name_has_a_capital_within_a_sentence(query: str, names: set[str]) -> None:
     """A capital within a sentence is a name's, whatever stands around it, but for months, weekdays and I."""
-    assert query_hints.find_proper_nouns(query) == names
+    assert asked.find_proper_nouns(query) == names
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_a_name_has_a_capital_within_a_sentence(query: str, names: set[str]) -> 
 )
 def test_not_every_capital_is_a_name(query: str) -> None:
     """Nations, abbreviations, kin, titles, feasts and days have a capital and name nobody."""
-    assert query_hints.find_proper_nouns(query) == frozenset()
-    assert query_hints.find_proper_nouns(f"{query[:-1]} with Dr Smith?") == {"smith"}
+    assert asked.find_proper_nouns(query) == frozenset()
+    assert asked.find_proper_nouns(f"{query[:-1]} with Dr Smith?") == {"smith"}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_not_every_capital_is_a_name(query: str) -> None:
 )
 def test_a_sentence_starts_with_no_name(before: str) -> None:
     """The capital of a first word says nothing, be the sentence on a line of its own, quoted, or of a list."""
-    assert query_hints.find_proper_nouns(f"{before}Recommend a restaurant") == frozenset()
-    assert query_hints.find_proper_nouns(f"{before}Recommend a restaurant to Bo") == {"bo"}
+    assert asked.find_proper_nouns(f"{before}Recommend a restaurant") == frozenset()
+    assert asked.find_proper_nouns(f"{before}Recommend a restaurant to Bo") == {"bo"}
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_a_sentence_starts_with_no_name(before: str) -> None:
 )
 def test_a_headline_names_nobody(query: str) -> None:
     """Where every word has a capital, none is a name."""
-    assert query_hints.find_proper_nouns(query) == frozenset()
+    assert asked.find_proper_nouns(query) == frozenset()
 
 
 @pytest.mark.parametrize("greeting", ["Hi", "hello", "Hey,", "Thanks", "Thank you,", "OK"])
 def test_who_is_greeted_is_not_asked_about(greeting: str) -> None:
     """A name behind a greeting is that of who answers."""
-    assert query_hints.find_proper_nouns(f"{greeting} Claude, where does Bo live?") == {"bo"}
+    assert asked.find_proper_nouns(f"{greeting} Claude, where does Bo live?") == {"bo"}
 
 
 @example("a:Ꭰ")
@@ -87,14 +87,14 @@ def test_who_is_greeted_is_not_asked_about(greeting: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_may_be_asked(query: str) -> None:
     """Names are terms in lower case, and periods have a length, whatever was typed."""
-    assert all(name == name.lower() for name in query_hints.find_proper_nouns(query))
-    assert all(start < end for start, end in query_hints.find_periods(query, NOON))
+    assert all(name == name.lower() for name in asked.find_proper_nouns(query))
+    assert all(start < end for start, end in asked.find_periods(query, NOON))
 
 
 @pytest.mark.parametrize("query", ["in 9999", "in 0001", "9999999 years ago", "in 99999 weeks"])
 def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
     """A date out of the calendar names no period."""
-    assert query_hints.find_periods(query, NOON) == ()
+    assert asked.find_periods(query, NOON) == ()
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
 def test_what_has_been_since_then(query: str, start: datetime, end: datetime) -> None:
     """It lasts until now, from the last time that a date without a year came; what is yet to begin is as long as it
     is."""
-    assert query_hints.find_periods(query, NOON) == ((start, end),)
+    assert asked.find_periods(query, NOON) == ((start, end),)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_what_has_been_since_then(query: str, start: datetime, end: datetime) ->
 def test_one_period(query: str, start: str, end: str) -> None:
     """A date, or two that are joined, of which the one takes the year from the other."""
     first, last = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end))
-    assert query_hints.find_periods(query, NOON) == ((first, last),)
+    assert asked.find_periods(query, NOON) == ((first, last),)
 
 
 @pytest.mark.parametrize(
@@ -200,13 +200,13 @@ def test_one_period(query: str, start: str, end: str) -> None:
 )
 def test_so_many_periods(query: str, periods: int) -> None:
     """What has no year is that of each, and what is not joined, or not in the order of time, is each by itself."""
-    assert len(query_hints.find_periods(query, NOON)) == periods
+    assert len(asked.find_periods(query, NOON)) == periods
 
 
 @given(st.integers(2014, 2028))
 def test_a_feast_that_moves_is_reckoned_for_each_year(year: int) -> None:
     """Who asks about Easter asks about that of each year."""
-    assert query_hints.find_periods(f"Easter {year}", NOON)[0] in query_hints.find_periods("at Easter", NOON)
+    assert asked.find_periods(f"Easter {year}", NOON)[0] in asked.find_periods("at Easter", NOON)
 
 
 ABSOLUTE = ("May 2021", "4 May 2022", "2022", "Christmas 2022", "spring 2023", "Q3 2023", "2024-02-29", "the 2010s")
@@ -219,10 +219,10 @@ ABSOLUTE = ("May 2021", "4 May 2022", "2022", "Christmas 2022", "spring 2023", "
 )
 def test_a_span_has_both_its_parts(one: str, other: str, joined: str) -> None:
     """It goes from the start of the first to the end of what ends last, and is never shorter than either."""
-    [first], [second] = (query_hints.find_periods(f"in {part}", NOON) for part in (one, other))
+    [first], [second] = (asked.find_periods(f"in {part}", NOON) for part in (one, other))
     if first[0] > second[0]:
         (one, first), (other, second) = (other, second), (one, first)
-    assert query_hints.find_periods(joined.format(one, other), NOON) == ((first[0], max(first[1], second[1])),)
+    assert asked.find_periods(joined.format(one, other), NOON) == ((first[0], max(first[1], second[1])),)
 
 
 @pytest.mark.parametrize(
@@ -239,17 +239,17 @@ def test_a_span_has_both_its_parts(one: str, other: str, joined: str) -> None:
 def test_dates_without_end_are_a_few_periods(query: str) -> None:
     """Every memory is held against each: what is said again, and what comes after many dates, is no more of them."""
     days = " ".join(f"{day} {month}" for month in ("May", "July", "August") for day in range(1, 31, 2))
-    assert len(query_hints.find_periods(query, NOON)) <= 30
-    assert len(query_hints.find_periods(days, NOON)) == 12 * 15
+    assert len(asked.find_periods(query, NOON)) <= 30
+    assert len(asked.find_periods(days, NOON)) == 12 * 15
 
 
 @given(st.lists(st.sampled_from(DATES), max_size=8), st.integers(-6_000, 900))
 def test_periods_that_touch_are_one(named: list[str], days: int) -> None:
     """A moment is as near to them as it is to the nearest of the dates, each by itself."""
     moment = NOON + timedelta(days=days)
-    alone = [period for one in named for period in query_hints.find_periods(one, NOON)]
-    together = query_hints.find_periods(", ".join(named), NOON)
-    assert query_hints.compute_nearness(moment, together, before=14, after=90) == query_hints.compute_nearness(
+    alone = [period for one in named for period in asked.find_periods(one, NOON)]
+    together = asked.find_periods(", ".join(named), NOON)
+    assert asked.compute_nearness(moment, together, before=14, after=90) == asked.compute_nearness(
         moment, tuple(alone), before=14, after=90
     )
     assert all(end < start for (_, end), (start, _) in pairwise(together))
@@ -271,7 +271,7 @@ def test_periods_that_touch_are_one(named: list[str], days: int) -> None:
 )
 def test_what_one_may_is_not_in_may(query: str, terms: set[str]) -> None:
     """The keywords have the month, and who is called so, without the verb."""
-    assert set(query_hints.extract_terms(query)) == terms
+    assert set(asked.extract_terms(query)) == terms
 
 
 @pytest.mark.parametrize(

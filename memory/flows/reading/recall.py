@@ -28,9 +28,10 @@ from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.procedures.procedure import CATEGORY
-from muniment.memory.rules.retrieval import query_hints, render, token_count
+from muniment.memory.rules.retrieval import render, token_count
+from muniment.memory.rules.retrieval.intents import find_dimensions
 from muniment.memory.rules.retrieval.pack import RenderHit, RenderPayload, encode_payload, pack_hits
-from muniment.memory.rules.retrieval.question import find_hint_dimensions, is_about_user, parse_question
+from muniment.memory.rules.retrieval.question import extract_terms, find_periods, find_proper_nouns, parse_question
 from muniment.memory.rules.retrieval.rank import (
     RankingContext,
     build_weights,
@@ -185,13 +186,15 @@ class Recall:
         weights = build_weights(text, self.profile, recall)
         return Search(
             vector=await self.embedder.embed_query(text),
-            terms=query_hints.extract_terms(text),
+            terms=extract_terms(text),
             categories=categories,
             filters=query.filters,
             candidates=max(recall.candidates_own if weights.own else recall.candidates, 5 * query.top_k // 4),
             weights=weights,
-            hints=find_hint_dimensions(text, _MAX_HINTS) if weights.own and recall.hint_boost else frozenset(),
-            periods=query_hints.find_periods(text, self.clock.now()) if recall.period_boost else (),
+            hints=find_dimensions(parse_question(text).intents, _MAX_HINTS)
+            if weights.own and recall.hint_boost
+            else frozenset(),
+            periods=find_periods(text, self.clock.now()) if recall.period_boost else (),
             speakers=tokens.extract_speaker_terms(text),
             explain=query.explain,
         )
@@ -272,10 +275,9 @@ class Recall:
     ) -> RankingContext:
         recall = self.settings.recall
         text = query.text[: self.settings.limits.query_chars]
-        names = query_hints.find_proper_nouns(text)
+        names = find_proper_nouns(text)
         speaker_terms = {term for speaker in snapshot.speakers for term in tokens.extract_terms(speaker)}
-        about_user = is_about_user(text)
-        question = parse_question(text) if recall.told_weight else None
+        question = parse_question(text)
         is_small = snapshot.corpus_size <= recall.told_among
         gate_size = snapshot.corpus_size if tokens.is_legible(self.profile.scripts, text) else 1
         return RankingContext(
@@ -291,9 +293,11 @@ class Recall:
             unknown_name_ratio=len(names & snapshot.missing_terms - speaker_terms) / max(1, len(names)),
             periods=search.periods if search else (),
             owner=scope.owner,
-            about_user=about_user,
+            about_user=question.concerns_user,
             # In a large space a message counts as a question only if it is about the user or has an intent.
-            question=question if question and (is_small or about_user or question.intents) else None,
+            question=question
+            if recall.told_weight and (is_small or question.concerns_user or question.intents)
+            else None,
             speech_weight=compute_speech_weight(snapshot.corpus_size, recall),
         )
 

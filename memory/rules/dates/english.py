@@ -201,14 +201,10 @@ _RULES = (
 )  # fmt: skip
 
 
-def has_date_sign(text: str) -> bool:
-    """Whether the text may have a date. Most texts have none, and this is a fast answer."""
-    return bool(_find_signs(text))
-
-
 @lru_cache(maxsize=64)
-def _find_signs(text: str) -> frozenset[str]:
-    """The signs of dates in a text. Cached, because several rules read one text in a row."""
+def find_signs(text: str) -> frozenset[str]:
+    """The signs of dates in a text, none in most texts. Fast, and cached, because several rules read one text in a
+    row."""
     folded = text.casefold()
     signs = [name for name, sign in _SIGNS.items() if sign.search(folded)]
     if any(map(folded.__contains__, _SIGN_NAMES)) and _SIGN_NAME.search(folded):
@@ -233,7 +229,7 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
         text = text.translate(_TURKISH_I)
     tense = english_tense.infer_question_direction if question else english_tense.infer_date_direction
     lean = None  # computed at the first match only
-    for pattern, handler, relative, partial, bare in _select_rules(_find_signs(text)):
+    for pattern, handler, relative, partial, bare in _select_rules(find_signs(text)):
         for match in islice(pattern.finditer(text), _MAX_MATCHES):
             lean = english_tense.infer_direction(question or text) if lean is None else lean
             groups = match.groupdict()

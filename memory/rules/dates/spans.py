@@ -54,7 +54,7 @@ class Span:
 def find_english_spans(query: str, now: datetime, years: Sequence[int], limit: int) -> list[Span]:
     """At most `limit` spans of a query. A span without a year has an interval for each of the `years`."""
     spans: list[Span] = []
-    if not english.has_date_sign(query):
+    if not english.find_signs(query):
         return spans
     for start, first, second in islice(_find_pairs(query), limit):
         if all(start >= span.end or second < span.start for span in spans):

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain
 from typing import TypeVar
@@ -88,11 +88,10 @@ def is_legible(scripts: Collection[str], *texts: str) -> bool:
     """Whether an embedder for these scripts (`latin`, `cjk`) can tell the texts apart. One for `cjk` reads all scripts.
 
     For an unknown script it sees only letters, and all texts look alike. A name in such a script does no harm."""
-    return "cjk" in scripts or all(map(_is_latin, texts))
-
-
-def _is_latin(text: str) -> bool:
-    return text.isascii() or (not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text)))
+    return "cjk" in scripts or all(
+        text.isascii() or (not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text)))
+        for text in texts
+    )
 
 
 def fold_text(text: str) -> str:
@@ -108,6 +107,18 @@ def fold_text(text: str) -> str:
 def stem_word(word: str) -> str:
     """The stem of a folded word (Snowball, English)."""
     return str(_STEMMER.stemWord(word))
+
+
+def list_verb_forms(stem: str) -> tuple[str, ...]:
+    """A stem and the stems of the other forms of an irregular verb: `bought` answers a question with `buy`."""
+    return (stem, *_load_verb_forms().get(stem, ()))
+
+
+@cache
+def _load_verb_forms() -> dict[str, tuple[str, ...]]:
+    lines = load_lexicon("verbs.en").get_phrases("forms")
+    verbs = [dict.fromkeys(map(stem_word, line.split())) for line in lines]
+    return {form: tuple(other for other in verb if other != form) for verb in verbs for form in verb}
 
 
 def extract_lexemes(text: str) -> Iterator[str]:

@@ -15,21 +15,19 @@ from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.retrieval import query_hints
-from muniment.memory.rules.retrieval.intents import is_user_statement, read_intents
+from muniment.memory.rules.retrieval.intents import find_dimensions, is_user_statement, read_intents
 from muniment.memory.rules.retrieval.question import (
-    MAX_HINTS,
     ParsedQuestion,
     collect_aliases,
-    find_hint_dimensions,
-    is_about_user,
+    compute_nearness,
     match_statement,
+    parse_question,
 )
 from muniment.memory.rules.retrieval.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.statements.parse import parse_statement
 
 _TRUST_GAP = 1e-6
-_TextKey = tuple[str, frozenset[str]]  # a text with its numbers
+_MAX_HINTS = 128  # dimensions, with which the words of each memory are compared
 _DAY = 86_400.0
 _MAX_RELATED = 2
 _ANSWER_COVERAGE = 0.75  # of what is asked, from which a statement counts as the answer
@@ -66,12 +64,13 @@ def build_weights(query: str, profile: EmbedderProfile, recall: RecallSettings) 
     """Return the weights by which the store picks candidates.
 
     They have no parts that only order relevant hits, and no meaning if the embedder does not know the script."""
-    own = is_about_user(query)
-    hints = find_hint_dimensions(query, MAX_HINTS) if own and recall.hint_boost else ()
+    question = parse_question(query)
+    own = question.concerns_user
+    hints = find_dimensions(question.intents, _MAX_HINTS) if own and recall.hint_boost else ()
     traits = {
         DATED: recall.dated_boost,
         ASKING: -recall.asking_penalty,
-        NAMING: recall.name_boost if query_hints.is_name_question(query) else 0.0,
+        NAMING: recall.name_boost if question.asks_name else 0.0,
     }
     return Weights(
         floor=profile.floor,
@@ -106,7 +105,7 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
 
     The threshold and the gate, which the best hit has to reach, are on relevance (meaning and words). All other signals
     only order relevant hits. Each item is computed when it is requested."""
-    earlier_texts: list[_TextKey] = []
+    shown: list[StoredMemory] = []
     category_counts: Counter[str] = Counter()
     scored_hits = _sort_hits(search_hits, context)
     if max((scored.relevance for scored in scored_hits[:_GATE_CANDIDATES]), default=0.0) < context.gate:
@@ -119,11 +118,11 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
         memory = scored.search_hit.memory
         reason: Reason | None = "below threshold"
         if scored.relevance >= context.threshold:
-            reason = _find_redundancy_reason(memory, context, earlier_texts, category_counts)
+            reason = _find_redundancy_reason(memory, context, shown, category_counts)
         if reason is not None:
             yield Omission(id=memory.id, reason=reason, score=scored.score)
             continue
-        earlier_texts.append(_make_text_key(memory))
+        shown.append(memory)
         category_counts[memory.category] += 1
         yield _build_hit(scored)
 
@@ -147,7 +146,7 @@ def find_related_hits(
     ]
     if not edges:
         return []
-    earlier_texts = [_make_text_key(hit.memory) for hit in hits]
+    shown = [hit.memory for hit in hits]
     category_counts = Counter(hit.memory.category for hit in hits)
     related: list[Hit] = []
     for strength, hub, hit in sorted(edges, key=lambda edge: (-edge[0], edge[2].memory.id)):
@@ -156,9 +155,9 @@ def find_related_hits(
         [scored] = _score_hits([hit], context)
         if (
             scored.relevance < context.threshold
-            and _find_redundancy_reason(hit.memory, context, earlier_texts, category_counts) is None
+            and _find_redundancy_reason(hit.memory, context, shown, category_counts) is None
         ):
-            earlier_texts.append(_make_text_key(hit.memory))
+            shown.append(hit.memory)
             category_counts[hit.memory.category] += 1
             related.append(replace(_build_hit(scored), related_to=hub))
     return related
@@ -204,7 +203,7 @@ def _are_rivals(one: _ScoredHit, other: _ScoredHit, min_overlap: float) -> bool:
 
 def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
     recall, floor, scripts = context.recall, context.profile.floor, context.profile.scripts
-    name_boost = recall.name_boost if query_hints.is_name_question(context.query) else 0.0
+    name_boost = recall.name_boost if parse_question(context.query).asks_name else 0.0
     known_names = 1 - recall.strange_penalty * context.unknown_name_ratio
     is_legible = tokens.is_legible(scripts, context.query)
     [speaker] = context.speakers if len(context.speakers) == 1 else [None]
@@ -298,38 +297,30 @@ def _compute_nearness(memory: StoredMemory, context: RankingContext) -> float:
     if memory.event_time is None:
         return 0.0
     before, after = context.recall.period_days_before, context.recall.period_days_after
-    return query_hints.compute_nearness(memory.event_time, context.periods, before=before, after=after)
+    return compute_nearness(memory.event_time, context.periods, before=before, after=after)
 
 
 def _find_redundancy_reason(
-    memory: StoredMemory, context: RankingContext, earlier_texts: Sequence[_TextKey], category_counts: Mapping[str, int]
+    memory: StoredMemory, context: RankingContext, earlier: Sequence[StoredMemory], category_counts: Mapping[str, int]
 ) -> Reason | None:
     """Return the reason to omit a memory whose category is full, or whose text repeats an earlier one."""
     category = context.categories.get(memory.category)
     if category is not None and category.rag_length and category_counts.get(memory.category, 0) >= category.rag_length:
         return "category full"
-    key, min_overlap = _make_text_key(memory), context.recall.duplicate_similarity
-    return "near-duplicate" if any(_is_same_text(key, earlier, min_overlap) for earlier in earlier_texts) else None
+    return "near-duplicate" if any(is_near_duplicate(memory, other, context) for other in earlier) else None
 
 
 def is_near_duplicate(one: StoredMemory, other: StoredMemory, context: RankingContext) -> bool:
-    """Whether two memories say the same, so that one of them is omitted."""
-    return _is_same_text(_make_text_key(one), _make_text_key(other), context.recall.duplicate_similarity)
-
-
-def _is_same_text(one: _TextKey, other: _TextKey, min_overlap: float) -> bool:
-    """Whether two texts say the same: nearly the same words, the same numbers, and no negation in one only.
+    """Whether two memories say the same, so that one of them is omitted: nearly the same words, the same numbers, and
+    no negation in one only.
 
     The cheap tests come first: to parse a text for the first time is slow."""
-    if one[1] != other[1] or not _is_similar(
-        tokens.get_lexeme_set(one[0]), tokens.get_lexeme_set(other[0]), min_overlap
-    ):
-        return False
-    return parse_statement(one[0]).is_negated == parse_statement(other[0]).is_negated
-
-
-def _make_text_key(memory: StoredMemory) -> _TextKey:
-    return memory.text, tokens.extract_numbers(memory.text)
+    a, b = one.text, other.text
+    return (
+        _is_similar(tokens.get_lexeme_set(a), tokens.get_lexeme_set(b), context.recall.duplicate_similarity)
+        and tokens.extract_numbers(a) == tokens.extract_numbers(b)
+        and parse_statement(a).is_negated == parse_statement(b).is_negated
+    )
 
 
 def _is_similar(a: frozenset[str], b: frozenset[str], min_overlap: float) -> bool:

@@ -22,7 +22,7 @@ from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.scope import Reader
 from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
-from muniment.memory.rules.language import irregular_verbs, tokens
+from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.schema import large_spaces
@@ -81,7 +81,7 @@ class PostgresSearches:
         horizon: datetime | None = None,
         as_of: Revision | None = None,
     ) -> SearchSnapshot:
-        """Send the search, and the reads of the stable memories and the changes, in one transaction and one round trip."""
+        """Send the search and the reads of stable memories and changes in one transaction and one round trip."""
         scope = reader.scope
         space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
         if search and not stable and not thread:
@@ -168,7 +168,7 @@ class PostgresSearches:
 
 
 def _build_params(search: Search, model: str) -> dict[str, Any]:
-    terms = [[tokens.hash_lexeme(form) for form in irregular_verbs.list_verb_forms(term)] for term in search.terms]
+    terms = [[tokens.hash_lexeme(form) for form in tokens.list_verb_forms(term)] for term in search.terms]
     words = list(chain.from_iterable(terms))
     return {
         **{name: getattr(search.weights, name) for name in _WEIGHTS},
