@@ -16,11 +16,11 @@ from muniment.memory.engine import Engine
 from muniment.memory.errors import BadConfig
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
-from muniment.memory.flows.redactor import build_redactor
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
 from muniment.memory.stores.postgres.embedded import server
 from muniment.memory.stores.postgres.schema import scrub
@@ -175,7 +175,7 @@ def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
     """Return a function that redacts a text by these settings, or by the rules that always hold.
 
     It returns a text without a secret unchanged, to the byte."""
-    return build_redactor(settings.redact if settings else None)
+    return Redactor(settings.redact if settings else None).redact_uncached
 
 
 async def ensure_database(settings: Settings) -> str:

@@ -29,7 +29,6 @@ from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.stats import Statistics
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.background_jobs import TurnJobs
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget_requests import ForgetRequests
@@ -46,6 +45,7 @@ from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.policy.retention import build_terms
+from muniment.memory.rules.redaction.redact import Redactor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -16,12 +16,12 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Purpose, Settlement
 from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
 from muniment.memory.flows.process_state import WriteBehind
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.ports.usage import UsageStore
 from muniment.memory.rules.policy import cost
 from muniment.memory.rules.policy.retry import find_retry_delay
+from muniment.memory.rules.redaction.redact import Redactor
 
 _log = logging.getLogger(__name__)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
+import numpy as np
+
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import ModelUnavailable
 
@@ -139,14 +141,19 @@ class EmbeddingQueue:
             return TextBatch(batch, bulk=False) if batch else None
 
     def complete_batch(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
-        """Give the vectors of a batch to every caller that wants them, and to the cache."""
+        """Scale the vectors of a batch to length 1, and give them to every caller that wants them, and to the cache.
+
+        A vector of zeros stays as it is. They are read-only, because the cache and the callers share them."""
         with self._lock:
             for text, vector in zip(texts, vectors, strict=True):
+                norm = np.linalg.norm(vector.astype(np.float64))
+                unit: Vector = (vector / norm if norm else vector).astype(np.float32)
+                unit.setflags(write=False)
                 self.made += 1
-                self.cache.put(text, vector)
+                self.cache.put(text, unit)
                 self._running.discard(text)
                 for call in self._callers.pop(text, ()):
-                    call.vectors[text] = vector
+                    call.vectors[text] = unit
                     del call.missing[text]
                     if call.entered and not call.missing:
                         call.settle(None)

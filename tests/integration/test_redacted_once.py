@@ -19,13 +19,13 @@ TEXT = "I live in Porto. My password is: hunter2."
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts in which secrets were searched for, in order."""
     texts: list[str] = []
-    search = redact.Redactor.sanitize_text
+    search = redact.Redactor.sanitize_uncached
 
     def count_search(self: redact.Redactor, text: str) -> str:
         texts.append(text)
         return search(self, text)
 
-    monkeypatch.setattr(redact.Redactor, "sanitize_text", count_search)
+    monkeypatch.setattr(redact.Redactor, "sanitize_uncached", count_search)
     return texts
 
 

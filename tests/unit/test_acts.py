@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.turn import RecordedToolUse, ToolUse
-from muniment.memory.flows.redactor import build_redactor
 from muniment.memory.rules.procedures import outcome, tool_calls
+from muniment.memory.rules.redaction.redact import Redactor
 from tests.engine import NOON, said
 
 
@@ -206,7 +206,7 @@ def test_no_half_of_a_secret_is_left() -> None:
         result="y" * 790 + " " + key + " z" * 2000,
         at=NOON,
     )
-    turn = tool_calls.make_tool_turn(use, session="A", thread="A", redact=build_redactor(None))
+    turn = tool_calls.make_tool_turn(use, session="A", thread="A", redact=Redactor().redact_uncached)
     assert not any(key[n : n + 6] in turn.text for n in range(len(key) - 6))
     assert "hunter22" not in turn.text
 

@@ -13,7 +13,6 @@ from hypothesis import given, strategies as st
 
 from muniment.graph.redaction import redact_value
 from muniment.memory.domain.turn import ToolUse
-from muniment.memory.flows.redactor import build_redactor
 from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.procedures import tool_calls, traces
 from muniment.memory.rules.procedures.procedure import render_procedure
@@ -22,7 +21,7 @@ from muniment.memory.rules.redaction.redact import Redactor, redact_secrets
 from tests.engine import NOON
 from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, CLEAN_LAST, LEAKS_AFTER, LEAKS_BEFORE, LEAKS_LAST
 
-hide = build_redactor(None)
+hide = Redactor().redact_uncached
 
 
 def ledger(value: Any) -> str:

@@ -17,8 +17,7 @@ from psycopg.adapt import Transformer
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import SafeText
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.redactor import Redactor
-from muniment.memory.rules.redaction import redact
+from muniment.memory.rules.redaction.redact import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,13 +40,13 @@ def test_a_redacted_text_is_marked_and_holds_no_secret(redactor: Redactor) -> No
 
 def test_a_marked_text_is_not_redacted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
-    search = redact.Redactor.sanitize_text
+    search = Redactor.sanitize_uncached
 
-    def count_search(self: redact.Redactor, text: str) -> str:
+    def count_search(self: Redactor, text: str) -> str:
         texts.append(text)
         return search(self, text)
 
-    monkeypatch.setattr(redact.Redactor, "sanitize_text", count_search)
+    monkeypatch.setattr(Redactor, "sanitize_uncached", count_search)
     redactor = Redactor(load_settings({}).redact)
     safe = redactor.sanitize_text(SECRET)
     assert redactor.sanitize_text(safe) is safe

@@ -17,12 +17,12 @@ from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.process_state import ProcessCache, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.transaction import PlanCommitter
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.provenance.fingerprints import hash_shingles, is_repetition
+from muniment.memory.rules.redaction.redact import Redactor
 
 _PAGE = 100
 _NIL = UUID(int=0)

@@ -19,7 +19,6 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import ModelError
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.quotas import Quotas, WriteContext
 from muniment.memory.flows.writing.transaction import PlanCommitter, Rejections, VectorCache
 from muniment.memory.ports.clock import Clock
@@ -49,6 +48,7 @@ from muniment.memory.rules.procedures.procedure import (
     render_procedure,
 )
 from muniment.memory.rules.procedures.traces import SolutionPath, find_paths, make_candidate
+from muniment.memory.rules.redaction.redact import Redactor
 
 _log = logging.getLogger(__name__)
 _TURNS = 300  # of a thread, read at once

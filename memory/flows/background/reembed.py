@@ -12,10 +12,10 @@ from muniment.memory.domain.embedding import SearchComparison, SwitchProgress
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.ports.embedders import Embedder, EmbedderSwitchStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.store import Store
+from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval.overlap import compute_mean, compute_overlap
 
 OnProgress = Callable[[int], None]

@@ -20,7 +20,6 @@ from muniment.memory.errors import BadInput, Denied
 from muniment.memory.fence import fence_text
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
@@ -28,6 +27,7 @@ from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.procedures.procedure import CATEGORY
+from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render, token_count
 from muniment.memory.rules.retrieval.intents import find_dimensions
 from muniment.memory.rules.retrieval.pack import RenderHit, RenderPayload, encode_payload, pack_hits

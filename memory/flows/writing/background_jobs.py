@@ -10,13 +10,13 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.tool_calls import is_work_turn
 from muniment.memory.rules.provenance import quoted
+from muniment.memory.rules.redaction.redact import Redactor
 
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 

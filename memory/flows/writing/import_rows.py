@@ -19,11 +19,10 @@ from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.rules.extraction import import_lines
-from muniment.memory.rules.redaction.redact import find_denial
+from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _CHUNK = 256  # rows whose characters are checked together
 _OBJECTS = (dict, Mapping)

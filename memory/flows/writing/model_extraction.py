@@ -15,7 +15,6 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Extraction, Passage
 from muniment.memory.errors import NotFound
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import AnswerForm, ChatMessage
@@ -27,6 +26,7 @@ from muniment.memory.rules.extraction.support import drop_stray_turns
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.provenance.fingerprints import is_echo
+from muniment.memory.rules.redaction.redact import Redactor
 
 _BEFORE, _AFTER = 6, 3
 _MAX_NEIGHBOUR_CHARS = 4_000  # characters of a neighbour that the prompt shows

@@ -18,7 +18,6 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import SpaceLocks
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
@@ -26,7 +25,7 @@ from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.merging.merge import make_memory
-from muniment.memory.rules.redaction.redact import find_denial
+from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 OnProgress = Callable[[int], None]
 CLOSE_GRACE_SECONDS = 3.0  # that a cancelled caller waits for a write that has begun

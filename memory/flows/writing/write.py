@@ -19,7 +19,6 @@ from muniment.memory.domain.turn import Candidate, Extraction, Turn
 from muniment.memory.domain.usage import Op, OpsEvent, Status
 from muniment.memory.errors import BadInput, TooLarge
 from muniment.memory.flows.process_state import WriteBehind
-from muniment.memory.flows.redactor import Redactor
 from muniment.memory.flows.writing.background_jobs import TurnJobs
 from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
 from muniment.memory.flows.writing.forget_requests import ForgetRequests, RequestSearch
@@ -37,7 +36,7 @@ from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, 
 from muniment.memory.rules.policy.consent import build_proposals
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.provenance import quoted
-from muniment.memory.rules.redaction.redact import find_denial
+from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from muniment.memory.domain.ids import Vector
 from muniment.memory.models.onnx.fetch import MODEL_FILE, TOKENIZER_FILE, fetch_model
 from muniment.memory.models.sharing import EmbeddingQueue, VectorCache
-from muniment.memory.models.vectors import normalize_vector
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -117,10 +116,11 @@ class OnnxEmbedder:
         model = self._loaded or self._load_model()
         tokens: list[int] = model.tokenizer.encode(text).ids
         if text.startswith(QUERY_PREFIX.rstrip()) and model.ignored_tokens.issuperset(tokens[model.prefix_length : -1]):
-            return normalize_vector(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
+            return np.zeros(ONNX_DIMENSIONS, dtype=np.float32)
         ids = np.array([tokens], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        return normalize_vector(model.session.run(None, feed)[0][0, 0])
+        vector: Vector = model.session.run(None, feed)[0][0, 0]
+        return vector
 
     def _load_model(self) -> _LoadedModel:
         with self._loading:

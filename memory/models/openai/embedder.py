@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
 from muniment.memory.models.sharing import EmbeddingQueue, TextBatch, VectorCache
-from muniment.memory.models.vectors import normalize_vector
 
 # Of the best-known models: an answer with other dimensions comes from another model.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
@@ -148,7 +147,7 @@ class OpenAIEmbedder:
         except (ValidationError, binascii.Error, ValueError) as error:
             raise BadModelAnswer("The embeddings are not in the expected form.", model=self._model) from error
         self._check_vectors(rows, vectors, len(texts))
-        return [normalize_vector(vector) for vector in vectors]
+        return vectors
 
     def _check_vectors(self, rows: Sequence[_Embedding], vectors: Sequence[Vector], expected_count: int) -> None:
         if [row.index for row in rows] != list(range(expected_count)):

@@ -7,15 +7,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any
 
 from muniment.memory.config.schema import RedactionSettings
+from muniment.memory.domain.ids import SafeText
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.normalize import normalize_text, repair_surrogates
-from muniment.memory.rules.redaction.command_lines import find_leaks, may_hold_leak
-from muniment.memory.rules.redaction.secret_names import is_folder
+from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, LEAK_SEPARATORS, find_leaks
+from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
 
 Span = tuple[int, int, str]
+_CACHE_SIZE = 500
+_CACHED_CHARS = 4_000  # a longer text is not worth the place of others
 
 # A boundary that also holds between a CJK character and a key, where \b does not.
 _EDGE = r"(?<![A-Za-z0-9])"
@@ -116,23 +123,58 @@ _CLASSES = bytes(48 if 48 <= n < 58 else 97 if n < 128 and chr(n).isalpha() else
 
 
 class Redactor:
-    """Takes secrets out of texts. Without settings it takes out only what is a secret under any settings."""
+    """Takes secrets out of texts, and refuses what the denylist names. Without settings it takes out only what is a
+    secret under any settings.
+
+    The last texts are cached with their results: within a turn a message is read, learned, recorded and sent to a
+    model, and a thread is sent to its model again with every turn."""
 
     def __init__(self, settings: RedactionSettings | None = None) -> None:
+        self._settings = settings
+        self._redact = lru_cache(maxsize=_CACHE_SIZE)(self.redact_uncached)
+        self._sanitize = lru_cache(maxsize=_CACHE_SIZE)(self.sanitize_uncached)
         self._email = settings is not None and settings.email
         self._phone = settings is not None and settings.phone
         self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
 
-    def sanitize_text(self, text: str) -> str:
-        """The text as it may be stored, embedded and logged: normalized, with `[redacted:kind]` for each secret."""
-        return text if self.needs_no_change(text) else self._redact_normalized(text)[0]
+    def sanitize_text(self, text: str) -> SafeText:
+        """The text as it may be stored, embedded and logged: normalized, with `[redacted:kind]` for each secret.
+
+        A SafeText is returned as it is."""
+        if isinstance(text, SafeText):
+            return text
+        return SafeText(self._sanitize(text) if len(text) <= _CACHED_CHARS else self.sanitize_uncached(text))
 
     def redact_text(self, text: str) -> str:
         """The text unchanged to the byte unless it holds a secret; then the result of `sanitize_text`.
 
         Lone surrogates, which cannot be encoded, become U+FFFD in any text."""
+        return self._redact(text) if len(text) <= _CACHED_CHARS else self.redact_uncached(text)
+
+    def sanitize_uncached(self, text: str) -> str:
+        """The result of `sanitize_text`, of which nothing is kept."""
+        return text if self.needs_no_change(text) else self._redact_normalized(text)[0]
+
+    def redact_uncached(self, text: str) -> str:
+        """The result of `redact_text`, of which nothing is kept."""
         redacted, count = self._redact_normalized(text)
         return redacted if count else repair_surrogates(text)
+
+    def sanitize_value(self, value: Any) -> Any:
+        """A JSON value with every text in it, names too, as it may be stored, embedded and logged."""
+        return redact_value(value, self.sanitize_text)
+
+    def clear_cache(self) -> None:
+        """Drop the cached texts, after something was erased."""
+        self._redact.cache_clear()
+        self._sanitize.cache_clear()
+
+    def find_denial_reason(self, scope: Scope, turn: Turn | None = None) -> str | None:
+        """Why nothing of this scope, or of this turn, may be kept (`redact.deny_…`), or None."""
+        if self._settings is None:
+            return None
+        tags, path = (turn.tags, turn.path) if turn else ((), None)
+        return find_denial(self._settings, tags=tags, path=path, project=scope.project)
 
     def needs_no_change(self, text: str) -> bool:
         """Whether `sanitize_text` surely returns the text as it is. False where only the full search can tell."""
@@ -165,7 +207,8 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
     for part, marks in _MARKS:
         if part in lowered and any(map(lowered.__contains__, marks)):
             return False
-    if may_hold_leak(lowered) or (email and "@" in text):
+    may_hold_leak = not LEAK_SEPARATORS.isdisjoint(lowered) and any(map(lowered.__contains__, LEAK_MARKS))
+    if may_hold_leak or (email and "@" in text):
         return False
     digits, has_iban_start = _count_digits(text)
     return digits < 2 or not (
