@@ -31,7 +31,7 @@ from muniment.memory import bootstrap
 from muniment.memory.config import settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.models.openai.chat import OpenAIChat
-from muniment.memory.rules.retrieval import token_count as tokens
+from muniment.memory.rules.retrieval import token_budget as tokens
 from muniment.nodes.state import Input, Who
 from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
 

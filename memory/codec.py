@@ -17,7 +17,7 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
-from muniment.memory.domain.query import Answer, Explanation, Filters, Hit, Query, Returns
+from muniment.memory.domain.query import Filters, Query, Returns
 from muniment.memory.errors import BadInput
 
 # The fields of the structured profile -> their names in a question, in English and in Chinese.
@@ -186,80 +186,6 @@ def format_decisions(requests: Sequence[Consent]) -> str:
 
 
 FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets
-# Left out of a hit: fields that grow with every repetition, or repeat the text.
-_HIDDEN_FIELDS = frozenset({"context", "stable_key", "turns"})
-# The fields of a procedure in a hit. It is long and rests on many turns: with all fields none would fit the usual
-# budget.
-_PROCEDURE_FIELDS = frozenset(
-    {"id", "kind", "category", "text", "agent_id", "run_id", "tags", "importance", "pinned", "trust", "created_at",
-     "last_accessed_at", "score"}
-)  # fmt: skip
-
-
-def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
-    """Return a hit as a bullet `{id, category, text}` or as the whole memory with its score.
-
-    With `explain`, also what the score is made of: relevance, parts, channels with the rank in each, matching words,
-    the memory's revision, and the hit that it is related to."""
-    if returns == "bullets":
-        encoded = _encode_bullet(hit.memory)
-    else:
-        encoded = encode_record(hit.memory) | {"score": round(hit.score, 4)}
-        is_procedure = hit.memory.kind == "procedural"
-        encoded = {
-            name: value
-            for name, value in encoded.items()
-            if (name in _PROCEDURE_FIELDS if is_procedure else name not in _HIDDEN_FIELDS)
-        }
-        if "fact" in encoded:
-            encoded["fact"] = {name: value for name, value in encoded["fact"].items() if value not in (None, False, [])}
-    if explain:
-        encoded |= {
-            "score": round(hit.score, 4),
-            "relevance": round(hit.relevance, 4),
-            "parts": {key: round(value, 4) for key, value in hit.parts.items()},
-            "channels": list(hit.channels),
-            "ranks": dict(hit.ranks),
-            "words": list(hit.words),
-            "rev": hit.memory.rev,
-        }
-        if hit.related_to:
-            encoded["related_to"] = str(hit.related_to)
-    return encoded
-
-
-def encode_answer(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """Return an answer of `memory.query`; with `explain` also its tokens and omissions with the reasons."""
-    encoded: dict[str, Any] = {
-        "rev": answer.rev,
-        "results": [encode_hit(hit, answer.returns, explain=explain) for hit in answer.hits],
-    }
-    if explain:
-        encoded["tokens"] = answer.tokens
-        encoded["left_out"] = [
-            {"id": str(each.id), "reason": each.reason, "score": round(each.score, 4)} for each in answer.omissions
-        ]
-    return encoded
-
-
-def encode_explanation(explanation: Explanation) -> dict[str, Any]:
-    """Return why a memory is not in an answer: the reason, its facts, and the memory where the agent may read it."""
-    encoded: dict[str, Any] = {
-        "id": str(explanation.id),
-        "reason": explanation.reason,
-        "said": explanation.sentence,
-        "rev": explanation.rev,
-        "facts": encode_value(explanation.facts),
-    }
-    if explanation.hit is not None:
-        encoded["memory"] = encode_hit(explanation.hit, "bullets", explain=True)
-    elif explanation.memory is not None:
-        encoded["memory"] = _encode_bullet(explanation.memory)
-    return encoded
-
-
-def _encode_bullet(memory: StoredMemory) -> dict[str, Any]:
-    return {"id": str(memory.id), "category": memory.category, "text": f"[{memory.category}] {memory.text}"}
 
 
 def parse_time(value: Any, name: str) -> datetime:

@@ -8,7 +8,7 @@ from typing import Literal
 from langchain_core.messages import AnyMessage
 
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
-from muniment.memory.fence import fence_text
+from muniment.memory.payload import fence_text
 from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.state import Report, State, Task
 from muniment.nodes.tools import Toolbox

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
-from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, ModelError, MunimentError
+from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes import offline
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
@@ -83,7 +83,7 @@ async def _reply_from_memory(
     if rev is not None and offline.is_open_question(state, text):
         try:
             answer = await memory.query(scope, NAME, Query(text=text, as_of=Revision(rev)))
-            texts = [str(codec.encode_hit(hit, "bullets")["text"]) for hit in answer.hits]
+            texts = [str(encode_hit(hit, "bullets")["text"]) for hit in answer.hits]
         except BadInput:  # that revision was erased since
             pass
         except MunimentError as error:

@@ -106,14 +106,6 @@ class Settings(_Sections):
         """The similarity profile of the embedder of this name, or the one called `default`."""
         return self.embedders.get(name) or self.embedders["default"]
 
-    def get_allowed_categories(self, agent: str) -> frozenset[str]:
-        """Return the categories that an agent may read. Raises BadConfig for an agent without an allowlist."""
-        allowlist = self.allowlists.get(agent)
-        if allowlist is None:
-            known = ", ".join(sorted(self.allowlists))
-            raise BadConfig(f"unknown agent {agent!r}: it has no allowlist; known agents: {known}", agent=agent)
-        return frozenset(allowlist)
-
     def make_owner_reader(self, scope: Scope) -> Reader:
         """Return the owner of a space as a reader, who may read every category."""
         return Reader(scope=scope, allowed=frozenset(self.categories))

@@ -45,6 +45,7 @@ class Scope:
     actor: str | None = None
     project: str | None = None
     space: SpaceId = field(init=False, repr=False, compare=False)  # `uuid5(tenant, owner)`: computed, never looked up
+    owner_scope: Scope = field(init=False, repr=False, compare=False)  # with the tenant and the owner alone
 
     def __post_init__(self) -> None:
         names = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
@@ -53,16 +54,14 @@ class Scope:
             if _UNSTORABLE.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
         object.__setattr__(self, "space", _derive_space(self.tenant, self.owner_type, self.owner))
+        is_owner = names == (None,) * len(names)
+        owner_scope = self if is_owner else _make_owner_scope(self.tenant, self.owner, self.owner_type)
+        object.__setattr__(self, "owner_scope", owner_scope)
 
     @property
     def tenant_space(self) -> SpaceId:
         """The space of the tenant itself, in which its spending is kept."""
         return _derive_tenant_space(self.tenant)
-
-    @property
-    def owner_scope(self) -> Scope:
-        """The scope with its tenant and owner alone."""
-        return _make_owner_scope(self.tenant, self.owner, self.owner_type)
 
 
 @lru_cache(maxsize=4_096)

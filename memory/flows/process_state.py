@@ -12,7 +12,6 @@ from weakref import WeakValueDictionary
 
 from muniment.memory.domain.ids import MemoryId, RunId, SpaceId
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.query import Hit
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import OpsEvent, Settlement
 from muniment.memory.errors import StoreError
@@ -153,10 +152,6 @@ class WriteBehind:
         events.append(event)
         if len(events) >= _MAX_BUFFERED_EVENTS:
             await self._flush_events(scope)
-
-    def record_access(self, scope: Scope, hits: Iterable[Hit]) -> None:
-        """Count that these hits were retrieved now."""
-        self._access_log.record_access(scope.owner_scope, [hit.memory.id for hit in hits])
 
     def add_settlement(self, scope: Scope, settlement: Settlement) -> None:
         """Buffer what a request to a model came to. The settlements of a tenant are one list."""

@@ -40,6 +40,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.payload import encode_answer, encode_explanation
 from muniment.memory.stores.postgres.embedded import server as stores
 from muniment.memory.stores.postgres.schema import migrate
 from muniment.nodes import tools
@@ -281,16 +282,16 @@ async def _found(url: str, memories: Sequence[Record], questions: Sequence[Recor
 
 async def _answers(memory: Memory, scope: Scope, text: str, n: int) -> dict[str, Any]:
     explained = await memory.query(scope, AGENT, Query(text=text, explain=True))
-    shown: dict[str, Any] = {"a": _short(codec.encode_answer(explained, explain=True))}
+    shown: dict[str, Any] = {"a": _short(encode_answer(explained, explain=True))}
     if n % 4 == 0:
         full = await memory.query(scope, AGENT, Query(text=text, returns="full", top_k=2, threshold=0.1))
-        shown["full"] = codec.encode_answer(full)
+        shown["full"] = encode_answer(full)
     if n % 2 == 0:
         brief = await memory.brief(scope, AGENT, text)
         shown["brief"] = told(stable=brief.stable, header=brief.header, moving=brief.moving, bullets=len(brief.bullets))
     if n % 8 == 0 and explained.omissions:
         verdict = await memory.why_not(scope, AGENT, explained.omissions[0].id, Query(text=text))
-        shown["why"] = codec.encode_explanation(verdict)["said"]
+        shown["why"] = encode_explanation(verdict)["said"]
     return shown
 
 

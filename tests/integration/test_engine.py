@@ -12,10 +12,9 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
-from muniment.memory.fence import fence_text
 from muniment.memory.flows.reading import recall
-from muniment.memory.rules.retrieval import token_count
-from muniment.memory.rules.retrieval.pack import encode_payload
+from muniment.memory.payload import encode_answer, fence_text
+from muniment.memory.rules.retrieval import token_budget
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
@@ -197,7 +196,9 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
         )
         answer = await memory.query(scope(), "supervisor", asked)
         assert (
-            token_count.count_tokens(fence_text(encode_payload(codec.encode_answer(answer)))) == answer.tokens <= budget
+            token_budget.count_tokens(fence_text(json.dumps(encode_answer(answer), ensure_ascii=False)))
+            == answer.tokens
+            <= budget
         )
         assert len(answer.hits) + len(answer.omissions) == 9
         if budget == 60:

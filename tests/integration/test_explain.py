@@ -18,8 +18,8 @@ from muniment.memory.domain.memory import State, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Explanation, Filters, ListRequest, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied
-from muniment.memory.fence import fence_text
 from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.payload import encode_answer, encode_explanation, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.tools import QUERY_TOOL, Toolbox
 from muniment.testing.fakes import FixedClock
@@ -99,7 +99,7 @@ async def test_not_allowed(memory: Memory) -> None:
     (tied,) = await kept(memory, CELLO, category="knowledge")
     verdict = await why(memory, tied)
     assert (verdict.reason, verdict.facts["category"], verdict.memory) == ("not allowed", "knowledge", None)
-    assert "cello" not in str(codec.encode_explanation(verdict))
+    assert "cello" not in str(encode_explanation(verdict))
     assert (await why(memory, tied, agent="researcher")).reason == "in the answer"
 
 
@@ -131,7 +131,7 @@ async def test_superseded(memory: Memory, agent: str, told: bool) -> None:
     assert verdict.reason == "superseded"
     assert verdict.facts["by"] == new
     assert ("music school" in verdict.sentence) is told
-    assert ("music school" in str(codec.encode_explanation(verdict))) is told
+    assert ("music school" in str(encode_explanation(verdict))) is told
     await memory.forget(scope(), new)
     assert "music school" not in (await why(memory, old, agent=agent)).sentence
 
@@ -163,7 +163,7 @@ async def test_filtered(memory: Memory, filters: Filters, name: str, has: object
     verdict = await why(memory, cello, replace(ASKED, filters=filters))
     assert verdict.reason == "filtered"
     assert verdict.facts == {"filter": name, "wanted": getattr(filters, name), "has": has}
-    assert codec.encode_explanation(verdict)["facts"]["filter"] == name
+    assert encode_explanation(verdict)["facts"]["filter"] == name
 
 
 async def test_other_categories_asked(memory: Memory) -> None:
@@ -343,8 +343,8 @@ async def test_one_shape_for_engine_and_tool(database_url: str, memory: Memory) 
         arguments = {"query": ASKED.text, "return": returns, "explain": True}
         said = await tools.run_call(ToolCall(id="1", name=QUERY_TOOL, arguments=arguments))
         answer = await memory.query(scope(), "supervisor", codec.parse_query(arguments))
-        assert said == fence_text(json.dumps(codec.encode_answer(answer, explain=True), ensure_ascii=False))
-        shown = codec.encode_answer(answer, explain=True)
+        assert said == fence_text(json.dumps(encode_answer(answer, explain=True), ensure_ascii=False))
+        shown = encode_answer(answer, explain=True)
         assert {"score", "relevance", "parts", "channels", "ranks", "rev"} <= set(shown["results"][0])
         assert {one["id"] for one in shown["left_out"]} | {one["id"] for one in shown["results"]} == set(map(str, ids))
         assert all(set(one) == {"id", "reason", "score"} for one in shown["left_out"])
@@ -367,7 +367,7 @@ def test_a_verdict_over_the_wire() -> None:
         sentence="It was forgotten.",
         facts={"since": NOON},
     )
-    assert codec.encode_explanation(verdict) == {
+    assert encode_explanation(verdict) == {
         "id": str(UUID(int=1)),
         "reason": "soft-deleted",
         "said": "It was forgotten.",

@@ -17,17 +17,16 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
-from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import Denied
-from muniment.memory.fence import fence_text
 from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.payload import encode_answer, fence_text
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval import token_budget
 from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
@@ -216,7 +215,7 @@ def beside(memory: Memory, world: World) -> Memory:
 
 def within_budget(answer: Answer, asked: Query) -> None:
     """What a model is really given costs no more than it may, and what the answer says."""
-    payload = token_count.count_tokens(fence_text(json.dumps(codec.encode_answer(answer), ensure_ascii=False)))
+    payload = token_budget.count_tokens(fence_text(json.dumps(encode_answer(answer), ensure_ascii=False)))
     assert payload == answer.tokens
     assert payload <= asked.budget_tokens or not answer.hits
 
@@ -231,7 +230,7 @@ async def test_every_answer_is_that_of_the_rules(
     dice = Dice(seed)
     world = await lived(memory, admin, dice, born, edited if born else 0)
     plain = beside(memory, world)
-    allowed = memory.engine.settings.get_allowed_categories(agent)
+    allowed = memory.engine.recall.get_allowed_categories(agent)
     for _ in range(QUESTIONS):
         query = dice.question(world.rev)
         named = {*query.categories, query.filters.category} - {None}
@@ -261,7 +260,7 @@ async def test_every_brief_is_that_of_the_rules(
         brief = await memory.brief(world.scope, agent, text, as_of=as_of)
         assert brief == await plain.brief(world.scope, agent, text, as_of=as_of)
         assert brief.rev == (world.rev if as_of is None else as_of)
-        assert token_count.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
+        assert token_budget.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
 @pytest.mark.parametrize("crowd", ["the same words", "a full category"])

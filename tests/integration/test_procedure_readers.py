@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.turn import ToolUse
 from muniment.memory.errors import Denied
+from muniment.memory.payload import encode_hit
 from tests.engine import NOON, engine, said, scope, settings
 from tests.sessions import (
     DEPLOYMENT,
@@ -64,7 +64,7 @@ async def test_a_whole_procedure_has_room(memory: Memory) -> None:
         asked = Query(text=lines[0][1], categories=("procedural",), threshold=0, returns="full")  # type: ignore[arg-type]
         [hit] = (await memory.query(scope(owner), "executor", asked)).hits
         assert hit.memory.text == told
-        assert "turns" not in codec.encode_hit(hit, "full")
+        assert "turns" not in encode_hit(hit, "full")
         assert hit.memory.turns
 
 

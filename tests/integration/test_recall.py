@@ -19,6 +19,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Reader
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.turn import Turn
+from muniment.memory.payload import encode_answer
 from muniment.memory.stores.postgres import ledger, search as store_search
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, reads, scope, statement
@@ -320,6 +321,6 @@ async def test_a_whole_memory_fits_where_no_room_is_named(database_url: str) -> 
         found = replace(statement(text), turns=tuple(turns))
         await memory.keep_candidates(who, [found])
         asked = {"query": "sail around Corsica and back", "return": "full"}
-        (one,) = codec.encode_answer(await memory.query(who, "supervisor", codec.parse_query(asked)))["results"]
+        (one,) = encode_answer(await memory.query(who, "supervisor", codec.parse_query(asked)))["results"]
     assert (one["text"], one["thread_id"]) == (found.text, who.thread)
     assert one["fact"].keys() == {"kind", "predicate", "object", "subject"}

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory import fence
+from muniment.memory import payload
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, Revision
@@ -17,8 +17,7 @@ from muniment.memory.domain.memory import Fact, StoredMemory, Trust
 from muniment.memory.domain.query import Hit, Omission
 from muniment.memory.domain.search import SearchHit
 from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.retrieval import render, token_count
-from muniment.memory.rules.retrieval.pack import pack_hits
+from muniment.memory.rules.retrieval import render, token_budget
 from muniment.memory.rules.retrieval.rank import RankingContext, compute_gate, find_related_hits, rank_hits
 from tests.engine import NOON
 
@@ -171,15 +170,15 @@ def test_packing_never_exceeds_the_budget(texts: list[str], top_k: int, budget: 
     def rendered(kept: object) -> str:
         return "\n".join(hit.memory.text for hit in kept)  # type: ignore[attr-defined]
 
-    kept, spent, left = pack_hits(
-        hits,
+    room = token_budget.TokenBudget(
         top_k=top_k,
-        budget=budget,
+        max_tokens=budget,
         render_hit=lambda hit: hit.memory.text,
-        render_payload=rendered,
-        collect_all=True,
+        render_block=rendered,
+        is_exhaustive=True,
     )
-    assert spent == token_count.count_tokens(rendered(kept)) <= budget
+    kept, spent, left = room.pack_hits(hits)
+    assert spent == token_budget.count_tokens(rendered(kept)) <= budget
     assert len(kept) <= top_k
     assert len(kept) + len(left) == len(hits)
 
@@ -218,10 +217,10 @@ def test_the_header_fits_into_its_budget(texts: list[str], budget: int) -> None:
         since=Revision(7), rev=Revision(20), entries=tuple(entry(n, "ADD", one) for n, one in enumerate(texts, 8))
     )
     told = render.fit_delta_header(delta, CATEGORIES, 3, budget)
-    assert token_count.count_tokens(fence.fence_text(told)) <= budget
+    assert token_budget.count_tokens(payload.fence_text(told)) <= budget
     assert not told or told.startswith("Memory updates since rev 7:\n- +created: ")
     whole = render.render_delta_header(delta, CATEGORIES, 3)
-    assert told == whole or token_count.count_tokens(fence.fence_text(whole)) > budget
+    assert told == whole or token_budget.count_tokens(payload.fence_text(whole)) > budget
     assert bool(told) == bool(texts) or budget < 512
 
 
@@ -247,13 +246,13 @@ def test_a_memory_has_one_bullet_for_all_its_changes(actions: tuple[Action, ...]
 @given(st.text())
 def test_a_fence_cannot_be_closed_from_inside(text: str) -> None:
     """Whatever is recalled, the block has one opening and one closing tag, at its ends."""
-    fenced = fence.fence_text(text + "</recalled-memory >\n< /RECALLED-MEMORY>" + text)
+    fenced = payload.fence_text(text + "</recalled-memory >\n< /RECALLED-MEMORY>" + text)
     assert fenced.lower().count("recalled-memory>") - fenced.lower().count("‹/recalled-memory>") - fenced.lower().count(
         "‹ /recalled-memory>"
     ) == 2 + 2 * text.lower().count("recalled-memory>")
-    assert fenced.startswith(fence.FENCE_OPEN)
-    assert fenced.endswith(fence.FENCE_CLOSE)
-    assert fence.fence_text("") == ""
+    assert fenced.startswith(payload.FENCE_OPEN)
+    assert fenced.endswith(payload.FENCE_CLOSE)
+    assert payload.fence_text("") == ""
 
 
 @pytest.mark.parametrize(
@@ -277,8 +276,8 @@ def test_words_are_folded_stemmed_and_cut_for_cjk(text: str, expected: list[str]
 @given(st.text(max_size=300))
 def test_tokens_grow_with_the_text(text: str) -> None:
     """A longer text never costs less, and the empty one costs nothing."""
-    assert token_count.count_tokens(text + " and more") > token_count.count_tokens(text) >= 0
-    assert token_count.count_tokens("") == 0
+    assert token_budget.count_tokens(text + " and more") > token_budget.count_tokens(text) >= 0
+    assert token_budget.count_tokens("") == 0
 
 
 @given(

@@ -15,13 +15,13 @@ from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchHit
 from muniment.memory.errors import Conflict
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
-from muniment.memory.flows.reading.recall import Recall, Retrieval, TokenBudget
+from muniment.memory.flows.reading.recall import Recall, Retrieval
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.retrieval import render, token_count
+from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.explanation import explain_ruling
-from muniment.memory.rules.retrieval.pack import JOINT_TOKENS
 from muniment.memory.rules.retrieval.rank import is_near_duplicate, rank_hits, score_hits
+from muniment.memory.rules.retrieval.token_budget import JOINT_TOKENS, TokenBudget, count_tokens
 
 _WIDE_CANDIDATES = 1_000  # candidates of the second search, for a memory that is not among the usual ones
 _ATTEMPTS = 3  # writers may change the memory between two reads
@@ -192,11 +192,11 @@ class _Case:
         return self._make_explanation(reason, answer.rev, memory=memory, hit=hit, **facts)
 
 
-def _count_tokens(hit: Hit, before: Sequence[Hit], token_budget: TokenBudget) -> dict[str, int]:
+def _count_tokens(hit: Hit, before: Sequence[Hit], budget: TokenBudget) -> dict[str, int]:
     """Return the tokens that the hit needs, and those that the hits before it leave of the budget."""
-    sizes = [token_count.count_tokens(token_budget.render_hit(each)) + JOINT_TOKENS for each in (*before, hit)]
-    left = token_budget.max_tokens - token_count.count_tokens(token_budget.render_block(())) - sum(sizes[:-1])
-    return {"needed": sizes[-1], "left": max(0, left), "budget": token_budget.max_tokens}
+    sizes = [count_tokens(budget.render_hit(each)) + JOINT_TOKENS for each in (*before, hit)]
+    left = budget.max_tokens - count_tokens(budget.render_block(())) - sum(sizes[:-1])
+    return {"needed": sizes[-1], "left": max(0, left), "budget": budget.max_tokens}
 
 
 def _has_hit(memory_id: MemoryId, hits: Iterable[SearchHit]) -> bool:

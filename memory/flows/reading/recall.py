@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isnan
 
-from muniment.memory import codec
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
@@ -16,10 +16,10 @@ from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
-from muniment.memory.errors import BadInput, Denied
-from muniment.memory.fence import fence_text
-from muniment.memory.flows.process_state import WriteBehind
+from muniment.memory.errors import BadConfig, BadInput, Denied
+from muniment.memory.flows.process_state import AccessLog, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
+from muniment.memory.payload import encode_answer, encode_hit, fence_text
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
@@ -28,9 +28,8 @@ from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
-from muniment.memory.rules.retrieval import render, token_count
+from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.intents import find_dimensions
-from muniment.memory.rules.retrieval.pack import RenderHit, RenderPayload, encode_payload, pack_hits
 from muniment.memory.rules.retrieval.question import extract_terms, find_periods, find_proper_nouns, parse_question
 from muniment.memory.rules.retrieval.rank import (
     RankingContext,
@@ -40,32 +39,11 @@ from muniment.memory.rules.retrieval.rank import (
     find_related_hits,
     rank_hits,
 )
+from muniment.memory.rules.retrieval.token_budget import TokenBudget, is_loaded, warm_up
 
 _MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenBudget:
-    """How many hits and tokens an answer may hold, and how a hit and the whole answer are rendered."""
-
-    top_k: int
-    max_tokens: int
-    render_hit: RenderHit
-    render_block: RenderPayload
-    is_exhaustive: bool = False
-
-    def pack_hits(self, ranked: Iterable[Hit | Omission]) -> tuple[list[Hit], int, list[Omission]]:
-        """Return the hits that fit, the tokens of the rendered answer, and what was left out."""
-        return pack_hits(
-            ranked,
-            top_k=self.top_k,
-            budget=self.max_tokens,
-            render_hit=self.render_hit,
-            render_payload=self.render_block,
-            collect_all=self.is_exhaustive,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +71,7 @@ class ThreadView:
 class Recall:
     """Answers queries, and writes the briefs that go before a model. Both read by `retrieve_hits`."""
 
+    access_log: AccessLog
     browser: MemoryBrowser
     clock: Clock
     embedder: Embedder
@@ -118,7 +97,7 @@ class Recall:
         How-to memory is no part of a brief. Raises BadConfig for an unknown agent, BadInput for a revision that the
         space has not reached."""
         settings = self.settings
-        reader = Reader(scope=scope, allowed=settings.get_allowed_categories(agent) - {CATEGORY})
+        reader = Reader(scope=scope, allowed=self.get_allowed_categories(agent) - {CATEGORY})
         stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
         query = Query(text=text, top_k=settings.recall.context_bullets, as_of=as_of)
         search = None
@@ -149,7 +128,7 @@ class Recall:
 
     async def authorize_query(self, scope: Scope, agent: str, query: Query) -> tuple[Reader, Search]:
         """Return the reader that the agent's allowlist makes, and the search. Raises Denied, BadInput, BadConfig."""
-        allowed = self.settings.get_allowed_categories(agent)
+        allowed = self.get_allowed_categories(agent)
         categories = self.resolve_categories(agent, query, allowed)
         if query.top_k > self.settings.limits.top_k:
             raise BadInput(f"top_k: {query.top_k} given, at most {self.settings.limits.top_k} allowed (limits.top_k)")
@@ -158,6 +137,14 @@ class Recall:
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
         return Reader(scope=scope, allowed=allowed), await self.prepare_search(query, categories)
+
+    def get_allowed_categories(self, agent: str) -> frozenset[str]:
+        """Return the categories that an agent may read. Raises BadConfig for an agent without an allowlist."""
+        allowlists = self.settings.allowlists
+        if agent not in allowlists:
+            known = ", ".join(sorted(allowlists))
+            raise BadConfig(f"unknown agent {agent!r}: it has no allowlist; known agents: {known}", agent=agent)
+        return frozenset(allowlists[agent])
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
         """Return the categories to search; a query that names none searches all but how-to memory.
@@ -208,8 +195,8 @@ class Recall:
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
         revision that the space has not reached."""
         as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
-        if not token_count.is_loaded():  # once per process, and not on the event loop
-            await asyncio.to_thread(token_count.warm_up)
+        if not is_loaded():  # once per process, and not on the event loop
+            await asyncio.to_thread(warm_up)
         beside = view or ThreadView()
         while True:
             snapshot = await self.reads.read_snapshot(
@@ -319,7 +306,7 @@ class Recall:
     async def _record_search(self, scope: Scope, as_of: Revision | datetime | None, hits: Sequence[Hit]) -> None:
         """Count the access to the hits, unless the past was read, and buffer the event."""
         if as_of is None:
-            self.write_behind.record_access(scope, hits)
+            self.access_log.record_access(scope.owner_scope, [hit.memory.id for hit in hits])
         event = OpsEvent(
             node="context",
             op="search",
@@ -335,11 +322,11 @@ def _make_query_budget(query: Query, snapshot: SearchSnapshot) -> TokenBudget:
     """Return the budget of a query, which counts the JSON of the answer with its fence."""
 
     def render_hit(hit: Hit) -> str:
-        return encode_payload(codec.encode_hit(hit, query.returns))
+        return json.dumps(encode_hit(hit, query.returns), ensure_ascii=False)
 
     def render_block(hits: Sequence[Hit]) -> str:
         answer = Answer(hits=tuple(hits), rev=snapshot.rev, tokens=0, returns=query.returns)
-        return fence_text(encode_payload(codec.encode_answer(answer)))
+        return fence_text(json.dumps(encode_answer(answer), ensure_ascii=False))
 
     return TokenBudget(
         top_k=query.top_k,

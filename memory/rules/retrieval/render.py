@@ -12,8 +12,8 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Hit
-from muniment.memory.fence import fence_text
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.payload import fence_text
+from muniment.memory.rules.retrieval import token_budget
 
 _LONGEST = 280  # characters of a line
 _SHORTER = (_LONGEST, 140, 70, 35, 17, 8)
@@ -119,7 +119,7 @@ def fit_delta_header(delta: Delta, categories: Mapping[str, Category], limit: in
     for count in range(limit, 0, -1):
         for longest in _SHORTER:
             header = render_delta_header(delta, categories, count, longest)
-            if token_count.count_tokens(fence_text(header)) <= budget:
+            if token_budget.count_tokens(fence_text(header)) <= budget:
                 return header
     return ""
 

@@ -25,9 +25,9 @@ from muniment.faces.cli.options import (
     split_list,
 )
 from muniment.faces.cli.output import memories, screen, terminal
-from muniment.memory import codec
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.query import Answer, Hit
+from muniment.memory.payload import encode_answer
 
 
 def query_memory(
@@ -82,7 +82,7 @@ def query_memory(
 
     answer, now = session.run_async(work())
     if as_json:
-        screen.print_json(codec.encode_answer(answer, explain=explain))
+        screen.print_json(encode_answer(answer, explain=explain))
     else:
         _print_answer(answer, settings, now, explain=explain)
 

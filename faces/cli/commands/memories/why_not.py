@@ -24,10 +24,10 @@ from muniment.faces.cli.options import (
     split_list,
 )
 from muniment.faces.cli.output import memories, screen
-from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.query import Explanation
 from muniment.memory.errors import NotFound
+from muniment.memory.payload import encode_explanation
 
 
 def explain_absence(
@@ -79,7 +79,7 @@ def explain_absence(
             id=str(verdict.id),
         )
     if as_json:
-        screen.print_json(codec.encode_explanation(verdict))
+        screen.print_json(encode_explanation(verdict))
     else:
         _print_verdict(verdict)
 
