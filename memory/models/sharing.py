@@ -116,7 +116,15 @@ class EmbeddingQueue:
                 if call.texts:
                     await asyncio.sleep(0)
                 self._join_call(call, [prefix + normalize_text(text) for text in portion])
-            if self._enqueue_call(call, question=question):
+            with self._lock:
+                call.entered = True
+                # The longest first: workers side by side then finish at about the same time.
+                call.waiting.extend(sorted(call.missing, key=len, reverse=True) if self._long_first else call.missing)
+                if call.missing:
+                    self._lanes[0 if question else 1 if len(call.missing) <= SMALL_CALL else 2].append(call)
+                elif not call.failed and not call.answer.done():
+                    call.answer.set_result(None)
+            if call.missing:
                 self._wake()
             await call.answer
         finally:
@@ -192,19 +200,6 @@ class EmbeddingQueue:
                 else:
                     call.missing[text] = None
                     self._callers.setdefault(text, []).append(call)
-
-    def _enqueue_call(self, call: _EmbedCall, *, question: bool) -> bool:
-        """Queue the texts that are still missing; whether there are any."""
-        with self._lock:
-            call.entered = True
-            if not call.missing:
-                if not call.failed and not call.answer.done():
-                    call.answer.set_result(None)
-                return False
-            # The longest first: workers side by side then finish at about the same time.
-            call.waiting.extend(sorted(call.missing, key=len, reverse=True) if self._long_first else call.missing)
-            self._lanes[0 if question else 1 if len(call.waiting) <= SMALL_CALL else 2].append(call)
-            return True
 
     def _fail_calls(self, texts: Sequence[str], error: BaseException) -> None:
         for call in {call for text in texts for call in self._callers.get(text, ())}:

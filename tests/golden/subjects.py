@@ -280,8 +280,8 @@ def questions(text: str) -> Plain:
               " ".join(sorted(one.synonyms)) if one.synonyms != one.intents else "=")
              for one in found.parts]  # fmt: skip
     return told(
-        t=" ".join(asked.extract_terms(text)),
-        all=unless(words.extract_terms(text), asked.extract_terms(text)),
+        t=" ".join(found.terms),
+        all=unless(words.extract_terms(text), found.terms),
         names=asked.find_proper_nouns(text),
         p=parts,
         w=found.weight,

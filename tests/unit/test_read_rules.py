@@ -23,6 +23,7 @@ from tests.engine import NOON
 
 SETTINGS = load_settings({"HOME": "/nonexistent"})
 CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.find_profile("default")
+token_budget.warm_up()
 
 
 def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: Any) -> SearchHit:

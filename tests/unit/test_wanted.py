@@ -271,7 +271,7 @@ def test_periods_that_touch_are_one(named: list[str], days: int) -> None:
 )
 def test_what_one_may_is_not_in_may(query: str, terms: set[str]) -> None:
     """The keywords have the month, and who is called so, without the verb."""
-    assert set(asked.extract_terms(query)) == terms
+    assert set(asked.parse_question(query).terms) == terms
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,11 @@ from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.intents import find_dimensions
-from muniment.memory.rules.retrieval.question import extract_terms, find_periods, find_proper_nouns, parse_question
+from muniment.memory.rules.retrieval.question import find_periods, find_proper_nouns, parse_question
 from muniment.memory.rules.retrieval.rank import (
     RankingContext,
     build_weights,
     compute_gate,
-    compute_speech_weight,
     find_related_hits,
     rank_hits,
 )
@@ -170,17 +169,15 @@ class Recall:
         # Redacted before it is cut: half a secret is no longer recognized as one.
         text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
         recall = self.settings.recall
-        weights = build_weights(text, self.profile, recall)
+        question, weights = parse_question(text), build_weights(text, self.profile, recall)
         return Search(
             vector=await self.embedder.embed_query(text),
-            terms=extract_terms(text),
+            terms=question.terms,
             categories=categories,
             filters=query.filters,
             candidates=max(recall.candidates_own if weights.own else recall.candidates, 5 * query.top_k // 4),
             weights=weights,
-            hints=find_dimensions(parse_question(text).intents, _MAX_HINTS)
-            if weights.own and recall.hint_boost
-            else frozenset(),
+            hints=find_dimensions(question.intents, _MAX_HINTS) if weights.own and recall.hint_boost else frozenset(),
             periods=find_periods(text, self.clock.now()) if recall.period_boost else (),
             speakers=tokens.extract_speaker_terms(text),
             explain=query.explain,
@@ -285,7 +282,7 @@ class Recall:
             question=question
             if recall.told_weight and (is_small or question.concerns_user or question.intents)
             else None,
-            speech_weight=compute_speech_weight(snapshot.corpus_size, recall),
+            corpus_size=snapshot.corpus_size,
         )
 
     def _pack_hits(

@@ -104,6 +104,7 @@ class QuestionPart:
 class ParsedQuestion:
     """What a question asks for."""
 
+    terms: tuple[str, ...]  # its keywords, without `may` as a verb
     parts: tuple[QuestionPart, ...]
     weight: float
     asks_when: bool
@@ -141,6 +142,7 @@ def parse_question(text: str) -> ParsedQuestion:
     asks_who = not _WHO.isdisjoint(stems) or any(word in run for run in chinese for word in _WHO_ZH)
     intents = NO_INTENTS.union(*(part.intents for part in parts))
     return ParsedQuestion(
+        terms=tokens.extract_terms(_MAY.sub(r"\g<who>", text)),
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
         asks_when="when" in stems or any(word in run for run in chinese for word in _WHEN_ZH),
@@ -236,11 +238,6 @@ def _is_sentence_start(query: str, at: int) -> bool:
         return at == 0
     before = (char for char in reversed(query[:at]) if char in _SENTENCE_ENDS or char.isalnum())
     return next(before, "\n") in _SENTENCE_ENDS
-
-
-def extract_terms(query: str) -> tuple[str, ...]:
-    """Return the keywords of a query, without `may` as a verb."""
-    return tokens.extract_terms(_MAY.sub(r"\g<who>", query))
 
 
 def find_periods(query: str, now: datetime) -> tuple[Interval, ...]:

@@ -57,7 +57,7 @@ class RankingContext:
     owner: str = ""  # the user
     about_user: bool = False  # whether the query is about the user
     question: ParsedQuestion | None = None  # what the query asks for, where statements are matched with it
-    speech_weight: float = 0.0  # weight of a turn of a conversation in this match, [0, 1]
+    corpus_size: int = 1  # memories that the search was made among
 
 
 def build_weights(query: str, profile: EmbedderProfile, recall: RecallSettings) -> Weights:
@@ -93,11 +93,6 @@ def compute_gate(corpus_size: int, recall: RecallSettings) -> float:
     It grows with log n, as the highest of n random values does."""
     share = min(1.0, log(max(1, corpus_size)) / log(max(2, recall.gate_whole_from)))
     return recall.gate_of_one + (recall.gate - recall.gate_of_one) * share
-
-
-def compute_speech_weight(corpus_size: int, recall: RecallSettings) -> float:
-    """Return the weight of a match in one of so many turns of a conversation, which rarely say whom they are about."""
-    return max(0.0, 1 - log(max(1, corpus_size)) / log(max(2, recall.told_among)))
 
 
 def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iterator[Hit | Omission]:
@@ -262,6 +257,8 @@ def _match_question(
         read_intents(memory.text, memory.fact.predicate if memory.fact else "", about_user=about)
         for memory, about in zip(memories, about_user, strict=True)
     ]
+    # Turns of a conversation rarely say whom they are about. The more of them, the less a match in one counts.
+    speech_weight = max(0.0, 1 - log(max(1, context.corpus_size)) / log(max(2, recall.told_among)))
     names = collect_aliases(statements)
     matches = [
         match_statement(question, statement, names, (memory.actor_id or "").lower())
@@ -274,7 +271,7 @@ def _match_question(
     )
     for by, about, (coverage, is_certain, about_other) in zip(by_user, about_user, matches, strict=True):
         by_others = has_own_answer and not about and not by
-        told = coverage if is_certain else context.speech_weight * coverage
+        told = coverage if is_certain else speech_weight * coverage
         fit = 1 - recall.another_penalty if about_other or by_others else 1.0
         yield told, 1.0 if coverage or not about else 0.0, fit
 

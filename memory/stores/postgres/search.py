@@ -84,13 +84,14 @@ class PostgresSearches:
         """Send the search and the reads of stable memories and changes in one transaction and one round trip."""
         scope = reader.scope
         space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
+        # The indexes are of the memories as they are, not as they were.
+        scan = as_of is not None or scope.space not in self._indexed_spaces
         if search and not stable and not thread:
-            return SearchSnapshot(**_parse_search(search, await self._search(space, search), as_of))
+            return SearchSnapshot(**_parse_search(search, await self._search(space, search, scan=scan), as_of))
         stable_params = space | {"categories": list(stable), "limit": stable_limit}
         delta_params = space | {"thread": thread, "horizon": horizon, "changes": _MAX_CHANGES}
         async with self._connections.reading(scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
-            scan = not self._uses_index(space)
             found = await self._send(conn, space, search, scan=scan) if search else None
             lasting = await _send_as_of(conn, "stable", stable_params) if stable else None
             approved = await _send_profile(conn, space) if "profile" in stable else None
@@ -113,16 +114,14 @@ class PostgresSearches:
             profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
         )
 
-    async def _search(self, space: Mapping[str, Any], search: Search) -> list[SearchRow]:
+    async def _search(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> list[SearchRow]:
         """Return the rows of a search that is one transaction and one round trip: the statement enters the space
         itself."""
-        for scan in (not self._uses_index(space), True):
-            async with self._connections.statement() as conn:
-                cursor = await self._send(conn, space, search, scan=scan)
-            hits = await cursor.fetchall()
-            if self._note_indexes(space, hits):
-                break
-        return hits
+        async with self._connections.statement() as conn:
+            cursor = await self._send(conn, space, search, scan=scan)
+        hits = await cursor.fetchall()
+        is_complete = self._note_indexes(space, hits)
+        return hits if is_complete or scan else await self._search(space, search, scan=True)
 
     def build(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
         """Return the text of a search and its parameters."""
@@ -154,10 +153,6 @@ class PostgresSearches:
         """Send a search, without waiting for it in a pipeline."""
         text, values = self.build(space, search, scan=scan)
         return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
-
-    def _uses_index(self, space: Mapping[str, Any]) -> bool:
-        # The indexes are of the memories as they are, not as they were.
-        return space["space"] in self._indexed_spaces and space["as_of"] is None
 
     def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[SearchRow]) -> bool:
         """Remember from the rows of a search whether the space has indexes; return whether the rows are all that there
