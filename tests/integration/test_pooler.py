@@ -17,7 +17,7 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadConfig, Conflict
-from muniment.memory.stores.postgres import commit, jobs
+from muniment.memory.stores.postgres import jobs, writes
 from muniment.memory.stores.postgres.schema import scrub
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, scope
@@ -140,7 +140,7 @@ async def test_a_plan_is_written_in_the_application_s_role_or_not_at_all(databas
         async with store._connections.statement() as conn:
             await conn.execute("reset role")
             with pytest.raises(psycopg.Error) as refused:
-                await commit.send_plan(conn, plan, memory.engine.embedder.name)
+                await writes.send_plan(conn, plan, memory.engine.embedder.name)
             assert refused.value.sqlstate == "MU003"
             await conn.execute("set role muniment_app")
         assert [one.text for one in await memory.list(scope())] == ["Planted a plum tree"]

@@ -29,10 +29,11 @@ from muniment.memory.domain.usage import Settlement
 from muniment.memory.errors import Conflict, StoreError
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.rules.merging.consolidate import MAX_TRIES, order_pair
-from muniment.memory.stores.postgres import commit, rows
+from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.usage import send_settlements
+from muniment.memory.stores.postgres.writes import send_plan
 
 _BLOCKS, _READ, _SWITCH = load_blocks("consolidation"), load_blocks("read"), load_blocks("embedder_switch")
 _SAVED = (
@@ -69,7 +70,7 @@ class PostgresConsolidationRuns(ConsolidationRuns):
         async with self._connections.writing(run.scope) as conn:
             await send_run(conn, run, lease, is_waiting=settlements is not None)
             if plan is not None and plan.changes:
-                await commit.send_plan(conn, plan, self._connections.model)
+                await send_plan(conn, plan, self._connections.model)
                 await conn.execute(_BLOCKS["transfer_accesses"], params | {"known": _encode_accesses(plan)})
             if findings:
                 params |= {"at": plan.at if plan is not None else run.started_at, "tries": MAX_TRIES}
@@ -132,7 +133,7 @@ class PostgresConsolidationRuns(ConsolidationRuns):
                 if not (await conn.execute(_BLOCKS["mark_undone"], params)).rowcount:
                     raise Conflict("the run was undone meanwhile")
                 if plan.changes:
-                    await commit.send_plan(conn, plan, self._connections.model)
+                    await send_plan(conn, plan, self._connections.model)
                 for edge in reversal.edges:
                     block = "delete_edge" if edge.before is None else "restore_edge"
                     await conn.execute(_BLOCKS[block], params | asdict(edge))

@@ -15,7 +15,6 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import sql
 from psycopg.rows import DictRow
-from psycopg.types.json import Jsonb
 
 from muniment.memory.domain.jobs import Job, JobName, JobTicket
 from muniment.memory.domain.scope import Scope
@@ -26,8 +25,9 @@ from muniment.memory.rules.policy.retry import MAX_WAIT_SECONDS
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
-from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import JOB_PRIORITY, send_jobs
 
 _JOBS = load_blocks("jobs")
 _CHANNEL = "muniment_jobs#"  # the trigger `queue_notify` notifies this channel, with the job's name behind it
@@ -35,13 +35,7 @@ _DEDUP_INDEX = "queue_dedup_key"
 _QUIET_SECONDS = 60.0
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 # A worker takes the job with the highest priority first: a job that steps aside lets later jobs of its lock pass.
-_PRIORITY, _ASIDE = 0, -1
-
-
-async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
-    """Enqueue in the caller's transaction, without waiting in a pipeline. A job that waits already keeps its time."""
-    for job in jobs:
-        await conn.execute(_JOBS["enqueue"], encode_job(job))
+_ASIDE = JOB_PRIORITY - 1
 
 
 class PostgresJobQueue(JobQueue):
@@ -87,7 +81,7 @@ class PostgresJobQueue(JobQueue):
         await self._execute_together("finish", id=ticket.id, worker=ticket.worker)
 
     async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
-        priority = _ASIDE if step_aside else _PRIORITY
+        priority = _ASIDE if step_aside else JOB_PRIORITY
         params = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": priority}
         try:
             await self._execute_together("reschedule", **params)
@@ -135,21 +129,6 @@ class PostgresJobQueue(JobQueue):
             for name in names:
                 changed = (await conn.execute(_JOBS[name], values)).rowcount
         return changed
-
-
-def encode_job(job: Job) -> dict[str, Any]:
-    """Return the row of a job."""
-    scope = job.scope
-    dedup_key = f"{scope.space}:{job.name}:{job.key}"
-    return {
-        "name": job.name,
-        "priority": _PRIORITY,
-        # Turns of a space are extracted in order; a job that waits for its time must not block them.
-        "lock": str(scope.space) if job.name == "extract" else dedup_key,
-        "dedup_key": dedup_key,
-        "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
-        "at": job.at,
-    }
 
 
 def _parse_ticket(row: DictRow, worker: int) -> JobTicket:

@@ -14,9 +14,8 @@ from muniment.memory.domain.turn import EpisodeSource, Passage, RecentConversati
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
-from muniment.memory.stores.postgres.jobs import send_jobs
-from muniment.memory.stores.postgres.maintenance import send_due_time
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import send_due_time, send_jobs
 
 _LEDGER, _READ, _WRITE, _CONSENT = (load_blocks(name) for name in ("ledger", "read", "write", "consent"))
 

@@ -14,10 +14,10 @@ from muniment.memory.ports.maintenance import MaintenanceStore
 from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
 from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.jobs import encode_job
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import encode_job
 
 _MAINTENANCE, _READ, _ROLES = load_blocks("maintenance"), load_blocks("read"), load_blocks("roles")
 _LOCK = 0x6D756E69726F756E  # one process at a time looks for due spaces
@@ -131,11 +131,6 @@ class PostgresMaintenance(MaintenanceStore):
 
     async def find_spaces_to_index(self, min_memories: int) -> list[Scope]:
         return await self._indexes.find_spaces(min_memories)
-
-
-async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
-    """Send that a row of the space, of this time, is due after `retention`. The caller has written it before."""
-    await conn.execute(_MAINTENANCE["advance_due_time"], {"space": scope.space, "at": at, "keep": retention})
 
 
 def _build_term_params(scope: Scope, terms: RetentionTerms) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from muniment.memory.domain.usage import (
 from muniment.memory.ports.usage import UsageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.maintenance import send_due_time
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import send_due_time
 
 _USAGE, _ROLES, _WRITE = load_blocks("usage"), load_blocks("roles"), load_blocks("write")
 

@@ -1,16 +1,23 @@
-"""The writes of a space in Postgres."""
+"""The writes of a space in Postgres: plans, and what other modules send in their own transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
+from psycopg.types.json import Jsonb
+
+from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
-from muniment.memory.domain.plan import PackedRow, Receipt, SpaceDump, WritePlan
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.plan import Change, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.ports.writes import MemoryWrites
+from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.bulk.bulk_insert import (
     STALE,
     BulkTables,
@@ -19,15 +26,17 @@ from muniment.memory.stores.postgres.bulk.bulk_insert import (
     load_tables,
 )
 from muniment.memory.stores.postgres.bulk.transfer import UNFIT, build_unfit_error, load_rows
-from muniment.memory.stores.postgres.commit import is_single_statement, send_plan
 from muniment.memory.stores.postgres.connection.errors import translate_errors
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _TRANSFER = load_blocks("write"), load_blocks("transfer")
+_WRITE, _TRANSFER, _CONSENT, _JOBS, _MAINTENANCE = (
+    load_blocks(name) for name in ("write", "transfer", "consent", "jobs", "maintenance")
+)
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
 _MAX_HEIRS = 16  # steps from a superseded memory to the one that stays
+JOB_PRIORITY = 0
 
 
 class PostgresWrites(MemoryWrites):
@@ -38,7 +47,17 @@ class PostgresWrites(MemoryWrites):
         self._tables: BulkTables | None = None
 
     async def commit(self, plan: WritePlan) -> Receipt:
-        alone = is_single_statement(plan)
+        # Additions alone are one statement, which is a transaction by itself.
+        alone = not (
+            any(change.before is not None for change in plan.changes)
+            or len({change.after.id for change in plan.changes}) < len(plan.changes)
+            or (plan.extracted and plan.extracted.shown)
+            or plan.jobs
+            or plan.proposals
+            or plan.decisions
+            or plan.source_turns
+            or plan.conflicts_on_access
+        )
         try:
             async with self._connections.statement() if alone else self._connections.sending(plan.scope) as conn:
                 return await send_plan(conn, plan, self._connections.model)
@@ -114,3 +133,98 @@ class PostgresWrites(MemoryWrites):
         """A migration in another process may have changed a table since its row type was read."""
         if error.data.get("sqlstate") == STALE:
             self._tables = None
+
+
+async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
+    """Send the statements of a plan, in a space that was entered unless the plan is a single statement.
+
+    A statement that finds the plan outdated or replayed fails (`muniment.refuse`) and ends the transaction, so
+    nothing waits for its answer."""
+    rev = Revision(plan.expected_rev + len(plan.changes))
+    changes = tuple(
+        replace(change, after=replace(change.after, rev=Revision(plan.expected_rev + n)))
+        for n, change in enumerate(plan.changes, 1)
+    )
+    added = {change.after.id for change in plan.changes if change.before is None}
+    changed = (change.before.id for change in plan.changes if change.before and change.before.id not in added)
+    if required := list(dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))):
+        await conn.execute(_WRITE["lock_space"], {"space": plan.scope.space})
+        await conn.execute(_WRITE["check_memories"], {"space": plan.scope.space, "ids": required})
+    first, *more = split_changes(changes)
+    edges = rows.encode_edges(plan) if more else None
+    head = replace(plan, relations=()) if edges else plan
+    await conn.execute(_WRITE["commit"], rows.build_commit_params(head, first, model), prepare=True)
+    for part in more:
+        await conn.execute(_WRITE["apply"], rows.build_apply_params(plan, part, model))
+    if edges:
+        await conn.execute(_WRITE["insert_edges"], {"space": plan.scope.space, "relations": edges})
+    if plan.source_turns:
+        # An erasure locks the space's row first: turns that exist now stay until this is committed.
+        await conn.execute(_WRITE["check_turns"], {"space": plan.scope.space, "turns": list(plan.source_turns)})
+    if plan.conflicts_on_access:
+        # A memory that was retrieved since it was read ends the plan with a Conflict.
+        read = {change.before.id: change.before.last_accessed_at for change in plan.changes if change.before}
+        accesses = {"ids": list(read), "read": list(read.values())}
+        await conn.execute(_WRITE["check_accesses"], {"space": plan.scope.space} | accesses)
+    if plan.jobs:
+        await send_jobs(conn, plan.jobs)
+    requests = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
+    return Receipt(rev=rev, changes=changes, consent_requests=requests)
+
+
+def split_changes(changes: Sequence[Change]) -> list[list[Change]]:
+    """Split the changes, in order, into parts with each memory once: a statement does not see its own writes."""
+    parts: list[list[Change]] = [[]]
+    touched: set[MemoryId] = set()
+    for change in changes:
+        if change.after.id in touched:
+            parts.append([])
+            touched.clear()
+        parts[-1].append(change)
+        touched.add(change.after.id)
+    return parts
+
+
+async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:
+    """Send the plan's decisions and proposals; return the requests that wait because of it.
+
+    A request that was decided before ends the transaction with a Conflict."""
+    space = {"space": plan.scope.space}
+    for consent in plan.decisions:
+        decision = {"decision": consent.decision, "decided_at": consent.decided_at, "decided_by": consent.decided_by}
+        await conn.execute(_CONSENT["decide"], space | {"request": consent.id} | decision)
+    cursors = []
+    for proposal in plan.proposals:
+        content = {"request": uuid4(), "field": proposal.field, "value": proposal.value, "memory": proposal.memory}
+        times = {"at": plan.at, "expires_at": proposal.expires_at, "quiet": plan.at - (proposal.expires_at - plan.at)}
+        params = space | content | times | {"turns": list(proposal.turns)}
+        cursors.append(await conn.execute(_CONSENT["add_support"], params))
+        await conn.execute(_CONSENT["replace_outdated"], params)
+        cursors.append(await conn.execute(_CONSENT["propose"], params))
+    return tuple([rows.parse_consent(row) for cursor in cursors for row in await cursor.fetchall()])
+
+
+async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
+    """Enqueue in the caller's transaction, without waiting in a pipeline. A job that waits already keeps its time."""
+    for job in jobs:
+        await conn.execute(_JOBS["enqueue"], encode_job(job))
+
+
+def encode_job(job: Job) -> dict[str, Any]:
+    """Return the row of a job."""
+    scope = job.scope
+    dedup_key = f"{scope.space}:{job.name}:{job.key}"
+    return {
+        "name": job.name,
+        "priority": JOB_PRIORITY,
+        # Turns of a space are extracted in order; a job that waits for its time must not block them.
+        "lock": str(scope.space) if job.name == "extract" else dedup_key,
+        "dedup_key": dedup_key,
+        "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
+        "at": job.at,
+    }
+
+
+async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
+    """Send that a row of the space, of this time, is due after `retention`. The caller has written it before."""
+    await conn.execute(_MAINTENANCE["advance_due_time"], {"space": scope.space, "at": at, "keep": retention})
