@@ -54,7 +54,7 @@ class Conversation:
 
     async def schedule_reflection(self, scope: Scope) -> None:
         """Enqueue the daily job for insights, when there is a model. Mostly this costs one lookup in a dictionary."""
-        await self.engine.insights.schedule_reflection(scope)
+        await self.engine.writer.schedule_reflection(scope)
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
         """Buffer an operational event; the next flush writes it."""

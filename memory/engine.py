@@ -29,15 +29,11 @@ from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.stats import Statistics
-from muniment.memory.flows.writing.background_jobs import TurnJobs
 from muniment.memory.flows.writing.consent import Consents
-from muniment.memory.flows.writing.forget_requests import ForgetRequests
 from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
-from muniment.memory.flows.writing.neighbours import NeighbourFinder
-from muniment.memory.flows.writing.quotas import Quotas
-from muniment.memory.flows.writing.transaction import PlanCommitter
+from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
@@ -72,11 +68,9 @@ class Engine:
     statistics: Statistics
     consents: Consents
     committer: PlanCommitter
-    neighbours: NeighbourFinder
     quotas: Quotas
     lifecycle: Lifecycle
-    forget_requests: ForgetRequests
-    turn_jobs: TurnJobs
+    planner: Planner
     writer: Writer
     import_rows: ImportRows
     transfer: Transfer

@@ -1,5 +1,6 @@
 """The most important of too many changes."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from hypothesis import given, strategies as st
@@ -7,7 +8,8 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change
-from muniment.memory.rules.policy.quotas import select_most_important
+from muniment.memory.flows.writing.plan import cap_changes
+from muniment.memory.rules.merging.merge import MergeResult
 from tests.engine import NOON
 
 
@@ -25,12 +27,16 @@ def change(number: int, importance: int, confidence: float) -> Change:
     return Change(action="ADD", after=after)
 
 
+def select(changes: list[Change], limit: int, exempt: Collection[MemoryId] = ()) -> tuple[Change, ...]:
+    return cap_changes(MergeResult(changes=tuple(changes), relations=()), limit, exempt, "too many").changes
+
+
 def test_importance_then_confidence_then_order() -> None:
     """Of five the three most important stay, the surer of equals, the first said of the equally sure; in their
     order."""
     some = [change(1, 2, 0.9), change(2, 3, 0.5), change(3, 2, 0.95), change(4, 2, 0.9), change(5, 4, 0.1)]
-    assert [int(one.after.text) for one in select_most_important(some, 3)] == [2, 3, 5]
-    assert [int(one.after.text) for one in select_most_important(some, 4)] == [1, 2, 3, 5]
+    assert [int(one.after.text) for one in select(some, 3)] == [2, 3, 5]
+    assert [int(one.after.text) for one in select(some, 4)] == [1, 2, 3, 5]
 
 
 CHANGES = st.lists(st.tuples(st.integers(1, 5), st.floats(0, 1)), max_size=12).map(
@@ -44,7 +50,7 @@ def test_never_more_than_allowed_and_nothing_free_is_left_out(
 ) -> None:
     """What is free stays, of the rest at most so many, none of them less important than one left out."""
     spared = {MemoryId(UUID(int=number)) for number in free}
-    kept = select_most_important(some, most, exempt=spared)
+    kept = select(some, most, spared)
     counted = [one for one in kept if one.after.id not in spared]
     gone = [one for one in some if one not in kept]
     assert len(counted) <= max(most, 0)

@@ -13,7 +13,7 @@ from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, EpisodeSource
-from muniment.memory.flows.writing.transaction import PlanCommitter, Rejections, VectorCache
+from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.rules.episodes import episode

@@ -13,11 +13,11 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, turn_states_any
-from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.process_state import ProcessCache, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser
-from muniment.memory.flows.writing.transaction import PlanCommitter
+from muniment.memory.flows.writing.plan import PlanCommitter
+from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.reads import MemoryReads
@@ -38,10 +38,10 @@ class Erasures:
     clock: Clock
     committer: PlanCommitter
     erasure: ErasureStore
-    insights: Insights
     reads: MemoryReads
     redactor: Redactor
     write_behind: WriteBehind
+    writer: Writer
 
     async def find_traces(self, scope: Scope, memory_id: MemoryId | None) -> Traces:
         """Return where a memory left traces: what else says it, what was derived from it, and the threads that hold it.
@@ -101,7 +101,7 @@ class Erasures:
         traces, receipt = await self.committer.retry_on_conflict(erase)
         self._drop_cached(scope)
         if any(statement.kind == "insight" for statement in traces.built_on):
-            await self.insights.schedule_reflection(scope)
+            await self.writer.schedule_reflection(scope)
         return receipt
 
     async def erase_space(self, scope: Scope) -> ErasureReceipt:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import uuid5
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Extraction
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.process_state import ProcessCache
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger
-from muniment.memory.ports.llm import AnswerForm, ChatMessage, ChatModel
+from muniment.memory.ports.llm import AnswerForm, ChatMessage
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.episodes.insight_answer import INSIGHTS_SCHEMA, build_snippet, parse_insights, select_recent
@@ -28,7 +25,6 @@ from muniment.memory.rules.policy.schedule import find_slot_start
 
 _MAX_MEMORIES = 200  # the latest to change
 _MAX_TURNS = 12
-_MAX_SPACES = 10_000  # whose slots are cached
 _FORM = AnswerForm(name="insights", schema=INSIGHTS_SCHEMA, max_tokens=220)  # S-30
 
 
@@ -36,11 +32,8 @@ _FORM = AnswerForm(name="insights", schema=INSIGHTS_SCHEMA, max_tokens=220)  # S
 class Insights:
     """Derives insights by a model, at most once in `insights.every_hours`."""
 
-    cache: ProcessCache
     clock: Clock
-    jobs: JobQueue
     ledger: TurnLedger
-    model: ChatModel | None
     reads: MemoryReads
     settings: Settings
     usage_meter: UsageMeter
@@ -75,9 +68,10 @@ class Insights:
         insights = parse_insights(
             answer.message.content, sources, categories=self.settings.categories, max_chars=max_chars
         )
+        slot = find_slot_start(now, timedelta(hours=rules.every_hours))
         record = ExtractionRecord(
             # Once per slot: a second extraction of the same slot, by any process, is a replay.
-            turn=TurnId(uuid5(scope.space, f"insights of {self._find_slot(now).isoformat()}")),
+            turn=TurnId(uuid5(scope.space, f"insights of {slot.isoformat()}")),
             source="model",
             found=insights.total,
             repaired=insights.repairs,
@@ -89,19 +83,3 @@ class Insights:
         )
         candidates = tuple(self.writer.sanitize_candidate(candidate) for candidate in insights.candidates)
         return await self.writer.commit_extraction(scope, Extraction(candidates=candidates), (), "worker", record)
-
-    async def schedule_reflection(self, scope: Scope) -> None:
-        """Enqueue the job `reflect` for when the space is due, once per slot. Does nothing without a model."""
-        now = self.clock.now()
-        slot = self._find_slot(now)
-        if self.model is None or self.cache.insight_slots.get(scope.space) == slot:
-            return
-        last = (await self.ledger.read_latest_turns(scope, turns=0)).insights_at
-        due = last + timedelta(hours=self.settings.insights.every_hours) if last else now
-        await self.jobs.enqueue_jobs([Job(name="reflect", scope=scope, key=slot.isoformat(), at=max(now, due))])
-        if len(self.cache.insight_slots) >= _MAX_SPACES:
-            self.cache.insight_slots.clear()
-        self.cache.insight_slots[scope.space] = slot
-
-    def _find_slot(self, at: datetime) -> datetime:
-        return find_slot_start(at, timedelta(hours=self.settings.insights.every_hours))

@@ -19,8 +19,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import ModelError
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.writing.quotas import Quotas, WriteContext
-from muniment.memory.flows.writing.transaction import PlanCommitter, Rejections, VectorCache
+from muniment.memory.flows.writing.plan import PlanCommitter, Quotas, Rejections, VectorCache, WriteContext
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger

@@ -14,9 +14,9 @@ from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.background.maintenance import Maintenance
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
-from muniment.memory.flows.writing.background_jobs import TurnJobs
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
+from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
@@ -39,7 +39,7 @@ class JobRegistry:
     model_extraction: ModelExtraction
     procedures: Procedures
     reads: MemoryReads
-    turn_jobs: TurnJobs
+    writer: Writer
 
     def _list_performers(self) -> dict[JobName, Callable[[Scope, str], Awaitable[object]]]:
         """Return what performs each job, called with the scope and the job's key."""
@@ -77,7 +77,7 @@ class JobRegistry:
         async for scope in self.reads.list_spaces():
             last: Turn | None = None
             while turns := await self.jobs.list_unextracted_turns(scope, last, _PAGE):
-                jobs = self.turn_jobs.make_extraction_jobs(scope, turns)
+                jobs = self.writer.make_extraction_jobs(scope, turns)
                 await self.jobs.enqueue_jobs(jobs)
                 count, last = count + len(jobs), turns[-1]
         return count

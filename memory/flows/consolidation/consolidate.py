@@ -26,7 +26,7 @@ from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, 
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
-from muniment.memory.flows.writing.transaction import PlanCommitter
+from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.llm import ChatAnswer, ChatModel

@@ -11,7 +11,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.process_state import SpaceLocks
-from muniment.memory.flows.writing.transaction import PlanCommitter
+from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.rules.merging.undo import plan_undo

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from shlex import quote
 
 from muniment.memory.config.settings import Settings
@@ -14,7 +13,7 @@ from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.memories import MemoryBrowser
-from muniment.memory.flows.writing.transaction import PlanCommitter, Rejections, VectorCache
+from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache, make_deletion
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 
@@ -52,7 +51,7 @@ class Lifecycle:
         """Soft-delete a memory: it can be restored until it is purged. Raises NotFound."""
 
         async def make_change(memory: StoredMemory) -> Change | None:
-            return None if memory.state == "soft_deleted" else self.make_deletion(memory)
+            return None if memory.state == "soft_deleted" else make_deletion(memory, self.clock.now(), self.settings)
 
         return await self._commit_change(scope, memory_id, make_change)
 
@@ -76,13 +75,6 @@ class Lifecycle:
             return Change(action="RESTORE", before=memory, after=after, meta=meta)
 
         return await self._commit_change(scope, memory_id, make_change)
-
-    def make_deletion(self, memory: StoredMemory) -> Change:
-        """Return the soft deletion of a memory."""
-        now = self.clock.now()
-        purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
-        after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
-        return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
 
     async def _commit_change(self, scope: Scope, memory_id: MemoryId, make_change: MakeChange) -> Receipt:
         async def make_plan(_: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:

@@ -8,38 +8,41 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import uuid4
 
-from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import MemoryId, Revision, SafeText, Vector
+from muniment.memory.domain.ids import Revision, SafeText
+from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.plan import ExtractionRecord, Receipt, WritePlan
+from muniment.memory.domain.plan import ExtractionRecord, Receipt
+from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Extraction, Turn
-from muniment.memory.domain.usage import Op, OpsEvent, Status
+from muniment.memory.domain.search import Search
+from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
+from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import BadInput, TooLarge
-from muniment.memory.flows.process_state import WriteBehind
-from muniment.memory.flows.writing.background_jobs import TurnJobs
-from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
-from muniment.memory.flows.writing.forget_requests import ForgetRequests, RequestSearch
-from muniment.memory.flows.writing.neighbours import NeighbourFinder
-from muniment.memory.flows.writing.quotas import Quotas, WriteContext
-from muniment.memory.flows.writing.transaction import PlanCommitter, Rejections, VectorCache
+from muniment.memory.flows.process_state import ProcessCache, WriteBehind
+from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.flows.writing.consent import Consents
+from muniment.memory.flows.writing.plan import Draft, PlanCommitter, Planner
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger
+from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.validate import SUMMARY_RULES, validate_candidate
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
-from muniment.memory.rules.policy.consent import build_proposals
+from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
+from muniment.memory.rules.procedures.tool_calls import is_work_turn
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
+_MAX_SPACES = 10_000  # whose slots of insights are cached
+_REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
@@ -51,15 +54,15 @@ class Writer:
     committer: PlanCommitter
     consents: Consents
     embedder: Embedder
-    forget_requests: ForgetRequests
+    cache: ProcessCache
+    jobs: JobQueue
     ledger: TurnLedger
-    neighbours: NeighbourFinder
-    profile: EmbedderProfile
-    quotas: Quotas
+    model: ChatModel | None
+    planner: Planner
+    recall: Recall
     redactor: Redactor
     retention: RetentionTerms
     settings: Settings
-    turn_jobs: TurnJobs
     write_behind: WriteBehind
 
     async def learn_turn(self, scope: Scope, turn: Turn) -> Receipt:
@@ -73,14 +76,14 @@ class Writer:
         own, instructions = quoted.strip_quoted(safe), quoted.find_quoted_instructions(safe)
         own = replace(own, text=requests.strip_keep_request(own.text))  # a request to keep a procedure is no statement
         reason = gate.find_skip_reason(own.text, own.role)
-        if reason is not None and not instructions:
-            await self._track_event(scope, "hotpath", "classify", "skipped")
-            return Receipt(rev=Revision(0), skipped=reason)
         most = self.settings.write.per_turn
         extraction = extract_statements(own, most=most) if reason is None else Extraction()
         extraction = replace(extraction, candidates=extraction.candidates + instructions)
-        has_content = extraction.candidates or extraction.forget_requests
-        await self._track_event(scope, "hotpath", "classify", "ok" if has_content else "skipped")
+        status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
+        event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
+        await self.write_behind.track_event(scope, event)
+        if reason is not None and not instructions:
+            return Receipt(rev=Revision(0), skipped=reason)
         record = ExtractionRecord(turn=safe.id, source="rules", found=len(extraction.candidates))
         return await self.commit_extraction(scope, extraction, (safe,), "hotpath", record, said_at=safe.at)
 
@@ -150,8 +153,52 @@ class Writer:
         them."""
         safe = [self.sanitize_turn(turn) for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
         if safe:
-            jobs = (*self.turn_jobs.make_extraction_jobs(scope, safe), *self.turn_jobs.make_procedure_jobs(scope, safe))
+            jobs = self._make_procedure_jobs(scope, safe)
+            if self.model is not None:
+                jobs = self.make_extraction_jobs(scope, safe) + jobs
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns)
+
+    def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+        """Return a job for each of the user's turns from which a model may extract statements."""
+        return tuple(
+            Job(name="extract", scope=scope, key=str(turn.id))
+            for turn in turns
+            if turn.role == "user"
+            and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
+            and self.redactor.find_denial_reason(scope, turn) is None
+        )
+
+    def _make_procedure_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+        """Return at most two jobs a thread: one at once for a request to keep a procedure, one after a pause for work.
+
+        The pause is `procedures.wait_seconds`; all work that comes before its end is one job."""
+        jobs: dict[str, Job] = {}
+        for turn in turns:
+            if turn.thread is None:
+                continue
+            if turn.role == "user" and requests.parse_keep_request(quoted.strip_quoted(turn).text) is not None:
+                key = f"{_REQUEST_KEY} {turn.thread}"
+                jobs[key] = Job(name="learn_path", scope=scope, key=key)
+            elif turn.role == "tool" and is_work_turn(turn):
+                key = f"{_WORK_KEY} {turn.thread}"
+                at = self.clock.now() + timedelta(seconds=self.settings.procedures.wait_seconds)
+                jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
+        return tuple(jobs.values())
+
+    async def schedule_reflection(self, scope: Scope) -> None:
+        """Enqueue the job `reflect` for when the space is due, once per slot. Does nothing without a model."""
+        if self.model is None:
+            return
+        now, every = self.clock.now(), timedelta(hours=self.settings.insights.every_hours)
+        slot = find_slot_start(now, every)
+        if self.cache.insight_slots.get(scope.space) == slot:
+            return
+        last = (await self.ledger.read_latest_turns(scope, turns=0)).insights_at
+        due = last + every if last else now
+        await self.jobs.enqueue_jobs([Job(name="reflect", scope=scope, key=slot.isoformat(), at=max(now, due))])
+        if len(self.cache.insight_slots) >= _MAX_SPACES:
+            self.cache.insight_slots.clear()
+        self.cache.insight_slots[scope.space] = slot
 
     def sanitize_turn(self, turn: Turn) -> Turn:
         """Return a turn with text, path, tags and actor redacted; one whose text is a SafeText as it is. Raises
@@ -224,16 +271,17 @@ class Writer:
             return Receipt(rev=Revision(0), skipped=refusal)
         results = [self.check_candidate(candidate) for candidate in extraction.candidates]
         valid = tuple(candidate for candidate, _ in results if candidate is not None)
-        valid = await self.consents.drop_already_pending(scope, valid)
+        if any(candidate.state == "pending" for candidate in valid):
+            valid = await self.consents.drop_already_pending(scope, valid)
         refused = tuple(reason for _, reason in results if reason is not None)
         if record is not None:
             record = replace(record, refused=record.refused + refused)
         if not valid and not extraction.forget_requests and (record is None or record.source == "rules"):
             return Receipt(rev=Revision(0), refused=refused)
-        draft = _Draft(
+        draft = Draft(
             candidates=valid,
             vectors=tuple(await self.embedder.embed_documents([each.text for each in valid]) if valid else ()),
-            forget=await self.forget_requests.find_request_searches(extraction.forget_requests),
+            forget=tuple([await self._prepare_request(request) for request in extraction.forget_requests]),
             turns=turns,
             node=node,
             record=record,
@@ -245,7 +293,7 @@ class Writer:
                 if candidate is not None and raw.text in extraction.requested_texts
             ),
         )
-        receipt = await self.committer.commit_with_retry(scope, partial(self._plan_or_skip, scope, draft))
+        receipt = await self.committer.commit_with_retry(scope, partial(self.planner.make_plan, scope, draft))
         receipt = await self.consents.auto_approve(scope, receipt, node)
         return replace(
             receipt,
@@ -253,86 +301,10 @@ class Writer:
             repaired=record.repaired if record else (),
         )
 
-    async def _plan_or_skip(
-        self, scope: Scope, draft: _Draft, vectors: VectorCache
-    ) -> tuple[WritePlan, Rejections] | Receipt:
-        """Return the plan and its rejections, or the receipt where there is nothing to write."""
-        plan, rejections = await self._build_plan(scope, draft, vectors)
-        if plan.changes or plan.proposals or (plan.extracted is not None and plan.extracted.source != "rules"):
-            return plan, rejections
-        if rejections.refused:  # the ledger keeps the words of what is refused
-            await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns)
-        return Receipt(rev=plan.expected_rev, refused=rejections.refused, unmatched_requests=rejections.unmet)
-
-    async def _build_plan(self, scope: Scope, draft: _Draft, vectors: VectorCache) -> tuple[WritePlan, Rejections]:
-        at, record = self.clock.now(), draft.record
-        rev, neighbours = await self.neighbours.find_neighbours(scope, draft.candidates, draft.vectors)
-        incoming = [
-            IncomingCandidate(candidate=candidate, vector=vector, neighbours=near, id=MemoryId(uuid4()))
-            for candidate, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
-        ]
-        merged = merge_candidates(
-            incoming,
-            scope=scope,
-            at=min(at, draft.said_at or at),
-            profile=self.profile,
-            writing=self.settings.write,
-            keep_separate=draft.is_independent,
-        )
-        # Retention counts from now, whenever the statement was said.
-        merged = replace(
-            merged,
-            changes=tuple(
-                replace(change, after=replace(change.after, created_at=at)) if change.action == "ADD" else change
-                for change in merged.changes
-            ),
-        )
-        write = WriteContext(
-            scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=draft.requested_texts
-        )
-        merged = _update_vectors(draft, await self.quotas.apply_quotas(write, merged), vectors)
-        if neighbours:
-            best = max((each.sim for near in neighbours for each in near), default=None)
-            await self._track_event(scope, draft.node, "search", "skipped" if best is None else "ok", best)
-        deletions, unmet = await self.forget_requests.resolve_requests(scope, draft.forget, merged.changes)
-        expires_at = at + timedelta(days=self.settings.consent.days)
-        proposals = build_proposals(
-            incoming, merged.changes, expires_at=expires_at, turn_id=record.turn if record else None
-        )
-        plan = WritePlan(
-            scope=scope,
-            expected_rev=rev,
-            node=draft.node,
-            at=at,
-            changes=merged.changes + deletions,
-            relations=merged.relations,
-            turns=draft.turns,
-            extracted=replace(record, refused=record.refused + merged.refused) if record else None,
-            proposals=proposals,
-            jobs=make_expiry_jobs(scope, [proposal.expires_at for proposal in proposals]),
-        )
-        reasons = await self.forget_requests.explain_unmet(scope, unmet, draft.turns)
-        return plan, Rejections(refused=merged.refused, unmet=reasons)
-
-    async def _track_event(self, scope: Scope, node: Node, op: Op, status: Status, sim: float | None = None) -> None:
-        sim = None if sim is None else round(sim, 4)
-        event = OpsEvent(node=node, op=op, status=status, sim=sim, ts=self.clock.now(), thread_id=scope.thread)
-        await self.write_behind.track_event(scope, event)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
-    """An extraction that is validated and embedded, before it is compared with the space."""
-
-    candidates: tuple[Candidate, ...]
-    vectors: tuple[Vector, ...]
-    forget: tuple[RequestSearch, ...]
-    turns: tuple[Turn, ...]
-    node: Node
-    record: ExtractionRecord | None
-    requested_texts: frozenset[str]
-    said_at: datetime | None
-    is_independent: bool
+    async def _prepare_request(self, request: ForgetRequest) -> tuple[ForgetRequest, Search | None]:
+        """Return a request to forget with the search for its memories; None for one without words to search by."""
+        query = Query(text=request.words)
+        return request, await self.recall.prepare_search(query, tuple(self.settings.categories)) if query.text else None
 
 
 def _covers_text(text: str, candidates: Sequence[Candidate]) -> bool:
@@ -341,14 +313,3 @@ def _covers_text(text: str, candidates: Sequence[Candidate]) -> bool:
     words = tokens.get_lexeme_set(text)
     missing = words - tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
     return bool(candidates) and len(missing) <= len(words) * _MAX_UNCOVERED
-
-
-def _update_vectors(draft: _Draft, merged: MergeResult, vectors: VectorCache) -> MergeResult:
-    """Return the changes with new vectors for texts that merging has made: they differ from those of the candidates."""
-    texts = {candidate.text for candidate in draft.candidates}
-    new = [each.after.text for each in merged.changes if each.vector is not None and each.after.text not in texts]
-    by_text = dict(zip(new, vectors.get_vectors(new), strict=True))
-    return replace(
-        merged,
-        changes=tuple(replace(each, vector=by_text.get(each.after.text, each.vector)) for each in merged.changes),
-    )

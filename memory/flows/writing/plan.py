@@ -1,0 +1,360 @@
+"""Making the plan of a write, and committing it: when another writer was first, the plan is made again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias, TypeVar
+from uuid import uuid4
+
+from muniment.memory.config.schema import EmbedderProfile
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
+from muniment.memory.domain.journal import Node
+from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.domain.memory import Neighbour, StoredMemory
+from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import NeighbourProbe, Search
+from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn
+from muniment.memory.domain.usage import OpsEvent, Status
+from muniment.memory.errors import Conflict
+from muniment.memory.flows.process_state import ProcessCache, SpaceLocks, WriteBehind
+from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.ledger import TurnLedger
+from muniment.memory.ports.llm import ChatModel
+from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.rules.extraction.forget_requests import explain_refusal, resolve_forget_request
+from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
+from muniment.memory.rules.policy.consent import build_proposals
+
+_JITTER_SECONDS = 0.005
+_MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lacked
+_MAX_EXPLAINED = 3  # unmet requests of a turn that are explained
+_MAX_SPACES = 10_000  # spaces whose last count is cached
+COUNTED_NODES: frozenset[Node] = frozenset({"hotpath", "worker"})
+_Result = TypeVar("_Result")
+
+
+class _MissingVectors(Exception):
+    """A plan needs the vectors of texts that are not embedded yet."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+
+class VectorCache(dict[str, Vector]):
+    """The vectors of the texts of one write. When one is missing, the plan is made again after the text is embedded.
+
+    So no writer waits for an embedder while it holds the lock of the space."""
+
+    def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the vectors of these texts. A missing one makes `commit_with_retry` embed it and start over."""
+        if missing := [text for text in dict.fromkeys(texts) if text not in self]:
+            raise _MissingVectors(missing)
+        return [self[text] for text in texts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejections:
+    """What a plan leaves out, for its receipt: reasons of refusal, and sentences for unmet wishes to forget."""
+
+    refused: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+
+
+MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejections] | Receipt]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanCommitter:
+    """Commits plans, and makes a plan again when another writer was first."""
+
+    consents: Consents
+    embedder: Embedder
+    locks: SpaceLocks
+    settings: Settings
+
+    async def commit_with_retry(self, scope: Scope, make_plan: MakePlan) -> Receipt:
+        """Commit the plan that `make_plan` returns; a receipt in its place means that there is nothing to commit.
+
+        `make_plan` may be called several times, and writes nothing. Raises Conflict when another writer was first at
+        each of `write.attempts`, ModelError."""
+        vectors = VectorCache()
+
+        async def commit_once() -> Receipt:
+            outcome = await make_plan(vectors)
+            if isinstance(outcome, Receipt):
+                return outcome
+            plan, rejections = outcome
+            receipt = await self.consents.commit_plan(plan)
+            return replace(receipt, refused=rejections.refused, unmatched_requests=rejections.unmet)
+
+        for _ in range(_MAX_ROUNDS):
+            try:
+                async with self.locks.space_lock(scope.space):
+                    return await self.retry_on_conflict(commit_once)
+            except _MissingVectors as error:
+                missing = error.texts
+            vectors |= zip(missing, await self.embedder.embed_documents(missing), strict=True)
+        raise Conflict
+
+    async def retry_on_conflict(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Return the result of `step`, which reads the space and changes it; repeat it when another writer came
+        between.
+
+        Raises Conflict at the last of `write.attempts`, and at once when its data says that the object is `lost`."""
+        for left in reversed(range(self.settings.write.attempts)):
+            try:
+                return await step()
+            except Conflict as error:
+                if not left or error.data.get("lost"):
+                    raise
+            # A longer wait each time would starve the loser: the winner of a round is done and does not compete again.
+            await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
+        raise Conflict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteContext:
+    """A write before its quotas: the space at a revision, the extraction record, and the texts that the person asked to
+    keep."""
+
+    scope: Scope
+    node: Node
+    rev: Revision
+    at: datetime
+    record: ExtractionRecord | None = None
+    requested_texts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quotas:
+    """Caps the changes of one turn, and of one space in a day."""
+
+    cache: ProcessCache
+    ledger: TurnLedger
+    model: ChatModel | None
+    settings: Settings
+
+    async def apply_quotas(self, write: WriteContext, merged: MergeResult) -> MergeResult:
+        """Return the changes within the caps. The others are refused with the reason, and their edges are left out.
+
+        A turn has `write.per_turn` changes, those by the rules and by the model together; what the person asked to keep
+        does not count. A space has `write.per_day` a day (UTC), without the changes that a person makes by hand."""
+        most, record = self.settings.write.per_turn, write.record
+        if record is not None and merged.changes:
+            earlier: frozenset[MemoryId] = frozenset()
+            if record.source == "model" or self.model is not None:  # else nothing else has read this turn
+                earlier = await self.ledger.find_supported(write.scope, record.turn)
+            requested = {change.after.id for change in merged.changes if change.after.text in write.requested_texts}
+            merged = cap_changes(merged, most - len(earlier), earlier | requested, f"more than {most} a turn")
+        most, count = self.settings.write.per_day, len(merged.changes)
+        if write.node not in COUNTED_NODES or not count:
+            return merged
+        day = write.at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        # A change is a revision: the last count of today, and the revisions since, are an upper bound that needs no
+        # query.
+        counted_day, rev, counted = self.cache.daily_counts.get(write.scope.space, (None, 0, 0))
+        bound = counted + write.rev - rev if counted_day == day else write.rev
+        if bound + count <= most:
+            return merged
+        today = await self.ledger.count_changes(write.scope, day, sorted(COUNTED_NODES))
+        if len(self.cache.daily_counts) >= _MAX_SPACES:
+            self.cache.daily_counts.clear()
+        self.cache.daily_counts[write.scope.space] = (day, write.rev, today)
+        return cap_changes(merged, most - today, (), f"more than {most} a day")
+
+
+def cap_changes(merged: MergeResult, limit: int, exempt: Collection[MemoryId], reason: str) -> MergeResult:
+    """Return the result with at most `limit` of its changes: by importance, then by confidence, then by position.
+
+    Changes of memories in `exempt` stay and do not count."""
+    counted = [change.after for change in merged.changes if change.after.id not in exempt]
+    if len(counted) <= limit:
+        return merged
+    ranked = sorted(counted, key=lambda memory: (-memory.importance, -memory.confidence))
+    kept = {memory.id for memory in ranked[: max(limit, 0)]} | set(exempt)
+    changes = tuple(change for change in merged.changes if change.after.id in kept)
+    refused = {each.after.id for each in merged.changes if each.before is None} - kept
+    return replace(
+        merged,
+        changes=changes,
+        relations=tuple(edge for edge in merged.relations if refused.isdisjoint((edge.a, edge.b))),
+        refused=merged.refused + (reason,) * (len(merged.changes) - len(changes)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An extraction that is validated and embedded, before it is compared with the space.
+
+    Each request to forget has the search for its memories, None where it has no words to search by."""
+
+    candidates: tuple[Candidate, ...]
+    vectors: tuple[Vector, ...]
+    forget: tuple[tuple[ForgetRequest, Search | None], ...]
+    turns: tuple[Turn, ...]
+    node: Node
+    record: ExtractionRecord | None
+    requested_texts: frozenset[str]
+    said_at: datetime | None
+    is_independent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Planner:
+    """Makes the plan of a draft: neighbours, merging, quotas, requests to forget, and proposals for the profile."""
+
+    clock: Clock
+    ledger: TurnLedger
+    profile: EmbedderProfile
+    quotas: Quotas
+    reads: MemoryReads
+    retention: RetentionTerms
+    settings: Settings
+    write_behind: WriteBehind
+
+    async def make_plan(
+        self, scope: Scope, draft: Draft, vectors: VectorCache
+    ) -> tuple[WritePlan, Rejections] | Receipt:
+        """Return the plan and what it leaves out, or the receipt where there is nothing to write."""
+        at, record = self.clock.now(), draft.record
+        rev, neighbours = await self._find_neighbours(scope, draft)
+        incoming = [
+            IncomingCandidate(candidate=candidate, vector=vector, neighbours=near, id=MemoryId(uuid4()))
+            for candidate, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
+        ]
+        merged = merge_candidates(
+            incoming,
+            scope=scope,
+            at=min(at, draft.said_at or at),
+            profile=self.profile,
+            writing=self.settings.write,
+            keep_separate=draft.is_independent,
+        )
+        write = WriteContext(
+            scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=draft.requested_texts
+        )
+        merged = await self.quotas.apply_quotas(write, merged)
+        changes = _complete_changes(merged.changes, draft, at, vectors)
+        if neighbours:
+            sim = max((round(each.sim, 4) for near in neighbours for each in near), default=None)
+            status: Status = "skipped" if sim is None else "ok"
+            event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=at, thread_id=scope.thread)
+            await self.write_behind.track_event(scope, event)
+        deletions: tuple[Change, ...] = ()
+        unmet: tuple[str, ...] = ()
+        if draft.forget:
+            deletions, unmet = await self._resolve_requests(scope, draft, changes)
+        expires_at = at + timedelta(days=self.settings.consent.days)
+        proposals = build_proposals(incoming, changes, expires_at=expires_at, turn_id=record.turn if record else None)
+        plan = WritePlan(
+            scope=scope,
+            expected_rev=rev,
+            node=draft.node,
+            at=at,
+            changes=changes + deletions,
+            relations=merged.relations,
+            turns=draft.turns,
+            extracted=replace(record, refused=record.refused + merged.refused) if record else None,
+            proposals=proposals,
+            jobs=make_expiry_jobs(scope, [proposal.expires_at for proposal in proposals]),
+        )
+        if plan.changes or proposals or (record is not None and record.source != "rules"):
+            return plan, Rejections(refused=merged.refused, unmet=unmet)
+        if merged.refused:  # the ledger keeps the words of what is refused
+            await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns)
+        return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
+
+    async def _find_neighbours(self, scope: Scope, draft: Draft) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
+        """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
+        does not know the script."""
+        candidates = draft.candidates
+        probes = [
+            NeighbourProbe(
+                vector=vector,
+                kind=candidate.kind,
+                stable_key=candidate.fact.key if candidate.fact else None,
+                attribute=candidate.fact.attribute if candidate.fact else None,
+            )
+            for candidate, vector in zip(candidates, draft.vectors, strict=True)
+        ]
+        most = self.settings.write.neighbours
+        rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
+        if places := [n for n, each in enumerate(candidates) if not is_legible(self.profile.scripts, each.text)]:
+            # After the revision was read: what another writer adds in between makes the plan a Conflict.
+            texts = [(candidates[n].kind, candidates[n].text) for n in places]
+            for n, matches in zip(places, await self.reads.find_neighbours_by_words(scope, texts, most), strict=True):
+                ids = {neighbour.memory.id for neighbour in neighbours[n]}
+                neighbours[n] += tuple(match for match in matches if match.memory.id not in ids)
+        return rev, neighbours
+
+    async def _resolve_requests(
+        self, scope: Scope, draft: Draft, changes: Sequence[Change]
+    ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+        """Return the soft deletions that the draft's requests ask for, and a sentence for each of the first three that
+        no memory matches.
+
+        A memory that `changes` touch is not deleted. A turn that was consumed before gets no sentence: its requests may
+        have been met then."""
+        touched = {change.after.id for change in changes}
+        deletions: dict[MemoryId, Change] = {}
+        unmet = []
+        for request, search in draft.forget:
+            memories = (
+                resolve_forget_request(request, await self._find_memories(scope, request, search)) if search else ()
+            )
+            deletions |= {
+                each.id: make_deletion(each, self.clock.now(), self.settings)
+                for each in memories
+                if each.id not in touched
+            }
+            if not memories:
+                unmet.append(request)
+        if not unmet or await self.ledger.find_consumed_turns(scope, [turn.id for turn in draft.turns]):
+            return tuple(deletions.values()), ()
+        return tuple(deletions.values()), tuple(
+            explain_refusal(request, scope.owner) for request in unmet[:_MAX_EXPLAINED]
+        )
+
+    async def _find_memories(self, scope: Scope, request: ForgetRequest, search: Search) -> list[StoredMemory]:
+        snapshot = await self.reads.read_snapshot(self.settings.make_owner_reader(scope), search)
+        memories = {hit.memory.id: hit.memory for hit in snapshot.hits}
+        if keys := (*request.key_prefixes, *(fact.attribute for fact in request.facts)):
+            probes = [NeighbourProbe(vector=search.vector, kind="semantic", attribute=key) for key in keys]
+            _, neighbours = await self.reads.find_neighbours(scope, probes, 1)
+            memories |= {each.memory.id: each.memory for near in neighbours for each in near}
+        return list(memories.values())
+
+
+def make_deletion(memory: StoredMemory, at: datetime, settings: Settings) -> Change:
+    """Return the soft deletion of a memory."""
+    purge_at = at + timedelta(days=settings.write.soft_delete_days)
+    after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=at)
+    return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
+
+
+def _complete_changes(
+    changes: Sequence[Change], draft: Draft, at: datetime, vectors: VectorCache
+) -> tuple[Change, ...]:
+    """Return the changes with new vectors for texts that merging has made, and with the time of the write: retention
+    counts from now, whenever the statement was said."""
+    texts = {candidate.text for candidate in draft.candidates}
+    new = [each.after.text for each in changes if each.vector is not None and each.after.text not in texts]
+    by_text = dict(zip(new, vectors.get_vectors(new), strict=True))
+    return tuple(
+        replace(
+            each,
+            vector=by_text.get(each.after.text, each.vector),
+            after=replace(each.after, created_at=at) if each.action == "ADD" else each.after,
+        )
+        for each in changes
+    )
