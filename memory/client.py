@@ -1,4 +1,4 @@
-"""`Memory`: what an application calls."""
+"""`Memory`: what an application calls; `Conversation`: what a graph calls around one turn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Self
 from uuid import UUID
 
 from muniment.memory.admin import Admin
-from muniment.memory.conversation import Conversation
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
 from muniment.memory.domain.journal import JournalEntry, Node
@@ -16,10 +15,15 @@ from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.domain.turn import Candidate, ToolUse, Turn
+from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.engine import Engine
+from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
 from muniment.memory.jobs import Jobs
+from muniment.memory.ports.llm import ChatModel
+from muniment.memory.rules.procedures import tool_calls
+from muniment.memory.rules.provenance.fingerprints import hash_shingles
 
 OnProgress = Callable[[int], None]
 
@@ -33,11 +37,7 @@ class Memory:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-
-    @property
-    def conversation(self) -> Conversation:
-        """The calls of a graph around one turn."""
-        return Conversation(self.engine)
+        self.conversation = Conversation(self)  # the calls of a graph around one turn
 
     @property
     def admin(self) -> Admin:
@@ -196,3 +196,74 @@ class Memory:
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Return counts, revision, embedder and database of the space, and when it was and will be maintained."""
         return await self.engine.statistics.read_status(scope)
+
+
+class Conversation:
+    """The calls of a graph around one turn. It uses the engine of its `Memory`, which opens and closes it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def sanitize_turn(self, scope: Scope, turn: Turn) -> Turn:
+        """Return a turn with its texts redacted, for `learn` and `record`, which do not redact it again.
+
+        A turn that the denylist names is returned as it is; `learn` and `record` refuse it. Raises TooLarge."""
+        engine = self._memory.engine
+        return turn if engine.redactor.find_denial_reason(scope, turn) else engine.writer.sanitize_turn(turn)
+
+    async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
+        """Append turns to the ledger, redacted, and enqueue the jobs that follow from them. A turn that is there stays.
+
+        Raises TooLarge, StoreError."""
+        await self._memory.engine.writer.record_turns(scope, turns)
+
+    async def mark_seen(self, scope: Scope, rev: Revision) -> None:
+        """Record that the scope's thread has seen everything up to `rev`. Raises BadInput for a scope without a
+        thread."""
+        await self._memory.engine.recall.mark_seen(scope, rev)
+
+    async def capture(self, scope: Scope) -> Receipt:
+        """Summarize the scope's thread as an episode, when enough was said since the last one. Raises ModelError,
+        StoreError."""
+        return await self._memory.engine.episodes.capture_episode(scope)
+
+    async def learn_path(self, scope: Scope) -> Receipt:
+        """Keep how goals were reached with tools in the scope's thread, as procedures: where the user asked for it, and
+        where tools report a success after failures. A procedure is kept once. Raises StoreError, ModelError."""
+        return await self._memory.engine.procedures.learn_procedures(scope)
+
+    async def schedule_reflection(self, scope: Scope) -> None:
+        """Enqueue the daily job for insights, when there is a model. Mostly this costs one lookup in a dictionary."""
+        await self._memory.engine.writer.schedule_reflection(scope)
+
+    async def track(self, scope: Scope, event: OpsEvent) -> None:
+        """Buffer an operational event; the next flush writes it."""
+        await self._memory.engine.write_behind.track_event(scope, event)
+
+    async def flush(self, scope: Scope) -> None:
+        """Write the buffered events, settlements and access counts of the scope. Raises StoreError."""
+        await self._memory.engine.write_behind.flush(scope)
+
+    def meter_model(self, scope: Scope, model: ChatModel) -> ChatModel:
+        """Return a model whose requests are redacted and paid for from the tenant's budget; its `chat` raises
+        OverBudget, too."""
+        return metering.MeteredModel(self._memory.engine.usage_meter, scope, model)
+
+    def shingle_hashes(self, *texts: str) -> tuple[int, ...]:
+        """Return hashes of the texts' word sequences, by which a later reply that repeats them is recognized."""
+        return hash_shingles(texts)
+
+    def redact(self, text: str) -> str:
+        """Return the text without secrets. A text that holds none is returned unchanged, to the byte."""
+        return self._memory.engine.redactor.redact_text(text)
+
+    def make_tool_turn(self, scope: Scope, call: ToolUse) -> Turn:
+        """Return a use of a tool as a turn for `record`, redacted and shortened."""
+        return tool_calls.make_tool_turn(
+            call, session=scope.session or "", thread=scope.thread, redact=self._memory.engine.redactor.redact_text
+        )
+
+    async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
+        """Decide the pending requests among `ids` by a clear yes or no in a text, and return them; none for another
+        text."""
+        return await self._memory.engine.consents.answer_consents(scope, ids, text)

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
         open_worker,
     )
     from muniment.memory.client import (
+        Conversation,
         Memory,
     )
     from muniment.memory.config.settings import (
         Settings,
         load_settings,
-    )
-    from muniment.memory.conversation import (
-        Conversation,
     )
     from muniment.memory.domain.consent import (
         Consent,
@@ -215,9 +213,8 @@ __all__ = [
 _MODULES = {
     "admin": "Admin",
     "bootstrap": "open_memory open_worker",
-    "client": "Memory",
+    "client": "Conversation Memory",
     "config.settings": "Settings load_settings",
-    "conversation": "Conversation",
     "domain.consent": "Consent",
     "domain.consolidation": "Finding Pair Run SpaceResult UndoResult",
     "domain.embedding": "SwitchProgress",

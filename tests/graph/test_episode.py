@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.client import Memory
-from muniment.memory.conversation import Conversation
+from muniment.memory.client import Conversation, Memory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown

@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
-from muniment.memory.client import Memory
+from muniment.memory.client import Conversation, Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.conversation import Conversation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
 from muniment.memory.ports.llm import ChatMessage, Tool, ToolCall
