@@ -15,7 +15,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.llm import ChatModel
-from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools
+from muniment.nodes import prompts, subagents, supervisor, tools, turn
 from muniment.nodes.entry import run_node
 from muniment.nodes.state import Input, State, Who
 
@@ -41,10 +41,10 @@ def build(
     def node(step: Callable[..., Awaitable[State | Command[Any]]], *, after: bool = False, **arguments: Any) -> Any:
         return partial(run_node, step=partial(step, memory=memory, **arguments), settings=settings, has_writes=after)
 
-    first = partial(context.read_context, memory=memory, settings=settings)
-    graph.add_node("context", first, destinations=context.NEXT)
-    graph.add_node("deny", partial(context.deny_turn, settings=settings))
-    learn = partial(hotpath.learn_messages, memory=memory)
+    first = partial(turn.read_context, memory=memory, settings=settings)
+    graph.add_node("context", first, destinations=turn.NEXT)
+    graph.add_node("deny", partial(turn.deny_turn, settings=settings))
+    learn = partial(turn.learn_messages, memory=memory)
     graph.add_node("hotpath", partial(run_node, step=learn, settings=settings, is_parallel=True))
     agents: dict[str, Any] = {"model": model, "settings": settings}
     instructions = prompts.load_prompt("supervisor")
@@ -55,13 +55,13 @@ def build(
         graph.add_node(name, work)
         graph.add_edge(name, "supervisor")
     # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
-    graph.add_node("episodic", node(episodic.record_turn, after=True, settings=settings), defer=True)
-    graph.add_node("worker", node(episodic.enqueue_jobs, after=True))
+    graph.add_node("episodic", node(turn.record_turn, after=True, settings=settings), defer=True)
+    graph.add_node("worker", node(turn.enqueue_jobs, after=True))
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
     graph.add_edge("episodic", "worker")
-    graph.add_node("consent", node(consent.ask_consent, after=True, interrupts=interrupts))
-    graph.add_conditional_edges("worker", consent.route_consent, ["consent", END])
+    graph.add_node("consent", node(turn.ask_consent, after=True, interrupts=interrupts))
+    graph.add_conditional_edges("worker", turn.route_consent, ["consent", END])
     graph.add_edge("consent", END)
     return graph
 

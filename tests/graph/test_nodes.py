@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime, ServerInfo
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
-from muniment.nodes import offline, prompts
+from muniment.nodes import prompts, supervisor
 from muniment.nodes.state import State, Who, resolve_scope
 from muniment.nodes.tools import SUBAGENTS, Toolbox, build_parameters
 from tests.engine import scope as memory_scope
@@ -122,7 +122,7 @@ def test_instructions_are_without_their_version() -> None:
 )  # fmt: skip
 def test_without_a_model_memory_is_quoted(text: str, state: State, said: str) -> None:
     """A question gets what is remembered, a statement an honest acknowledgement."""
-    assert offline.compose_reply(state, text).startswith(said)
+    assert supervisor.compose_reply(state, text).startswith(said)
 
 
 @pytest.mark.parametrize("who", [Who(user="a\x00b"), Who(user="\udcff"), Who(tenant="\x00"), Who(thread="x" * 501)])

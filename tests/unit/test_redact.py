@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.rules.redaction.redact import redact_secrets
-from muniment.nodes.offline import SETUP_HINT
+from muniment.nodes.supervisor import SETUP_HINT
 
 KEY = "sk-" + "a1B2" * 6
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA" * 4 + "\n-----END RSA PRIVATE KEY-----"

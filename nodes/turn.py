@@ -1,0 +1,346 @@
+"""The nodes around the reply: context before it, the hot path beside it; ledger, jobs and consent after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from langgraph.types import Command, interrupt
+
+from muniment.memory import codec
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.consent import SENSITIVE
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
+from muniment.nodes.entry import begin_turn, find_owner, get_step, report_failure
+from muniment.nodes.state import (
+    PendingToolTurn,
+    State,
+    Who,
+    collect_tool_turns,
+    find_turn_messages,
+    get_reply,
+    load_turns,
+    make_turn,
+    resolve_scope,
+    tag_turns,
+)
+
+NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
+_MAX_RECENT = 20  # messages of a thread in which a background job may have found something
+_ANSWERS: Mapping[str, bool] = {"yes": True, "true": True, "no": False, "false": False}
+
+
+async def read_context(
+    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Command[Literal["supervisor", "hotpath", "deny"]]:
+    """Begin a turn: reset the state of the turn before, redact the messages, and read memory."""
+    messages = _find_unanswered(state["messages"])
+    owner = state["space"] if "space" in state else await find_owner(runtime, config)
+    try:
+        scope: Scope | None = resolve_scope(runtime, config, settings.tenant)
+    except (BadInput, Denied):  # `deny` raises it again
+        scope = None
+    if scope is None or owner not in {None, str(scope.space)}:
+        # A stranger's message must not stay in the thread, where its owner's next turn would learn it.
+        owner_ids = set(state.get("asked", ()))
+        removals: list[Any] = [
+            RemoveMessage(id=message.id) for message in messages if message.id and message.id not in owner_ids
+        ]
+        # With this step, the owner's next turn does not take the thread for one that goes on from an old checkpoint.
+        leftover = State(messages=removals, step=get_step(config))
+        return Command(goto="deny", update=leftover | State(space=owner) if owner else leftover)
+    redacted = [
+        message.model_copy(update={"content": _redact_content(message.content, memory)}) for message in messages
+    ]
+    update = State(
+        space=str(scope.space),
+        asked=[message.id for message in messages if message.id],
+        at=memory.now().isoformat(),
+        writes=[],
+        reports=[],
+        handoff=None,
+        handoffs=0,
+        unread="",
+        unmet="",
+        unwritten="",
+        refused=False,
+        rev=None,
+        stable="",
+        header="",
+        bullets=[],
+        moving="",
+        recalled=[],
+        asking=[],
+        decided="",
+        # With the same ids: they replace those of the thread.
+        messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
+    )
+    try:
+        update |= await begin_turn(state, runtime, config, update["asked"])
+        texts = [str(message.text) for message in messages]
+        update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"])
+    except MunimentError as error:
+        update["unread"] = await report_failure(memory, scope, "context", "search", error)
+        update["refused"] = isinstance(error, TooLarge)
+    return Command(goto=["supervisor", "hotpath"], update=update)
+
+
+def _find_unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
+    """The user's messages since the last reply."""
+    start = max((n for n, message in enumerate(messages, 1) if isinstance(message, AIMessage)), default=0)
+    return [message for message in messages[start:] if isinstance(message, HumanMessage)]
+
+
+def _redact_content(content: Any, memory: Memory) -> Any:
+    """A message's content without secrets: a text, or blocks of which some have a text."""
+    if isinstance(content, str):
+        return memory.conversation.redact(content)
+    return [
+        memory.conversation.redact(block)
+        if isinstance(block, str)
+        else block | {"text": memory.conversation.redact(block["text"])}
+        if isinstance(block.get("text"), str)
+        else block
+        for block in content
+    ]
+
+
+async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, settings: Settings) -> State:
+    """Raises Denied: the thread belongs to another user; or BadInput, where the context names no user."""
+    resolve_scope(runtime, config, settings.tenant)
+    raise Denied("This thread belongs to another user.")
+
+
+async def _read_memory(memory: Memory, scope: Scope, texts: list[str], max_chars: int, as_of: int | None) -> State:
+    """What memory holds on the texts, as of a revision or now. Raises TooLarge, BadInput, StoreError."""
+    if texts and (size := len(texts[-1])) > max_chars:
+        raise TooLarge(f"The message has {size:,} characters; at most {max_chars:,} can be read.", size=size)
+    # The latest first: of a long text only the beginning is searched for.
+    query = "\n".join(text for text in reversed(texts) if len(text) <= max_chars)
+    if as_of is None:
+        brief = await memory.brief(scope, "supervisor", query)
+    else:
+        try:
+            brief = await memory.brief(scope, "supervisor", query, as_of=Revision(as_of))
+        except BadInput as error:
+            raise BadInput(
+                f"Memory cannot say any more what it held at revision {as_of}, so this reply was made without it.",
+                rev=as_of,
+            ) from error
+    recalled = memory.conversation.shingle_hashes(brief.stable, brief.header, *brief.bullets)
+    return State(
+        rev=int(brief.rev),
+        stable=brief.stable,
+        header=brief.header,
+        bullets=list(brief.bullets),
+        moving=brief.moving,
+        recalled=list(recalled),
+    )
+
+
+async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State:
+    """Learn from the user's messages, those first that memory could not take in an earlier turn."""
+    messages = find_turn_messages(state)
+    update = State(
+        writes=[],
+        unmet="",
+        unwritten="",
+        asking=[],
+        to_confirm=[],
+        decided=await _apply_answer(state, messages, scope, memory) if state.get("to_confirm") else "",
+    )
+    times = state.get("to_learn", {}) | {message.id: state["at"] for message in messages if message.id}
+    # A message that was removed from the thread waits no longer.
+    waiting = {message.id: message for message in state["messages"] if message.id in times}
+    for id_, message in list(waiting.items()):
+        try:
+            receipt = await memory.learn(scope, make_turn(scope, message, times[str(id_)]))
+        except MunimentError as error:
+            update["unwritten"] = await report_failure(memory, scope, "hotpath", "create", error)
+            if not isinstance(error, BadInput) and type(error) is not StoreError:
+                break  # the rest would fail in the same way; it waits for the next turn
+        else:
+            update["writes"] += [codec.encode_change(change) for change in receipt.changes]
+            update["asking"] += [
+                codec.encode_consent_request(request)
+                for request in receipt.consent_requests
+                if request.field in SENSITIVE
+            ]
+            update["unmet"] = "\n\n".join(filter(None, [update["unmet"], *receipt.unmatched_requests]))
+        waiting.pop(id_)
+    if not update["unwritten"]:
+        update["asking"] += await _find_new_requests(
+            state, scope, memory, {request["id"] for request in update["asking"]}
+        )
+    request_ids = dict.fromkeys([*state.get("was_asked", ()), *(request["id"] for request in update["asking"])])
+    return update | State(to_learn={str(id_): times[str(id_)] for id_ in waiting}, was_asked=list(request_ids))
+
+
+async def _find_new_requests(
+    state: State, scope: Scope, memory: Memory, new_request_ids: set[str]
+) -> list[dict[str, str]]:
+    """The requests that a model has found in this thread's messages since; each is asked about once."""
+    old_ids = new_request_ids.union(state.get("was_asked", ()))
+    try:
+        requests = await memory.list_consents(scope)
+    except MunimentError as error:
+        await report_failure(memory, scope, "hotpath", "search", error)
+        return []
+    new = [request for request in requests if request.field in SENSITIVE and str(request.id) not in old_ids]
+    if not new:
+        return []
+    messages = [message for message in state["messages"] if isinstance(message, HumanMessage)][-_MAX_RECENT:]
+    turn_ids = {make_turn(scope, message, state["at"]).id for message in messages}
+    return [codec.encode_consent_request(request) for request in new if turn_ids.intersection(request.turns)]
+
+
+async def _apply_answer(state: State, messages: list[HumanMessage], scope: Scope, memory: Memory) -> str:
+    """Decide what the last reply asked about, where the message is a clear yes or no; the decision as a sentence."""
+    if len(messages) != 1:
+        return ""
+    try:
+        decisions = await memory.conversation.answer_consents(
+            scope, [UUID(id_) for id_ in state["to_confirm"]], str(messages[0].text)
+        )
+    except MunimentError as error:
+        return await report_failure(memory, scope, "hotpath", "update", error)
+    return codec.format_decisions(decisions)
+
+
+async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings) -> State:
+    """Record the turn and its tool calls, advance the thread's cursor, and add to the reply what was not stored."""
+    reply = get_reply(state)
+    waiting = state.get("to_record", {}) | {
+        message.id: state["at"] for message in find_turn_messages(state) if message.id
+    }
+    if reply is not None and reply.id:
+        waiting[reply.id] = memory.now().isoformat()
+    pending, times = collect_tool_turns(state, scope, memory)
+    waiting = times | waiting
+    failure, rev = state.get("unwritten", ""), state.get("rev")
+    if not state.get("to_learn"):  # otherwise memory has just failed in the hot path: no second wait for it
+        try:
+            await _record_messages(state, scope, memory, waiting, pending, settings.limits.turn_chars)
+            # What a run in the past has read says nothing about what the thread has seen.
+            if rev is not None and scope.thread and state.get("as_of") is None:
+                await memory.conversation.mark_seen(scope, Revision(rev))
+        except BadInput as error:
+            failure, waiting, pending = failure or str(error), {}, []  # a later turn would fail in the same way
+        except MunimentError as error:
+            failure = failure or await report_failure(memory, scope, "episodic", "create", error)
+        else:
+            waiting, pending = {}, []
+    update = State(to_record=waiting, unwritten=failure, acts=pending)
+    if not waiting:
+        update |= await _capture_episode(state, scope, memory, settings)
+    notes = [note for note in (state.get("unmet", ""), "" if state.get("unread") else failure) if note]
+    if reply is not None and notes:
+        # The same id: the message is replaced, the thread has one reply.
+        update["messages"] = [AIMessage("\n\n".join([str(reply.text), *notes]), id=reply.id, name=reply.name)]
+    return update
+
+
+async def _record_messages(
+    state: State,
+    scope: Scope,
+    memory: Memory,
+    waiting: dict[str, str],
+    pending: Sequence[PendingToolTurn],
+    max_chars: int,
+) -> None:
+    """Record the waiting messages of at most `max_chars` characters; the hot path has reported the longer ones."""
+    messages = [
+        message for message in state["messages"] if message.id in waiting and len(str(message.text)) <= max_chars
+    ]
+    reply = get_reply(state)
+    turns = [make_turn(scope, message, waiting[str(message.id)]) for message in messages if message is not reply]
+    turns += load_turns(pending, scope)
+    if reply in messages:
+        reply_turn = make_turn(scope, reply, waiting[str(reply.id)], state.get("recalled", ()))
+        turns += tag_turns(state, scope, [replace(reply_turn, tags=(), path=None)])
+    if turns:
+        await memory.conversation.record(scope, turns)
+
+
+async def _capture_episode(state: State, scope: Scope, memory: Memory, settings: Settings) -> State:
+    """Capture an episode when the thread's own count of turns and minutes says so; before that it costs nothing."""
+    rules, now = settings.episodes, memory.now()
+    turn_count, since = state.get("untold", 0) + bool(find_turn_messages(state)), state.get("told_at") or state["at"]
+    is_early = now - datetime.fromisoformat(since) < timedelta(minutes=rules.cooldown_minutes)
+    if is_early or turn_count < rules.cooldown_turns or not rules.per_day or not scope.thread:
+        return State(untold=turn_count, told_at=since)
+    try:
+        await memory.conversation.capture(scope)
+    except MunimentError as error:
+        # The ledger has all messages: the next capture reads them.
+        await report_failure(memory, scope, "episodic", "create", error)
+    return State(untold=0, told_at=now.isoformat())
+
+
+async def enqueue_jobs(state: State, scope: Scope, *, memory: Memory) -> State:
+    """Write the buffered operational events and enqueue what a model should read. It waits for no job."""
+    if state.get("to_record"):
+        return State()  # memory has just failed in `record_turn`: no second wait for it
+    try:
+        await memory.conversation.flush(scope)
+        await memory.conversation.schedule_reflection(scope)
+    except MunimentError as error:
+        # The reply is out; the events stay in their buffer, with this one.
+        await report_failure(memory, scope, "worker", "create", error)
+    return State()
+
+
+def route_consent(state: State) -> Literal["consent", "__end__"]:
+    """The node after `worker`: `consent` where there is a question or a decision, else the end."""
+    return "consent" if state.get("asking") or state.get("decided") else "__end__"
+
+
+async def ask_consent(state: State, scope: Scope, *, memory: Memory, interrupts: bool) -> State:
+    """Ask by an interrupt, or by the last line of the reply: then the next message may answer it.
+
+    An interrupt is resumed with yes or no for all, or with `{request id: yes or no}`. A run that goes on without an
+    answer leaves the requests as they are."""
+    requests = state.get("asking", [])
+    if requests and interrupts:
+        answer = interrupt({"consent": requests})
+        await _decide_requests(memory, scope, requests, answer)
+        return State(asking=[])
+    reply = get_reply(state)
+    if reply is None:
+        return State(asking=[])
+    lines = [state.get("decided", ""), codec.format_consent_question(requests) if requests else ""]
+    text = "\n\n".join(filter(None, [str(reply.text), *lines]))
+    # The same id: the message is replaced, the thread has one reply.
+    message = AIMessage(text, id=reply.id, name=reply.name)
+    return State(messages=[message], asking=[], decided="", to_confirm=[request["id"] for request in requests])
+
+
+async def _decide_requests(memory: Memory, scope: Scope, requests: list[dict[str, str]], answer: Any) -> None:
+    """Decide those of the requests that are still pending; another process may have decided some."""
+    decisions = {
+        request["id"]: _parse_answer(answer.get(request["id"]) if isinstance(answer, Mapping) else answer)
+        for request in requests
+    }
+    for approve in (True, False):
+        try:
+            pending_ids = {str(consent.id) for consent in await memory.list_consents(scope)}
+            if ids := [UUID(id_) for id_, yes in decisions.items() if yes is approve and id_ in pending_ids]:
+                await memory.decide_consents(scope, ids, approve=approve, node="hotpath")
+        except MunimentError as error:
+            await report_failure(memory, scope, "hotpath", "update", error)
+
+
+def _parse_answer(answer: Any) -> bool | None:
+    """What an answer to an interrupt means; None leaves the request pending."""
+    if isinstance(answer, bool):
+        return answer
+    return _ANSWERS.get(answer.strip().casefold()) if isinstance(answer, str) else None
