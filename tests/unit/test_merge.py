@@ -14,9 +14,14 @@ from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory, Trust
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.merging.comparison import find_band
 from muniment.memory.rules.merging.judge import judge_candidate
-from muniment.memory.rules.merging.merge import LESS_TRUSTED, IncomingCandidate, MergeResult, merge_candidates
+from muniment.memory.rules.merging.merge import (
+    LESS_TRUSTED,
+    IncomingCandidate,
+    MergeResult,
+    find_band,
+    merge_candidates,
+)
 from tests.engine import NOON
 
 SETTINGS = load_settings({"HOME": "/nonexistent"})

@@ -16,8 +16,8 @@ from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Relation
-from muniment.memory.rules.merging.comparison import make_candidate, measure_similarity, normalize_sentence
-from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate, resolve_attribute
+from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
+from muniment.memory.rules.merging.merge import make_candidate, measure_similarity
 from muniment.memory.rules.merging.restatements import has_same_words, is_corrected, is_taken_back, is_unrelated
 from muniment.memory.rules.merging.wording import (
     has_contrast,
@@ -28,7 +28,7 @@ from muniment.memory.rules.merging.wording import (
     is_incompatible,
     is_whereabouts,
 )
-from muniment.memory.rules.statements.parse import parse_statement
+from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
 from muniment.memory.rules.statements.people import (
     find_missing_names,
     has_different_people,
@@ -36,6 +36,7 @@ from muniment.memory.rules.statements.people import (
     has_other_names,
     has_swapped_people,
 )
+from muniment.memory.rules.statements.predicates import resolve_fact
 
 FindingOutcome = Literal["same", "superseded", "distinct", "outdated", "unanswered"]
 MAX_TRIES = 3  # days without an answer: one or two may be the fault of the endpoint, a third one is the pair's
@@ -164,7 +165,7 @@ def _has_same_attribute(pair: Pair) -> bool:
     new, old = pair.newer.fact, pair.older.fact
     if new is None or old is None or not (_is_structured(new) and _is_structured(old)):
         return False
-    return resolve_attribute(new)[1] == resolve_attribute(old)[1] and has_same_subject(
+    return resolve_fact(new).attribute == resolve_fact(old).attribute and has_same_subject(
         make_candidate(pair.newer), pair.older
     )
 

@@ -6,10 +6,11 @@ redundant memory can be found and removed, but the facts of two people in one me
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.memory import Fact, StoredMemory
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -17,13 +18,12 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.parse import ParsedStatement, parse_statement
-from muniment.memory.rules.statements.parse_words import ROLES, SYNONYMS
+from muniment.memory.rules.statements.predicates import resolve_fact
 
 _SINGLE_ROLES = predicates.ONE_AT_A_TIME - {"best_friend"}
 _WORDS = load_lexicon("merging.en")
 _PLURAL_ROLES = frozenset(f"user's {role}" for role in _WORDS.get_words("plural_roles"))
 _AREAS_AND_TITLES = _WORDS.get_words("areas_and_titles")
-_ONE_COUPLE = {"partner": "spouse"}
 _EVENT_KINDS = frozenset({"event", "experience"})
 _EATING = lazy_compile(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")
 _LEAVING = frozenset({"left", "quit"})
@@ -42,9 +42,10 @@ _NO_HOME = lazy_compile(
     r"|[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁",
     re.IGNORECASE,
 )
-_AFTER_A_MOVE = (("lives_in", "moved_to"), ("moved_to", "moved_to"))
 _STAYS = lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
 _SOME_ZH = lazy_compile(r"一[家个所间座位名款本]")
+_FREE = ("preference", "goal")  # kinds whose predicates depend on the wording more than on the fact
+_REPETITION_SHARE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
 
 
 def judge_candidate(candidate: Candidate, memory: StoredMemory, *, is_vouched: bool = False) -> Verdict:
@@ -59,7 +60,7 @@ def judge_candidate(candidate: Candidate, memory: StoredMemory, *, is_vouched: b
         return "different"
     if has_ended(candidate, memory):
         return "supersedes"
-    if resolve_attribute(new)[1] == resolve_attribute(old)[1]:
+    if resolve_fact(new).attribute == resolve_fact(old).attribute:
         return "supersedes" if _is_correction(candidate, memory) else _judge_values(new, old)
     if is_food_reversal(new, old, candidate.text, memory.text):
         return "supersedes"
@@ -74,7 +75,9 @@ def _is_correction(candidate: Candidate, memory: StoredMemory) -> bool:
     if is_retraction(new, old):
         return True
     fact, old_fact = candidate.fact, memory.fact
-    if fact is None or old_fact is None or fact.kind != "goal" or is_denied(fact) != is_denied(old_fact):
+    if fact is None or old_fact is None or fact.kind != "goal":
+        return False
+    if resolve_fact(fact).is_denied != resolve_fact(old_fact).is_denied:
         return False
     goal = parse_statement(fact.object).words
     return (
@@ -88,7 +91,7 @@ def has_same_subject(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both facts have one subject. `user's spouse` is also the person whom a statement names as the spouse."""
     if candidate.fact is None or memory.fact is None:
         return False
-    new, old = _resolve_subject(candidate.fact), _resolve_subject(memory.fact)
+    new, old = resolve_fact(candidate.fact).subject, resolve_fact(memory.fact).subject
     if new == old:
         return True
     pairs = ((new, old, memory.text), (old, new, candidate.text))
@@ -103,7 +106,8 @@ def is_food_reversal(new: Fact, old: Fact, new_text: str, old_text: str) -> bool
     """Whether somebody now likes what they did not eat before.
 
     The new statement has to say that something changed: people may like what they do not eat, or must not eat."""
-    if (resolve_attribute(old)[1], resolve_attribute(new)[1]) != ("cannot", "likes") or is_denied(new):
+    a, b = resolve_fact(new), resolve_fact(old)
+    if (b.attribute, a.attribute) != ("cannot", "likes") or a.is_denied:
         return False
     if _MUST_NOT.search(old_text) or not _CHANGED.search(new_text):
         return False
@@ -116,70 +120,49 @@ def _fold_food(fact: Fact) -> str:
 
 def has_ended(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the candidate ends what the memory says: a move, a job left, a wedding, a change of taste."""
-    return has_moved(candidate, memory) or _has_left(candidate, memory) or _has_changed_taste(candidate, memory)
-
-
-def _has_left(candidate: Candidate, memory: StoredMemory) -> bool:
-    """Whether the candidate says that a job or a marital status has ended."""
-    new, old = candidate.fact, memory.fact
-    if new is None or old is None or new.negated or not _is_recent(candidate, memory):
-        return False
-    if resolve_attribute(old)[1] == "works_at":
-        return new.predicate in _LEAVING and not is_denied(old) and _has_same_object(new, old)
-    status = _WEDDING_STATUS.get(new.predicate) if resolve_attribute(old)[1] == "marital_status" else None
-    before = tokens.fold_text(old.object)
-    return status is not None and _STATUS_ZH.get(before, before) != status
-
-
-def _has_changed_taste(candidate: Candidate, memory: StoredMemory) -> bool:
-    """Whether a taste for a food has changed. The object may contain the verb: `drinking tea`, `tea`."""
-    new, old = candidate.fact, memory.fact
-    if (
-        new is None
-        or old is None
-        or {resolve_attribute(new)[1], resolve_attribute(old)[1]} != {"likes"}
-        or is_denied(new) == is_denied(old)
-    ):
-        return False
-    changed = parse_statement(candidate.text).is_ended or _CHANGED.search(candidate.text)
-    return bool(changed) and _fold_food(old) == _fold_food(new)
-
-
-def _is_recent(candidate: Candidate, memory: StoredMemory) -> bool:
-    when = candidate.event_time
-    return when is None or when >= memory.updated_at - _RECENT
-
-
-def has_moved(candidate: Candidate, memory: StoredMemory) -> bool:
-    """Whether the candidate says that the home of the memory has changed.
-
-    A recent move replaces a home, and a home or a later move replaces an earlier move without a date."""
     new, old = candidate.fact, memory.fact
     if new is None or old is None:
         return False
-    attributes = resolve_attribute(new)[1], resolve_attribute(old)[1]
-    later = attributes in _AFTER_A_MOVE and memory.event_time is None and _is_settling(old, memory.text)
+    a, b = resolve_fact(new), resolve_fact(old)
+    if b.attribute == "likes":  # the object may contain the verb: `drinking tea`, `tea`
+        if a.attribute != "likes" or a.is_denied == b.is_denied:
+            return False
+        changed = parse_statement(candidate.text).is_ended or _CHANGED.search(candidate.text)
+        return bool(changed) and _fold_food(old) == _fold_food(new)
+    if candidate.event_time is not None and candidate.event_time < memory.updated_at - _RECENT:
+        return False
+    if b.attribute in ("lives_in", "moved_to"):
+        return _has_moved(new, candidate.text, memory)
+    if new.negated:
+        return False
+    if b.attribute == "works_at":
+        return new.predicate in _LEAVING and not b.is_denied and _has_same_object(new, old)
+    status, before = _WEDDING_STATUS.get(new.predicate), tokens.fold_text(old.object)
+    return b.attribute == "marital_status" and status is not None and _STATUS_ZH.get(before, before) != status
+
+
+def _has_moved(new: Fact, text: str, memory: StoredMemory) -> bool:
+    """Whether a recent statement says that the home of the memory has changed.
+
+    A move replaces a home, and a home or a later move replaces an earlier move without a date."""
+    old, resolved = memory.fact, resolve_fact(new)
+    if old is None or resolved.attribute not in ("lives_in", "moved_to") or resolved.is_denied:
+        return False
+    if resolve_fact(old).attribute == "moved_to":
+        is_later = memory.event_time is None and _is_settling(old, memory.text)
+    else:
+        is_later = resolved.attribute == "moved_to"
     return (
-        (later or attributes == ("moved_to", "lives_in"))
-        and _is_recent(candidate, memory)
+        is_later
         and not _has_same_object(replace(new, single=True), replace(old, single=True))
-        and not is_denied(new)
-        and _resolve_subject(new) not in _PLURAL_ROLES
-        and _is_settling(new, candidate.text)
+        and resolved.subject not in _PLURAL_ROLES
+        and _is_settling(new, text)
     )
 
 
 def _is_settling(fact: Fact, text: str) -> bool:
     """Whether a move is a change of home."""
     return not _NO_HOME.search(fact.object) and not _STAYS.search(text)
-
-
-def resolve_attribute(fact: Fact) -> tuple[str, str]:
-    """Return the normalized subject and predicate of a fact."""
-    subject = _resolve_subject(fact)
-    predicate = "_".join(SYNONYMS.get(word, word) for word in fact.predicate.split("_"))
-    normal = predicates.normalize_predicate(fact.kind, ROLES.get(predicate, predicate), subject).predicate
-    return subject, _ONE_COUPLE.get(normal, normal)
 
 
 def has_other_time(candidate: Candidate, memory: StoredMemory) -> bool:
@@ -189,31 +172,21 @@ def has_other_time(candidate: Candidate, memory: StoredMemory) -> bool:
     return is_event and new is not None and old is not None and new != old
 
 
-def _resolve_subject(fact: Fact) -> str:
-    return predicates.normalize_subject(fact.subject).casefold()
-
-
-def is_denied(fact: Fact) -> bool:
-    """Whether the fact is denied; to dislike is to like, denied."""
-    return fact.negated != predicates.normalize_predicate(fact.kind, fact.predicate, _resolve_subject(fact)).negated
-
-
 def _judge_values(new: Fact, old: Fact) -> Verdict:
     """Judge two values of one attribute of one subject, which has one value or many."""
-    if _has_other_topic(new, old):
+    a, b = resolve_fact(new), resolve_fact(old)
+    if a.attribute == "budget" and _has_other_topic(new, old):
         return "different"
-    same = _has_same_object(new, old)
-    agree = is_denied(new) == is_denied(old)
-    if _resolve_subject(new) in _PLURAL_ROLES and not (same and agree):
+    same, agree = _has_same_object(new, old), a.is_denied == b.is_denied
+    if a.subject in _PLURAL_ROLES and not (same and agree):
         return "different"  # one friend is a nurse, another one a teacher
-    single = predicates.normalize_predicate(new.kind, new.predicate, _resolve_subject(new)).single
     if same and agree and _is_shortened_name(new, old):
         return "supersedes"
     if same:
         return "same" if agree else "supersedes"
-    if (new.single and old.single) or (single is True and (new.single or old.single)):
+    if (new.single and old.single) or (a.is_single and (new.single or old.single)):
         # `no longer at Nokia` does not end the job at Bosch.
-        return "different" if is_denied(new) else "supersedes"
+        return "different" if a.is_denied else "supersedes"
     return "different"
 
 
@@ -221,7 +194,7 @@ def _has_other_topic(new: Fact, old: Fact) -> bool:
     """Whether two budgets have different topics, such as a trip and a kitchen.
 
     Topics in two scripts may be one thing, and a value without a topic continues the topic before."""
-    if resolve_attribute(new)[1] != "budget" or tokens.has_cjk(new.topic or "") != tokens.has_cjk(old.topic or ""):
+    if tokens.has_cjk(new.topic or "") != tokens.has_cjk(old.topic or ""):
         return False
     a, b = parse_statement(new.topic or "").words, parse_statement(old.topic or "").words
     return bool(a and b) and not a & b
@@ -229,7 +202,7 @@ def _has_other_topic(new: Fact, old: Fact) -> bool:
 
 def _is_shortened_name(new: Fact, old: Fact) -> bool:
     """Whether a firm or a person has now a part of the former name: that corrects the name, it does not lose detail."""
-    is_name = resolve_attribute(new)[1] in ("works_at", "preferred_name") and new.object[:1].isupper()
+    is_name = resolve_fact(new).attribute in ("works_at", "preferred_name") and new.object[:1].isupper()
     shorter, longer = (len(tokens.fold_text(fact.object).split()) for fact in (new, old))
     return is_name and new.single and shorter < longer
 
@@ -274,13 +247,79 @@ def _judge_attributes(
         return verdict
     if verdict == "supersedes" and (left.is_ended or right.is_ended) and left.is_negated != right.is_negated:
         return verdict
-    free = any(predicates.normalize_predicate(fact.kind, fact.predicate).single is None for fact in (new, old))
     if (
         is_vouched
-        and free
+        and _has_free_predicate(new, old)
         and _has_same_object(new, old)
-        and is_denied(new) == is_denied(old)
+        and resolve_fact(new).is_denied == resolve_fact(old).is_denied
         and not is_guarded(left, right)
     ):
         return "same"
     return "different"
+
+
+def is_related(candidate: Candidate, memory: StoredMemory) -> bool:
+    """Whether the facts have one attribute, or one ends or reverses the other."""
+    new, old = candidate.fact, memory.fact
+    if new is None or old is None:
+        return False
+    if has_same_subject(candidate, memory) and (
+        resolve_fact(new).attribute == resolve_fact(old).attribute or has_ended(candidate, memory)
+    ):
+        return True
+    return is_food_reversal(new, old, candidate.text, memory.text)
+
+
+def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
+    """Whether both come from one turn and say one thing, as when a model reads what the rules have already read."""
+    if candidate.text == memory.text:
+        return True
+    if not set(candidate.turns) & set(memory.turns):
+        return False
+    new, old = parse_statement(candidate.text), parse_statement(memory.text)
+    if candidate.fact and memory.fact:
+        if not parse_statement(candidate.fact.object).measure_overlap(parse_statement(memory.fact.object)):
+            return False  # two facts about one person in one turn: the employer and the job
+        if _has_same_meaning(candidate.fact, memory.fact):
+            return True
+    return (
+        new.measure_overlap(old) >= _REPETITION_SHARE
+        and not is_guarded(new, old)
+        and judge_candidate(candidate, memory) != "supersedes"
+    )
+
+
+def is_covered_by_parts(candidate: Candidate, neighbours: Sequence[Neighbour]) -> bool:
+    """Whether several memories of the candidate's turn together say all that the candidate says."""
+    if candidate.fact is None:
+        return False
+    parts = [
+        parse_statement(fact.object)
+        for fact, turns in ((neighbour.memory.fact, neighbour.memory.turns) for neighbour in neighbours)
+        if fact and set(candidate.turns) & set(turns) and resolve_fact(candidate.fact)[:3] == resolve_fact(fact)[:3]
+    ]
+    new = parse_statement(candidate.fact.object)
+    return len(parts) > 1 and new.words | new.figures <= frozenset[str]().union(
+        *(part.words | part.figures for part in parts)
+    )
+
+
+def _has_same_meaning(new: Fact, old: Fact) -> bool:
+    """Whether two facts of a turn have the same subject, kind and value under two predicates, one of which is free:
+    to drink only tea is to prefer it."""
+    if (new.kind, new.subject.casefold()) != (old.kind, old.subject.casefold()):
+        return False
+    if resolve_fact(new).is_denied != resolve_fact(old).is_denied:
+        return False
+    a, b = parse_statement(new.object), parse_statement(old.object)
+    return (
+        (new.kind in _FREE or _has_free_predicate(new, old))
+        and bool(a.words)
+        and a.words == b.words
+        and a.figures == b.figures
+    )
+
+
+def _has_free_predicate(new: Fact, old: Fact) -> bool:
+    """Whether the name of one of the predicates does not say how many values it has."""
+    return any(predicates.normalize_predicate(fact.kind, fact.predicate).single is None for fact in (new, old))

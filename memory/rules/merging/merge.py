@@ -6,9 +6,9 @@ The bands of cosines come from the embedder's profile. A cosine alone never merg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
@@ -18,20 +18,22 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.comparison import (
+from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
+    is_related,
     is_repetition,
-    list_comparable,
-    make_candidate,
-    normalize_sentence,
+    judge_candidate,
 )
-from muniment.memory.rules.merging.judge import judge_candidate
 from muniment.memory.rules.merging.wording import Verdict
-from muniment.memory.rules.statements.parse import parse_statement
-from muniment.memory.rules.statements.possession import find_user_names, replace_user_names
+from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
+from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
 
 OUTDATED = "said before what is known now"
 LESS_TRUSTED = "contradicts what a more trusted source said"
+# The share of common words replaces the cosine where the embedder does not know the script; these are its bands.
+_WORD_OVERLAP_BANDS = EmbedderProfile(
+    auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,8 @@ def merge_candidates(
     refused: list[str] = []
     for item in incoming:
         neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if keep_separate else None]
-        change = _decide_change(item, neighbours, scope, at, profile, writing)
+        new_memory = make_memory(item.candidate, item.id, scope, at)
+        change = _decide_change(item, new_memory, neighbours, profile, writing)
         if isinstance(change, str):
             refused.append(change)
         elif change is not None:
@@ -115,6 +118,18 @@ def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime)
     )
 
 
+def make_candidate(memory: StoredMemory) -> Candidate:
+    """Return a memory as a candidate, as if it were said now."""
+    return Candidate(
+        text=memory.text,
+        category=memory.category,
+        kind=memory.kind,
+        fact=memory.fact,
+        event_time=memory.event_time,
+        turns=memory.turns,
+    )
+
+
 def _list_current_neighbours(incoming: IncomingCandidate, changes: dict[MemoryId, Change]) -> list[Neighbour]:
     """Return the neighbours of the candidate's state as this write leaves them: the same key first, then the closest.
 
@@ -131,6 +146,54 @@ def _list_current_neighbours(incoming: IncomingCandidate, changes: dict[MemoryId
     return sorted(same_state, key=lambda item: (key is None or item.memory.stable_key != key, -item.sim))
 
 
+def _list_comparable(
+    candidate: Candidate,
+    new_memory: StoredMemory,
+    neighbours: Sequence[Neighbour],
+    profile: EmbedderProfile,
+    writing: WritingSettings,
+) -> Iterator[tuple[StoredMemory, float, Band]]:
+    """Yield the memories that may be about the same as the candidate, with their similarity and its band."""
+    stale = new_memory.updated_at - timedelta(days=writing.fallback_days)
+    fallbacks = 0
+    for neighbour in neighbours:
+        memory = neighbour.memory
+        sim, band = measure_similarity(candidate, neighbour, profile)
+        late = memory.updated_at > new_memory.updated_at
+        if not (
+            is_related(candidate, memory)
+            or is_repetition(candidate, memory)
+            or (late and is_related(make_candidate(memory), new_memory))
+        ):
+            if band == "new" or memory.category != candidate.category:
+                continue
+            if band == "fallback":
+                fallbacks += 1
+                if fallbacks > writing.fallback_neighbours or memory.updated_at < stale:
+                    continue
+        yield memory, sim, band
+
+
+def find_band(sim: float, profile: EmbedderProfile) -> Band:
+    """Return the band of a similarity."""
+    if sim >= profile.auto:
+        return "auto"
+    if sim >= profile.check:
+        return "check"
+    return "fallback" if sim >= profile.fallback else "new"
+
+
+def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: EmbedderProfile) -> tuple[float, Band]:
+    """Return the similarity of a memory to a candidate, in [-1, 1], and its band. The same key is 1.0 and `auto`."""
+    memory = neighbour.memory
+    if candidate.fact is not None and memory.stable_key == candidate.fact.key:
+        return 1.0, "auto"
+    if tokens.is_legible(profile.scripts, candidate.text, memory.text):
+        return neighbour.sim, find_band(neighbour.sim, profile)
+    share = parse_statement(candidate.text).measure_overlap(parse_statement(memory.text))
+    return share, find_band(share, _WORD_OVERLAP_BANDS)
+
+
 def _link_neighbours(
     new: StoredMemory, neighbours: Sequence[Neighbour], link_min: float, profile: EmbedderProfile
 ) -> Iterator[Relation]:
@@ -143,48 +206,42 @@ def _link_neighbours(
 
 def _decide_change(
     incoming: IncomingCandidate,
+    new_memory: StoredMemory,
     neighbours: Sequence[Neighbour],
-    scope: Scope,
-    at: datetime,
     profile: EmbedderProfile,
     writing: WritingSettings,
 ) -> Change | str | None:
     """Return the change of a candidate, the reason of its refusal, or None when it says nothing new."""
-    candidate = incoming.candidate
+    candidate, at = incoming.candidate, new_memory.created_at
     if candidate.state == "pending":
         text = normalize_sentence(candidate.text)
         is_known = any(text == normalize_sentence(item.memory.text) for item in neighbours)
-        return None if is_known else _add_memory(incoming, neighbours, scope, at)
+        return None if is_known else _add_memory(incoming, new_memory, neighbours)
     if is_covered_by_parts(candidate, neighbours):
         return None
-    new_memory = make_memory(candidate, incoming.id, scope, at)
+    # A name that owns something may be the user's.
     names = find_user_names(item.memory.fact for item in neighbours)
-    for memory, sim, band in list_comparable(candidate, new_memory, neighbours, profile, writing):
+    named = replace(candidate, text=replace_user_names(candidate.text, names)) if names else candidate
+    for memory, sim, band in _list_comparable(candidate, new_memory, neighbours, profile, writing):
         result: Change | str | None = "different"
         repeated = is_repetition(candidate, memory)
+        known = replace(memory, text=replace_user_names(memory.text, names)) if names else memory
         if memory.updated_at > at and not repeated:
             result = _merge_late_statement(incoming, memory, new_memory, is_vouched=band == "auto")
-        elif (verdict := "same" if repeated else _judge_candidate(candidate, memory, names, band)) != "different":
+        elif (
+            verdict := "same" if repeated else judge_candidate(named, known, is_vouched=band == "auto")
+        ) != "different":
             others = [item for item in neighbours if item.memory.id != memory.id]
             result = _change_memory(incoming, memory, verdict, band, sim, at)
             if isinstance(result, Change):
                 result = replace(result, after=replace(result.after, stable_key=_choose_key(candidate, memory, others)))
         if result != "different":
             return result
-    return _add_memory(incoming, neighbours, scope, at)
+    return _add_memory(incoming, new_memory, neighbours)
 
 
-def _judge_candidate(candidate: Candidate, memory: StoredMemory, names: AbstractSet[str], band: Band) -> Verdict:
-    """Judge a candidate beside a memory, where a name may refer to the user."""
-    if names:
-        candidate = replace(candidate, text=replace_user_names(candidate.text, names))
-        memory = replace(memory, text=replace_user_names(memory.text, names))
-    return judge_candidate(candidate, memory, is_vouched=band == "auto")
-
-
-def _add_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], scope: Scope, at: datetime) -> Change:
+def _add_memory(incoming: IncomingCandidate, memory: StoredMemory, neighbours: Sequence[Neighbour]) -> Change:
     """Return the addition of the candidate as a new memory."""
-    memory = make_memory(incoming.candidate, incoming.id, scope, at)
     best = max((neighbour.sim for neighbour in neighbours), default=None)
     return Change(
         action="ADD",

@@ -61,6 +61,11 @@ class ParsedStatement:
         """Whether it denies the other statement. `Without sugar` denies sugar, but not coffee."""
         return self.is_negated != bool(self.missing_words & other.words)
 
+    def measure_overlap(self, other: ParsedStatement) -> float:
+        """The share of the shorter statement's words that the other has, too."""
+        shorter = min(len(self.words), len(other.words))
+        return len(self.words & other.words) / shorter if shorter else float(self.tokens == other.tokens)
+
 
 @lru_cache(maxsize=4_096)
 def parse_statement(text: str) -> ParsedStatement:
@@ -96,6 +101,11 @@ def parse_statement(text: str) -> ParsedStatement:
         is_dated_past=parse_words.DATE_MARKS.search(folded) is not None
         and parse_words.PAST_MARKS.search(folded) is not None,
     )
+
+
+def normalize_sentence(text: str) -> str:
+    """The text folded, with single spaces, without its full stop."""
+    return " ".join(words.fold_text(text).split()).rstrip(".。")
 
 
 def _format_day(match: re.Match[str]) -> str:

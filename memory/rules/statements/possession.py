@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set as AbstractSet
+from collections.abc import Iterator, Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from muniment.memory.domain.memory import Fact
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import TRADES
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -18,7 +17,6 @@ from muniment.memory.rules.statements.parse_words import FIGURES, ROLE_ZH, ROLES
 from muniment.memory.rules.statements.people import NOBODY
 
 _USER = frozenset({"user"})
-_NAMED = frozenset({"name", "preferred_name"})
 _LONGEST = 4  # words of a thing, at most
 _WORD = lazy_compile(r"[^\W\d_][\w-]*(?:'(?!s\b)\w+)*(?P<own>'s|(?<=s)')?(?![\w'])|\S")
 _OF = lazy_compile(
@@ -91,27 +89,6 @@ def _has_unnamed_owner(new: ParsedStatement, old: ParsedStatement) -> bool:
 def _is_within(owner: frozenset[str], retracted_words: AbstractSet[str]) -> bool:
     """Whether all words of an owner are among others, which are single characters in Chinese."""
     return all(word in retracted_words or set(word) <= retracted_words for word in owner)
-
-
-def find_user_names(facts: Iterable[Fact | None]) -> frozenset[str]:
-    """The full and first names of the user that these facts give."""
-    names = [
-        fact.object
-        for fact in facts
-        if fact and fact.subject == "user" and fact.predicate in _NAMED and not fact.negated
-    ]
-    return frozenset(part for name in names for part in (name, *name.split()[:1]) if part)
-
-
-def replace_user_names(text: str, names: AbstractSet[str]) -> str:
-    """The text with `the user` for a name of the user that owns something: `Ana's car` becomes `the user's car`."""
-    user, pattern = (
-        ("用户", r"(?<!\w){}(?=的)")
-        if tokens.has_cjk(text)
-        else ("the user", r"(?<![\w'-])(?:the user )?{}(?=['’]s\b)")
-    )
-    alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(pattern.format(f"(?:{alternatives})"), user, text, flags=re.IGNORECASE)
 
 
 def _find_possessions(statement: ParsedStatement) -> tuple[_Possession, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from muniment.memory.domain.memory import FactKind
-from muniment.memory.rules.language import chinese_words, english_words
+from muniment.memory.domain.memory import Fact, FactKind
+from muniment.memory.rules.language import chinese_words, english_words, tokens
 from muniment.memory.rules.language.english_phrases import make_slug
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
+from muniment.memory.rules.statements.parse_words import ROLES, SYNONYMS
 
 USER = "user"
 KINDS: frozenset[FactKind] = frozenset(
@@ -33,10 +35,12 @@ _RELATIONS = {make_slug(word): name for word, name in english_words.RELATIONS.it
 _RELATED = frozenset(_RELATIONS.values())
 ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
 _DISLIKES = _PREDICATES.get_words("dislikes") | _PREDICATES_ZH.get_words("dislikes")
+_ONE_COUPLE = {"partner": "spouse"}
 _COUNTED = lazy_compile(
     r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?"
     r"|rabbits?|horses?|parrots?|twins|grandchildren)"
 )
+_NAMES = frozenset({"name", "preferred_name"})  # predicates
 _EMPTY = lazy_compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
 _WHOSE = lazy_compile(
     r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$"
@@ -161,3 +165,45 @@ def _find_relation(predicate: str) -> str | None:
         if start in _RELATED:
             return start
     return None
+
+
+def find_user_names(facts: Iterable[Fact | None]) -> frozenset[str]:
+    """The full and first names of the user that these facts give."""
+    names = [
+        fact.object
+        for fact in facts
+        if fact and fact.subject == "user" and fact.predicate in _NAMES and not fact.negated
+    ]
+    return frozenset(part for name in names for part in (name, *name.split()[:1]) if part)
+
+
+def replace_user_names(text: str, names: AbstractSet[str]) -> str:
+    """The text with `the user` for a name of the user that owns something: `Ana's car` becomes `the user's car`."""
+    user, pattern = (
+        ("用户", r"(?<!\w){}(?=的)")
+        if tokens.has_cjk(text)
+        else ("the user", r"(?<![\w'-])(?:the user )?{}(?=['’]s\b)")
+    )
+    alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(pattern.format(f"(?:{alternatives})"), user, text, flags=re.IGNORECASE)
+
+
+class ResolvedFact(NamedTuple):
+    """What a fact is about, with normalized subject and predicate."""
+
+    subject: str
+    attribute: str
+    is_denied: bool  # to dislike is to like, denied
+    is_single: bool  # the predicate has one value at a time
+
+
+@lru_cache(maxsize=4_096)
+def resolve_fact(fact: Fact) -> ResolvedFact:
+    """Resolve what a fact is about. Cached, because a memory is compared with many statements."""
+    subject = normalize_subject(fact.subject).casefold()
+    name = normalize_predicate(fact.kind, fact.predicate, subject)
+    word = "_".join(SYNONYMS.get(part, part) for part in fact.predicate.split("_"))
+    attribute = normalize_predicate(fact.kind, ROLES.get(word, word), subject).predicate
+    return ResolvedFact(
+        subject, _ONE_COUPLE.get(attribute, attribute), fact.negated != name.negated, name.single is True
+    )
