@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
@@ -43,7 +43,9 @@ async def read_context(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> Command[Literal["supervisor", "hotpath", "deny"]]:
     """Begin a turn: reset the state of the turn before, redact the messages, and read memory."""
-    messages = _find_unanswered(state["messages"])
+    thread = state["messages"]
+    start = max((n for n, message in enumerate(thread, 1) if isinstance(message, AIMessage)), default=0)
+    messages = [message for message in thread[start:] if isinstance(message, HumanMessage)]  # since the last reply
     owner = state["space"] if "space" in state else await find_owner(runtime, config)
     try:
         scope: Scope | None = resolve_scope(runtime, config, settings.tenant)
@@ -92,12 +94,6 @@ async def read_context(
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
     return Command(goto=["supervisor", "hotpath"], update=update)
-
-
-def _find_unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
-    """The user's messages since the last reply."""
-    start = max((n for n, message in enumerate(messages, 1) if isinstance(message, AIMessage)), default=0)
-    return [message for message in messages[start:] if isinstance(message, HumanMessage)]
 
 
 def _redact_content(content: Any, memory: Memory) -> Any:

@@ -10,7 +10,6 @@ from muniment.memory.domain.consent import Consent, ProfileField, Proposal
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, State, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
-from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.merge import IncomingCandidate
@@ -143,19 +142,11 @@ def parse_yes_no(text: str) -> bool | None:
 def _find_memory(statement: IncomingCandidate, changes: Sequence[Change]) -> MemoryId | None:
     """The id of the memory that holds the statement after the write."""
     fact = statement.candidate.fact
-    for change in changes:
-        if _is_same_fact(statement.candidate, fact, change.after.fact):
-            return change.after.id
-    return next(
-        (near.memory.id for near in statement.neighbours if _is_same_fact(statement.candidate, fact, near.memory.fact)),
-        None,
-    )
-
-
-def _is_same_fact(candidate: Candidate, new: Fact | None, old: Fact | None) -> bool:
-    return (
-        new is not None
-        and old is not None
-        and new.attribute == old.attribute
-        and set(tokens.extract_lexemes(new.object)) == set(tokens.extract_lexemes(old.object))
-    )
+    if fact is None:
+        return None
+    words = tokens.get_lexeme_set(fact.object)
+    for memory in (*(change.after for change in changes), *(near.memory for near in statement.neighbours)):
+        old = memory.fact
+        if old is not None and old.attribute == fact.attribute and tokens.get_lexeme_set(old.object) == words:
+            return memory.id
+    return None

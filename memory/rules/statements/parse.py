@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -79,16 +79,23 @@ def parse_statement(text: str) -> ParsedStatement:
     content = tuple(_extract_content(rest))
     tokens = tuple(_split_tokens(folded))
     names, lead = _find_names(straight, figures)
+    roles = ((parse_words.ROLES[own["role"]], words.fold_text(own["name"] or "")) for own in _OWNED.finditer(straight))
+    roles_zh = ((parse_words.ROLES_ZH[own["role"]], own["name"] or "") for own in _OWNED_ZH.finditer(straight))
     out_figures, out_rest = _extract_figures(_replace_phrases(retracted)) if retracted else (frozenset[str](), "")
     return ParsedStatement(
         text=" ".join(parse_words.ADVERBS.sub(" ", plain).split()),
         content=content,
-        words=frozenset(_number_repeats(content)),
+        # A CJK character that repeats gets its number, so that each counts: 书, 书2.
+        words=frozenset(
+            word if number == 1 else f"{word}{number}"
+            for word, times in Counter(content).items()
+            for number in range(1, 2 if word.isascii() else times + 1)
+        ),
         tokens=tokens,
         names=names,
         first_word=lead,
         figures=figures,
-        roles=_find_roles(straight),
+        roles=frozenset((*roles, *roles_zh)),
         is_negated=(ended or parse_words.DENIALS.search(plain) is not None)
         != (parse_words.OPPOSITES.search(plain) is not None),
         is_ended=ended,
@@ -173,23 +180,13 @@ def _extract_content(text: str) -> Iterator[str]:
         elif token in parse_words.ROLES_ZH.values():
             yield token
         else:
-            yield from _split_token(token)
-
-
-def _split_token(token: str) -> Iterator[str]:
-    for part in _CJK_RUN.split(token):
-        if _CJK_RUN.fullmatch(part):
-            yield from (word for word in part if word not in parse_words.CJK_FUNCTION_WORDS)
-        elif part and part not in words.STOP_WORDS and part not in parse_words.FILLERS:
-            yield from (canonicalize_word(word) for word in part.split("-") if word and word not in words.STOP_WORDS)
-
-
-def _number_repeats(content: Iterable[str]) -> Iterator[str]:
-    """The words in order. A CJK character that repeats gets its number, so that each counts: 书, 书2."""
-    counts: Counter[str] = Counter()
-    for word in content:
-        counts[word] += 1
-        yield word if counts[word] == 1 or word.isascii() else f"{word}{counts[word]}"
+            for part in _CJK_RUN.split(token):
+                if _CJK_RUN.fullmatch(part):
+                    yield from (word for word in part if word not in parse_words.CJK_FUNCTION_WORDS)
+                elif part and part not in words.STOP_WORDS and part not in parse_words.FILLERS:
+                    yield from map(
+                        canonicalize_word, (word for word in part.split("-") if word and word not in words.STOP_WORDS)
+                    )
 
 
 def _split_tokens(folded: str) -> Iterator[str]:
@@ -216,11 +213,3 @@ def _find_names(text: str, figures: frozenset[str]) -> tuple[frozenset[str], str
         word for word in candidates if word not in _TITLES and word not in figures and word not in words.STOP_WORDS
     )
     return names, lead if lead and lead not in words.STOP_WORDS and lead not in _TITLES else None
-
-
-def _find_roles(text: str) -> frozenset[tuple[str, str]]:
-    english = (
-        (parse_words.ROLES[match["role"]], words.fold_text(match["name"] or "")) for match in _OWNED.finditer(text)
-    )
-    chinese = ((parse_words.ROLES_ZH[match["role"]], match["name"] or "") for match in _OWNED_ZH.finditer(text))
-    return frozenset((*english, *chinese))
