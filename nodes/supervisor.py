@@ -95,7 +95,8 @@ async def _reply_from_memory(
     Where the context has nothing on a question, memory is searched once more, at the revision that the turn has read.
     Where that search fails, the reply says why: an answer without memory does not mean that memory has none."""
     rev, update, texts = state.get("rev"), State(), list[str]()
-    if rev is not None and _is_open_question(state, text):
+    is_open = _is_question(text) and not state.get("bullets") and bool(_list_profile_lines(state))
+    if rev is not None and is_open and not _find_related(state, text):
         try:
             answer = await memory.query(scope, NAME, Query(text=text, as_of=Revision(rev)))
             texts = [str(encode_hit(hit, "bullets")["text"]) for hit in answer.hits]
@@ -112,13 +113,6 @@ async def _reply_from_memory(
 def _make_reply(text: str, state: State, *notes: str) -> AIMessage:
     """The reply with what the user has to know about how it was made."""
     return AIMessage("\n\n".join(filter(None, [text, state.get("unread", ""), *notes])), name=NAME)
-
-
-def _is_open_question(state: State, text: str) -> bool:
-    """Whether the message is a question, and the context has lasting memories of which none has its words."""
-    if not _is_question(text) or state.get("bullets"):
-        return False
-    return bool(_list_profile_lines(state)) and not _find_related(state, text)
 
 
 def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:

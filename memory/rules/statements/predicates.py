@@ -78,7 +78,15 @@ def normalize_predicate(kind: str, predicate: str, subject: str = USER) -> Predi
     Cached, because a fact is compared with all others of its kind, which have few names."""
     slug = make_slug(predicate)
     canonical = _canonicalize_predicate(slug)
-    fact_kind = _find_kind(canonical) or parse_kind(kind)
+    is_counted = _COUNTED.fullmatch(canonical) is not None
+    if canonical in _RELATED or is_counted:
+        fact_kind: FactKind = "relationship"
+    elif canonical.startswith("favourite_"):
+        fact_kind = "preference"
+    elif canonical.startswith("deadline_of_"):
+        fact_kind = "constraint"
+    else:
+        fact_kind = _KIND.get(canonical) or parse_kind(kind)
     if subject != USER and fact_kind in _PERSONAL_KINDS:
         fact_kind = "relationship"
     single: bool | None = None
@@ -86,21 +94,12 @@ def normalize_predicate(kind: str, predicate: str, subject: str = USER) -> Predi
         canonical in _SINGLE
         or canonical in ONE_AT_A_TIME
         or canonical.startswith(("favourite_", "deadline_of_", "date_of_", "own_"))
-        or _COUNTED.fullmatch(canonical)
+        or is_counted
     ):
         single = True
     elif canonical in _MANY or canonical in _RELATED or fact_kind in ("event", "note", "goal", "experience"):
         single = False
     return PredicateName(fact_kind, canonical, single, slug in _DISLIKES)
-
-
-def _find_kind(predicate: str) -> FactKind | None:
-    """The kind of a canonical predicate, or None."""
-    if predicate in _RELATED or _COUNTED.fullmatch(predicate):
-        return "relationship"
-    if predicate.startswith("favourite_"):
-        return "preference"
-    return "constraint" if predicate.startswith("deadline_of_") else _KIND.get(predicate)
 
 
 def parse_kind(word: str) -> FactKind:
