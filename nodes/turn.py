@@ -44,7 +44,7 @@ async def read_context(
 ) -> Command[Literal["supervisor", "hotpath", "deny"]]:
     """Begin a turn: reset the state of the turn before, redact the messages, and read memory."""
     thread = state["messages"]
-    start = max((n for n, message in enumerate(thread, 1) if isinstance(message, AIMessage)), default=0)
+    start = next((n for n in range(len(thread), 0, -1) if isinstance(thread[n - 1], AIMessage)), 0)
     messages = [message for message in thread[start:] if isinstance(message, HumanMessage)]  # since the last reply
     owner = state["space"] if "space" in state else await find_owner(runtime, config)
     try:
