@@ -2,8 +2,8 @@
 
 python -m benchmarks.statements [--write] [--json]
 
-`data/statements.tsv` has a label, a language and a sentence in each line, written for this purpose; `own` is what memory
-should keep. With `--write` the weights that the product reads are written anew."""
+`data/statements.tsv` has a label, a language and a sentence in each line, written for this purpose; `own` is
+what memory should keep. With `--write` the weights that the product reads are written anew."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def train(matrix: Matrix, is_own: NDArray[np.bool_]) -> tuple[Floats, float]:
 
 def score(matrix: Matrix, weights: Floats, bias: float) -> Floats:
     """The log odds of every sentence."""
-    return np.bincount(matrix.rows, matrix.values * weights[matrix.places], matrix.size) + bias
+    return np.asarray(np.bincount(matrix.rows, matrix.values * weights[matrix.places], matrix.size) + bias, np.float64)
 
 
 def quantize(weights: Floats) -> tuple[NDArray[np.int8], float]:
@@ -115,7 +115,7 @@ def measure(*, write: bool) -> dict[str, Any]:
     small, step = quantize(weights)
     if write:
         own_statement.WEIGHTS.write_bytes(own_statement.HEADER.pack(step, bias) + small.tobytes())
-    judged = score(featurize(unseen), small * step, bias)
+    judged = score(featurize(unseen), np.asarray(small * step, np.float64), bias)
     return {"sentences": len(known), "folds": figures(known, scores), "unseen": figures(unseen, judged)}
 
 

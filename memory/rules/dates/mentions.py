@@ -12,7 +12,10 @@ from muniment.memory.rules.language.calendar import DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
-_WEEKDAY = lazy_compile(r"(?:on\s+)?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?|(?:周|星期|礼拜)[一二三四五六日天末]", re.IGNORECASE)
+_WEEKDAY = lazy_compile(
+    r"(?:on\s+)?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?|(?:周|星期|礼拜)[一二三四五六日天末]",
+    re.IGNORECASE,
+)
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 

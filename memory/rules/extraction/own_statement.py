@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from struct import Struct
 from zlib import crc32
@@ -36,8 +37,7 @@ _SIGNALS = tuple(
         "you": r"\b(?:you|your|u)\b",
         "asks": r"[?？]\s*$",
         "asks what": _OPENING + r"(?:what|who|whom|whose|where|why|how|which|when)\b",
-        "asks whether": _OPENING
-        + r"(?:is|are|was|were|am|do|does|did|can|could|will|would|should|shall|have|has|may"
+        "asks whether": _OPENING + r"(?:is|are|was|were|am|do|does|did|can|could|will|would|should|shall|have|has|may"
         r"|isn't|aren't|don't|doesn't|didn't|can't|won't)\b",
         "asks for": r"\b(?:wonder\w*|any idea|anyone know|curious|do you know|tell me|explain|help me|i'd like to know"
         r"|i need help)\b",
@@ -85,7 +85,7 @@ def list_features(sentence: str) -> Iterator[tuple[int, float]]:
     words = [_DIGITS.sub("0", word) for word in _TOKEN.findall(sentence.lower().replace("’", "'"))[:_MAX_TOKENS]]
     marked = ["^", *words, "$"]
     names = {f"u {word}" for word in words}
-    names.update(f"b {a} {b}" for a, b in zip(marked, marked[1:], strict=False))
+    names.update(f"b {a} {b}" for a, b in pairwise(marked))
     names.update(
         f"t {a} {b} {c}"
         for a, b, c in zip(marked, marked[1:], marked[2:], strict=False)

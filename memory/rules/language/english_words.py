@@ -151,6 +151,7 @@ _NOT_NARRATED = lazy_compile(
     r"\b(?:i['’]?d|we|us|our|ours|ourselves|we['’]\w+|you|your|yours|yourself|you['’]\w+|u|ur)\b",
     re.IGNORECASE,
 )
+_NO_VERBS = frozenset({"too", "and", "or", "not"})
 _MY = lazy_compile(r"\bmy\b", re.IGNORECASE)
 _COORDINATED = lazy_compile(r"\b(?:and|or|but)\b(?!\s+(?:the user\b|i\b|my\b))|,", re.IGNORECASE)
 
@@ -159,7 +160,7 @@ def narrate_first_person(sentence: str) -> str | None:
     """A sentence of several clauses about the user. None where its grammar leaves that uncertain.
 
     A present verb that may share its subject with another one behind `and` is uncertain: both would have to change."""
-    if _NOT_NARRATED.search(sentence) or not _SPEAKER.search(sentence) and not _MY.search(sentence):
+    if _NOT_NARRATED.search(sentence) or not (_SPEAKER.search(sentence) or _MY.search(sentence)):
         return None
     certain = True
 
@@ -173,9 +174,7 @@ def narrate_first_person(sentence: str) -> str | None:
             certain = certain and not re.search(r"\b(?:and|but|or)\s+(?!i\b|my\b|the\b|an?\b)", rest, re.IGNORECASE)
             return f"the user is{match['adverbs']}{match['verb'] or ''}"
         told = conjugate_verb(verb.replace("’", "'"))
-        if not verb or (verb.casefold() in _MODALS | {"too", "and", "or", "not", "will"} and told == verb and not verb.isalpha()):
-            certain = False
-        if told != verb and _COORDINATED.search(rest):
+        if not verb or verb.casefold() in _NO_VERBS or (told != verb and _COORDINATED.search(rest)):
             certain = False
         return f"the user{match['adverbs']} {told}"
 
