@@ -88,6 +88,7 @@ class Neighbour:
     sim: float
 
 
+NOTE = "said"  # the predicate of a note: what a person said of themselves, in their own words
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STATES: tuple[State, ...] = get_args(State)
 TRUSTS: tuple[Trust, ...] = get_args(Trust)

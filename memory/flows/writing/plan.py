@@ -31,6 +31,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.extraction.forget_requests import explain_refusal, resolve_forget_request
 from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.merging.judge import is_note
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
 
@@ -283,7 +284,7 @@ class Planner:
                 vector=vector,
                 kind=candidate.kind,
                 stable_key=candidate.fact.key if candidate.fact else None,
-                attribute=candidate.fact.attribute if candidate.fact else None,
+                attribute=candidate.fact.attribute if candidate.fact and not is_note(candidate.fact) else None,
             )
             for candidate, vector in zip(candidates, draft.vectors, strict=True)
         ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
@@ -76,6 +77,7 @@ class _Reading:
     sentence: str
     candidates: list[Candidate]
     is_noted: bool
+    is_requested: bool
 
 
 def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int = MAX_STATEMENTS) -> Extraction:
@@ -91,7 +93,6 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     is_lowercase = turn.text == turn.text.lower()
     readings: list[_Reading] = []
     requests: dict[str, ForgetRequest] = {}
-    requested: set[str] = set()
     budget = iter(range(_MAX_CLAUSES))
     person: MentionedPerson | None = None
     for sentence in split_sentences(text):
@@ -108,46 +109,47 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
             _make_candidate(draft, turn)
             for draft in _draft_statements(sentence, turn, budget, person, lower=is_lowercase)
         ]
-        if inner:
-            requested.update(candidate.text for candidate in found)
-        readings.append(_read_sentence(inner or sentence, found, is_requested=bool(inner)))
+        readings.append(_read_sentence(inner or sentence, found, turn.at, is_requested=bool(inner)))
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
-    facts, notes = _share_room(readings, requested, turn, most)
+    wanted = [reading for reading in readings if reading.is_requested]
+    requested = [*_list_facts(wanted), *_make_notes(wanted, turn, _REQUESTED_IMPORTANCE)]
     return Extraction(
-        candidates=(*facts, *notes),
+        candidates=(*requested, *_share_room([each for each in readings if not each.is_requested], turn, most)),
         forget_requests=tuple(requests.values()),
-        requested_texts=frozenset(requested),
+        requested_texts=frozenset(candidate.text for candidate in requested),
     )
 
 
-def _read_sentence(sentence: str, found: list[Candidate], *, is_requested: bool) -> _Reading:
-    is_kept = notes.is_covered(sentence, [candidate.text for candidate in found])
+def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_requested: bool) -> _Reading:
+    is_kept = notes.is_covered(sentence, [candidate.text for candidate in found], at)
     is_noted = not is_kept and (is_requested or notes.is_own_statement(sentence, is_read=bool(found)))
-    return _Reading(sentence, found, is_noted)
+    return _Reading(sentence, found, is_noted, is_requested)
 
 
-def _share_room(
-    readings: Sequence[_Reading], requested: AbstractSet[str], turn: Turn, most: int
-) -> tuple[list[Candidate], list[Candidate]]:
-    """The facts, the last one of each, and the notes; of too many the sentences with the least important facts are
-    noted."""
+def _list_facts(readings: Sequence[_Reading]) -> list[Candidate]:
+    """The statements of sentences, the last one for each fact."""
+    facts = {
+        candidate.fact.key if candidate.fact else candidate.text: candidate
+        for reading in readings
+        for candidate in reading.candidates
+    }
+    return list(facts.values())[:MAX_STATEMENTS]
+
+
+def _make_notes(readings: Sequence[_Reading], turn: Turn, importance: int = notes.IMPORTANCE) -> list[Candidate]:
+    sentences = [reading.sentence for reading in readings if reading.is_noted]
+    return list(notes.make_notes(sentences, turn, importance=importance))
+
+
+def _share_room(readings: Sequence[_Reading], turn: Turn, most: int) -> list[Candidate]:
+    """The facts and the notes. Of too many, the sentences with the least important facts are noted."""
     while True:
-        facts = {
-            candidate.fact.key if candidate.fact else candidate.text: candidate
-            for reading in readings
-            for candidate in reading.candidates
-        }
-        made = list(notes.make_notes([reading.sentence for reading in readings if reading.is_noted], turn))
-        counted = [candidate for candidate in facts.values() if candidate.text not in requested]
-        foldable = [
-            reading
-            for reading in readings
-            if reading.candidates and not any(candidate.text in requested for candidate in reading.candidates)
-        ]
-        if len(counted) + len(made) <= most or not foldable:
-            return list(facts.values())[:MAX_STATEMENTS], made
+        candidates = [*_list_facts(readings), *_make_notes(readings, turn)]
+        foldable = [reading for reading in readings if reading.candidates]
+        if len(candidates) <= most or not foldable:
+            return candidates
         least = min(foldable, key=lambda reading: max(candidate.importance for candidate in reading.candidates))
         least.candidates, least.is_noted = [], True
 

@@ -5,30 +5,34 @@ few. It is told in the third person where that is certain, else quoted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import score_statement
-from muniment.memory.rules.extraction.validate import NOTE
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.english_phrases import strip_fillers
 from muniment.memory.rules.language.english_words import narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.statements.changes import has_changed_condition
 
 MAX_CHARS = 280
 IMPORTANCE = 1
 _MIN_SCORE = -0.6
 _LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
-_COVERED = 0.75  # the share of a sentence's words in its facts from which nothing of it is left to note
+_OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
+_PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们")
 _MIN_WORDS, _MIN_CJK = 3, 4
 _LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
+_SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
 _QUESTION_END = lazy_compile(r"[?？]\s*$")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
@@ -42,42 +46,48 @@ def is_own_statement(sentence: str, *, is_read: bool) -> bool:
     cjk = len(_CJK.findall(sentence))
     if cjk < _MIN_CJK and len(_WORD.findall(sentence)) < _MIN_WORDS:
         return False
-    return score_statement(sentence) > (_LEAST_SCORE if is_read else _MIN_SCORE)
+    is_certain = is_read or (_SPEAKER.search(sentence) is not None and has_changed_condition(sentence))
+    return score_statement(sentence) > (_LEAST_SCORE if is_certain else _MIN_SCORE)
 
 
-def is_covered(sentence: str, texts: Sequence[str]) -> bool:
-    """Whether statements hold what a sentence says: all its names and numbers, and most of its words."""
+def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
+    """Whether statements hold what a sentence says: all its names and numbers, and all of its words but one or a
+    quarter, for a rule may put a word such as `call` in its own terms."""
     if not texts:
         return False
-    said = " ".join(texts)
-    words, there = tokens.get_lexeme_set(sentence), tokens.get_lexeme_set(said)
-    folded = said.casefold()
-    details = [*_NAME.findall(sentence), *tokens.extract_numbers(sentence)]
-    if any(detail.casefold() not in folded for detail in details):
+    said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
+    folded = tokens.fold_text(said)
+    details = [*_NAME.findall(bare), *tokens.extract_numbers(bare)]
+    if any(tokens.fold_text(detail) not in folded for detail in details):
         return False
-    return len(words & there) >= _COVERED * len(words)
+    if _CJK.search(bare):
+        signs = set(_CJK.findall(bare)) - _PLAIN_ZH
+        missing = [sign for sign in signs if sign not in folded]
+        return len(missing) <= max(2, _OTHER_WORDS * len(signs))
+    words, there = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(said)
+    return len(words - there) <= max(1, _OTHER_WORDS * len(words))
 
 
-def make_notes(sentences: Sequence[str], turn: Turn) -> Iterator[Candidate]:
+def make_notes(sentences: Sequence[str], turn: Turn, *, importance: int = IMPORTANCE) -> Iterator[Candidate]:
     """The notes of a turn's sentences, in their order; as few as fit."""
     group: list[str] = []
     for sentence in _cut_long(sentences):
         if group and len(_write_note([*group, sentence], turn.at)) > MAX_CHARS:
-            yield _make_note(group, turn)
+            yield _make_note(group, turn, importance)
             group = []
         group.append(sentence)
     if group:
-        yield _make_note(group, turn)
+        yield _make_note(group, turn, importance)
 
 
-def _make_note(sentences: Sequence[str], turn: Turn) -> Candidate:
+def _make_note(sentences: Sequence[str], turn: Turn, importance: int) -> Candidate:
     text = _write_note(sentences, turn.at)
     said = " ".join(sentences)
     return Candidate(
         text=text,
         category=choose_category(said),
         fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
-        importance=IMPORTANCE,
+        importance=importance,
         event_time=mentions.resolve_date(said, turn.at),
         context=_describe_context(said, turn),
         turns=(turn.id,),

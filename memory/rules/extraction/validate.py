@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from muniment.memory.domain.memory import NOTE
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -16,7 +17,6 @@ SUMMARY_RULES = (
     "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} "
     "chars."
 )
-NOTE = "said"  # the predicate of what a person said in their own words
 _ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
 _PRONOUNS = lazy_compile(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours"

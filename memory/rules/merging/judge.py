@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import NOTE, Fact, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
+from muniment.memory.rules.merging.endings import is_single_sentence, strip_quotation
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.parse import ParsedStatement, parse_statement
@@ -53,7 +54,9 @@ def judge_candidate(candidate: Candidate, memory: StoredMemory, *, is_vouched: b
     if has_other_time(candidate, memory):
         return "different"
     new, old = candidate.fact, memory.fact
-    # A note has no structure: its object is its text.
+    if is_note(new) or is_note(old):
+        return _judge_note(candidate, memory)
+    # A text that was asked to be remembered has no structure: its object is its text.
     if new is None or old is None or "note" in (new.predicate, old.predicate):
         return compare_texts(parse_statement(candidate.text), parse_statement(memory.text), is_vouched=is_vouched)
     if not has_same_subject(candidate, memory):
@@ -67,6 +70,24 @@ def judge_candidate(candidate: Candidate, memory: StoredMemory, *, is_vouched: b
     return _judge_attributes(
         new, old, parse_statement(candidate.text), parse_statement(memory.text), is_vouched=is_vouched
     )
+
+
+def _judge_note(candidate: Candidate, memory: StoredMemory) -> Verdict:
+    """Judge two statements of which one is a note in a person's own words.
+
+    It says the same only where it says nothing more; a note of several sentences is never superseded as a whole."""
+    new, old = (parse_statement(strip_quotation(text)) for text in (candidate.text, memory.text))
+    verdict = compare_texts(new, old)
+    if verdict == "same":
+        is_known = new.words <= old.words and new.figures <= old.figures
+        is_more = is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures
+        return "same" if is_known or is_more else "different"
+    return verdict if verdict == "different" or is_single_sentence(memory.text) else "different"
+
+
+def is_note(fact: Fact | None) -> bool:
+    """Whether a fact is a note: words without structure."""
+    return fact is not None and fact.predicate == NOTE
 
 
 def _is_correction(candidate: Candidate, memory: StoredMemory) -> bool:
@@ -168,7 +189,8 @@ def _is_settling(fact: Fact, text: str) -> bool:
 def has_other_time(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both are events with different times: what happened at two times happened twice."""
     new, old = candidate.event_time, memory.event_time
-    is_event = candidate.kind == "episodic" or (candidate.fact is not None and candidate.fact.kind in _EVENT_KINDS)
+    fact = candidate.fact
+    is_event = candidate.kind == "episodic" or (fact is not None and (fact.kind in _EVENT_KINDS or is_note(fact)))
     return is_event and new is not None and old is not None and new != old
 
 
@@ -274,7 +296,7 @@ def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both come from one turn and say one thing, as when a model reads what the rules have already read."""
     if candidate.text == memory.text:
         return True
-    if not set(candidate.turns) & set(memory.turns):
+    if not set(candidate.turns) & set(memory.turns) or is_note(candidate.fact) or is_note(memory.fact):
         return False
     new, old = parse_statement(candidate.text), parse_statement(memory.text)
     if candidate.fact and memory.fact:

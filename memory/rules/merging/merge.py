@@ -18,6 +18,7 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
     is_related,
@@ -219,6 +220,8 @@ def _decide_change(
         return None if is_known else _add_memory(incoming, new_memory, neighbours)
     if is_covered_by_parts(candidate, neighbours):
         return None
+    if ended := _end_memory(incoming, neighbours, at):
+        return ended
     # A name that owns something may be the user's.
     names = find_user_names(item.memory.fact for item in neighbours)
     named = replace(candidate, text=replace_user_names(candidate.text, names)) if names else candidate
@@ -238,6 +241,21 @@ def _decide_change(
         if result != "different":
             return result
     return _add_memory(incoming, new_memory, neighbours)
+
+
+def _end_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at: datetime) -> Change | str | None:
+    """Return the change of the one memory that the candidate ends, if it ends one that is known by then."""
+    sims = {item.memory.id: item.sim for item in neighbours}
+    ended = find_ended(incoming.candidate, [item.memory for item in neighbours if item.memory.updated_at <= at])
+    if len(ended) != 1:
+        return None
+    sim = sims[ended[0].id]
+    result = _change_memory(incoming, ended[0], "supersedes", "check", sim, at)
+    if isinstance(result, Change):
+        others = [item for item in neighbours if item.memory.id != ended[0].id]
+        key = _choose_key(incoming.candidate, ended[0], others)
+        result = replace(result, after=replace(result.after, stable_key=key))
+    return result
 
 
 def _add_memory(incoming: IncomingCandidate, memory: StoredMemory, neighbours: Sequence[Neighbour]) -> Change:

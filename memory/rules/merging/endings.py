@@ -1,0 +1,123 @@
+"""Which memory a statement in ordinary words ends: a home that was left, a thing that was sold, a plan that was given
+up.
+
+A statement ends a memory of the same person. Of what a person has one at a time - a home, a job, a course of study, a
+partner, a diet - it ends the one that is known; of all else the one that it names. Where several fit equally well, none
+is ended: both stay, and the newer one is marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.english_words import RELATION
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING
+from muniment.memory.rules.statements.parse import parse_statement
+
+MAY_REPLACE = "may replace "  # the start of the tag of a memory that perhaps replaces another one; its id follows
+_NAMED_SHARE = 0.3  # of a memory's words that the ending clause names
+_LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
+_SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+
+
+_CLAUSE = lazy_compile(
+    r"[,;:.!?，。；：！？]|\b(?:and|but|since|because|so|when|while|before|although|though)\b", re.IGNORECASE
+)
+_KIN = lazy_compile(rf"\b(?:my|user's)\s+(?P<kin>{RELATION})\b", re.IGNORECASE)
+_KIN_ZH = lazy_compile(
+    r"(?:我|用户)(?:的|家)?(?P<kin>[爸妈哥弟姐妹叔姨舅姑爷奶]|老公|老婆|丈夫|妻子|儿子|女儿|女朋友|男朋友)"
+)
+_DENIED = lazy_compile(
+    r"\b(?:no longer|any ?more|not|n't|never|used to|gave up|sold|died|left|ended|cancelled)\b|不再|已经不|以前|曾经"
+    r"|没有|不.{0,8}了",
+    re.IGNORECASE,
+)
+
+
+def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
+    """The memories that a statement ends, the best first; several only where none of them fits best."""
+    said = strip_quotation(candidate.text)
+    known = [
+        memory
+        for memory in memories
+        if memory.kind == "semantic"
+        and memory.state == "active"
+        and not set(memory.turns) & set(candidate.turns)
+        and not memory.pinned
+        and is_single_sentence(memory.text)
+    ]
+    if not known:
+        return []
+    found = list(_find_changed(said, known))
+    if len(found) != 1:
+        found = _find_named(said, found or known) or found
+    return found
+
+
+def is_single_sentence(text: str) -> bool:
+    """Whether a memory says one thing; a note of several sentences is not ended as a whole."""
+    return _SENTENCE_END.search(strip_quotation(text)) is None
+
+
+def strip_quotation(text: str) -> str:
+    """The words of a note without `The user said` and its quotation marks."""
+    lead = _LEAD.match(text)
+    return text[lead.end() :].rstrip('"”') if lead else text
+
+
+def _find_changed(said: str, memories: list[StoredMemory]) -> Iterator[StoredMemory]:
+    """The memories of a condition that the statement changes."""
+    for condition in CONDITIONS:
+        change = condition.change.search(said)
+        if change is None or _find_holder(said, change.end()):
+            continue
+        for memory in memories:
+            text = strip_quotation(memory.text)
+            state = condition.state.search(text)
+            if state and not _DENIED.search(text) and not _find_holder(text, len(text)):
+                yield memory
+
+
+def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
+    """The memories that a clause with an ending names; those with the largest share of their words."""
+    shares: dict[float, list[StoredMemory]] = {}
+    for clause in _split_endings(said):
+        words = _list_words(clause)
+        holder = _find_holder(said, len(said))
+        for memory in memories:
+            text = strip_quotation(memory.text)
+            own = _list_words(text)
+            shared = own & words
+            if not shared or _DENIED.search(text) or _find_holder(text, len(text)) != holder:
+                continue
+            share = len(shared) / len(own)
+            if share >= _NAMED_SHARE:
+                shares.setdefault(round(share, 2), []).append(memory)
+    return shares[max(shares)] if shares else []
+
+
+def _split_endings(said: str) -> Iterator[str]:
+    """The clauses that have a word of an ending."""
+    start = 0
+    for match in _CLAUSE.finditer(said):
+        if NAMED_ENDING.search(said[start : match.start()]):
+            yield said[start : match.start()]
+        start = match.end()
+    if NAMED_ENDING.search(said[start:]):
+        yield said[start:]
+
+
+def _list_words(text: str) -> frozenset[str]:
+    """The words of a text that name something; of Chinese its pairs of characters."""
+    return parse_statement(text).words if not _CJK.search(text) else tokens.get_lexeme_set(text) - {"用户"}
+
+
+def _find_holder(text: str, end: int) -> str:
+    """The relative that a statement begins with before `end`; empty for the user."""
+    match = _KIN.search(text, 0, end) or _KIN_ZH.search(text, 0, end)
+    return match["kin"].casefold() if match else ""

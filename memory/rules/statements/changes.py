@@ -1,0 +1,70 @@
+"""Words with which people say that something has changed: a condition that one has one of at a time, or a named thing.
+
+A condition is a home, a job, a course of study, a partner or a diet."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a person has one of at a time: the words of a change, and the words of a memory that it changes."""
+
+    change: re.Pattern[str]
+    state: re.Pattern[str]
+
+
+def _condition(change: str, state: str) -> Condition:
+    return Condition(lazy_compile(change, re.IGNORECASE), lazy_compile(state, re.IGNORECASE))
+
+
+CONDITIONS = (
+    _condition(
+        r"\b(?:moved|relocated|moving)\b[^,.;]*\b(?:to|in|into|back|out|from|here|over)\b|\b(?:don't|doesn't|no longer)"
+        r" live\b|搬(?:到|去|回|家|来|进|了)|不(?:再)?住",
+        r"\blives? (?:in|at|on|near)\b|\bbased in\b|\bmoved to\b|住",
+    ),
+    _condition(
+        r"\b(?:left|quit|quitting|resigned|joined|got fired|laid off|let go|retired|new (?:job|employer|role|position)"
+        r"|switched jobs|chang(?:ed|ing) jobs|start(?:ed)? (?:at|as)|(?:is|am|i'm|work|works) (?:now )?"
+        r"(?:at|for|with)\b[^,.;]*\bnow)\b|跳槽|离职|辞职|辞了|入职|换(?:了)?(?:个)?工作|退休|失业|被裁"
+        r"|不(?:在)?.{0,12}(?:上班|工作|干)了",
+        r"\bworks? (?:at|for|as|in)\b|\b(?:job|employer)\b|在.+(?:工作|上班|做)|职业"
+        r"|是(?:一[名个位])?.{1,10}(?:师|员|工)$",
+    ),
+    _condition(
+        r"\b(?:graduated|dropped out|finished (?:my|uni|university|college|school|the (?:degree|course))"
+        r"|got my degree)\b|毕业|退学|辍学|休学",
+        r"\b(?:stud(?:y|ies|ying)|student|enrolled|degree|phd|majors? in)\b|读|上(?:大学|学)|学生|在.+(?:大学|学院)",
+    ),
+    _condition(
+        r"\b(?:divorced|broke up|broken up|split up|separated|got (?:married|engaged)|(?:is|am|i'm) (?:married|engaged"
+        r"|single|divorced)|dumped)\b|离婚|分手|分开了|结婚|订婚|领证|单身",
+        r"\b(?:is|am|i'm|are) (?:\w+ )?(?:single|married|divorced|engaged|separated|dating)\b|\bin a relationship\b"
+        r"|\b(?:girlfriend|boyfriend|fianc|partner|wife|husband)\b|已婚|单身|离异|未婚|女朋友|男朋友|老公|老婆|丈夫|妻子",
+    ),
+    _condition(
+        r"\b(?:eat|eats|eating)\b[^,.;]*\b(?:again|now)\b|\b(?:not|no longer|isn't|stopped being)\b[^,.;]*"
+        r"\b(?:vegan|vegetarian|pescatarian)\b|(?:开始|又|重新)(?:能)?吃(?:肉|荤)|不吃素",
+        r"\b(?:vegan|vegetarian|pescatarian)\b|吃素|素食",
+    ),
+)
+NAMED_ENDING = lazy_compile(
+    r"\b(?:sold|selling|gave (?:\w+ )?away|given away|got rid of|lost|crashed|wrecked|traded|returned|replaced|died"
+    r"|dead|passed away|put down|gave up|given up|giving up|dropped|cancel(?:led|ed|ling)|called off|abandoned"
+    r"|finished|completed|over|no longer|any ?more|stopped|quit|switched|after all|changed my mind|turns out"
+    r"|turned out|scratch that|actually|moved|postponed|rescheduled|pushed|brought forward|instead|isn't|aren't"
+    r"|don't|doesn't|not|never|left|ended|broke)\b"
+    r"|卖|丢了|扔了|送人|去世|死了|走了|没了|放弃|取消|不.{0,12}了|戒|改(?:到|成|在|为)|推迟|提前|不再|已经不|没再"
+    r"|换(?:成|了|到)|搞错|记错|说错|不是|原来",
+    re.IGNORECASE,
+)
+
+
+def has_changed_condition(sentence: str) -> bool:
+    """Whether a sentence says that its speaker has another home, job, course of study, partner or diet."""
+    return any(condition.change.search(sentence) for condition in CONDITIONS)
