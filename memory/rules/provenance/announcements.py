@@ -1,0 +1,182 @@
+"""Finds what an announcement introduces: "here is the mail I got:", "translate to French:", "my daughter wrote:".
+
+An announcement names a document, reports another's speech, or asks for work on a text. A lead is the clause before a
+colon, a dash, a line break or a quotation mark."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.provenance import speech
+from muniment.memory.rules.provenance.instructions import find_last_instruction, starts_with_instruction
+from muniment.memory.rules.provenance.leads import is_work_on_text, names_text
+
+_SPACE = lazy_compile(r"\s*")
+_REMARK = 280  # characters of a remark that are looked at
+_LEAD = 140  # characters of a lead
+_BOUNDARY = lazy_compile(
+    r"(?P<colon>:(?=\s)|：|——)|(?P<dash>\s[-–—]{1,2}(?=\s))|(?P<line>\n)|(?P<asked>[?？])"
+    r"|(?P<quote>(?=[\"“「『])|(?<=\s)(?=['‘]\w))|(?P<end>[.!。！;；](?=[ \t]|$|[\u3400-\u9fff]))"
+)
+_CLOSING = lazy_compile(r"(?<=\S)['’](?!\w)")
+
+_NOUN = (
+    r"(?:(?:e-?)?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme"
+    r"|transcripts?|logs?|outputs?|results?|web\s?sites?|sites?|reviews?|comments?|snippets?|excerpts?|newsletters?"
+    r"|tickets?|invoices?|attachments?|pdfs?|threads?|lyrics|essays?|poems?|paragraphs?|sentences?|screenshots?)"
+)
+_ANNOUNCED = (
+    lazy_compile(
+        r"(?i)\b(?:the|this|that|an?|following|below|his|her|their|from|in|copied|pasted|forwarded)\s+(?:[\w'-]+\s+"
+        r"){0,3}" + _NOUN + r"\b[^\n:.!?]{0,60}:(?=\s)"
+    ),
+    lazy_compile(
+        r"(?i)(?<!\bI )(?<!\bI just )\b(?:wrote|writes|texted|messaged|e-?mailed|mailed|replied|sent)\b(?:\s+(?:me|us"
+        r"|to\s+me|back|this|just\s+now)){0,2}\s*:(?=\s)"
+    ),
+    lazy_compile(
+        r"(?i)\b(?:here(?:'?s|\s+is|\s+are)|this|following|below|copied|pasted|forwarded)\s+(?:[\w'-]+\s+){0,4}(?:chat"
+        r"|conversation|dialog(?:ue)?|song|verse|story|speech|quote|passage|draft|report)\b[^\n:.!?]{0,60}:(?=\s)"
+    ),
+    lazy_compile(
+        r"(?i)\b(?:this|following|below)\s+(?:[\w'-]+\s+){0,2}(?:poem|story|song|lyrics|essay|"
+        + _NOUN
+        + r")\b[^\n:.!?]{0,30}\n"
+    ),
+    lazy_compile(
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
+    ),
+    lazy_compile(
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b"
+        r"[^\n:.!?]{0,30}[.?!](?=\s)"
+    ),
+    lazy_compile(
+        r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"
+    ),
+    lazy_compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
+    lazy_compile(r"(?i)^[^\w\n]*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
+    lazy_compile(
+        r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料"
+        r"|信|帖子|评论|公告|通知|文本|日志|结果|网站|聊天|对话|歌词|作文|日记|句子)[^\n：:。]{0,12}[：:]"
+    ),
+    lazy_compile(
+        r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下"
+        r"|是)[^\n：:。]{0,6}[：:]"
+    ),
+)
+# "Summarise this supplier sheet:" and a line break announce a document.
+_HANDED_OVER = lazy_compile(
+    r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make"
+    r"|think)\s+of|draft|reply\s+to|answer)\b|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下"
+    r"|回复)[^\n:：]{0,60}[:：][ \t]*\n"
+)
+# "I got the results back: all is well" announces the person's own words if one line follows.
+_OUTCOME = lazy_compile(
+    r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
+)
+
+
+def find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The spans after announcements, up to the end of a delimited text or of the whole text."""
+    ends = _DelimitedEnds(text, sorted(delimited))
+    remarks = _RemarkChecker(text)
+    open_from = len(text) + 1  # a later announcement adds nothing
+    for pattern in (*_ANNOUNCED, _HANDED_OVER):
+        for announcement in pattern.finditer(text):
+            start = _skip_space(text, announcement.end())
+            if start >= open_from or (
+                _OUTCOME.search(announcement.group()) and remarks.has_remark(announcement.end(), start)
+            ):
+                continue
+            end = ends.find_end(start, is_speech=speech.is_reported(announcement.group().rstrip(" :：")))
+            if end <= start:
+                end, open_from = len(text), start
+            yield start, end
+    yield from _find_led_spans(text, ends)
+
+
+def _find_led_spans(text: str, ends: _DelimitedEnds) -> Iterator[tuple[int, int]]:
+    """The spans after leads, up to the end of a delimited text or of the whole text."""
+    done = covered = 0
+    for boundary in _BOUNDARY.finditer(text):
+        lead = text[max(done, boundary.start() - _LEAD) : boundary.start()].strip()
+        done = boundary.end()
+        kind = boundary.lastgroup or ""
+        if not lead or kind == "end" or boundary.start() < covered:
+            continue
+        is_speech = kind in ("colon", "quote") and speech.is_reported(lead)
+        if not is_speech and not _hands_over(lead, kind):
+            continue
+        start = _skip_space(text, done)
+        end = ends.find_end(start, is_speech=is_speech)
+        if end <= start:
+            end = _find_closing(text, start) if is_speech and text[start] in "'‘" else len(text)
+        yield start, end
+        covered = end
+
+
+def _hands_over(lead: str, kind: str) -> bool:
+    """Whether the lead asks for work on the text that follows it, or names it."""
+    if kind == "colon":
+        return is_work_on_text(lead) or names_text(lead)
+    return is_work_on_text(lead, needs_pointer=kind in ("line", "asked"))
+
+
+def _find_closing(text: str, start: int) -> int:
+    """The end of the last single quotation mark of the paragraph, else of the text."""
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    return max((mark.end() for mark in _CLOSING.finditer(text, start + 1, line_end)), default=len(text))
+
+
+class _DelimitedEnds:
+    """Finds where the delimited text at a position ends.
+
+    Speech ends with its mark. Of a text that was handed over, marks of its own end nothing: the last of a kind does."""
+
+    def __init__(self, text: str, delimited: list[tuple[int, int]]) -> None:
+        self._text = text
+        self._starts = [start for start, _ in delimited]
+        self._ends = list(accumulate((end for _, end in delimited), max))
+        self._last: dict[str, int] = {}
+        for start, end in delimited:
+            self._last[text[start]] = max(end, self._last.get(text[start], 0))
+
+    def find_end(self, start: int, *, is_speech: bool) -> int:
+        """The end of the delimited text that begins at `start` or encloses it; at most `start` without one."""
+        place = bisect_right(self._starts, start)
+        end = self._ends[place - 1] if place else 0
+        if end > start and not is_speech and self._starts[place - 1] == start:
+            return max(end, self._last[self._text[start]])
+        return end
+
+
+class _RemarkChecker:
+    """Tells whether a person's own remark follows an announcement: one line without an instruction.
+
+    Each part of the text is searched once, however many announcements there are."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._last_line = text.rstrip().rfind("\n")
+
+    def has_remark(self, at: int, start: int) -> bool:
+        """Whether a remark follows an announcement that ends at `at`; `start` is its first non-space character."""
+        if self._last_line >= start or self._last_order >= at:
+            return False
+        return not starts_with_instruction(self._text[at : at + _REMARK])
+
+    @cached_property
+    def _last_order(self) -> int:
+        """The position of the last instruction in the text, -1 without one."""
+        return find_last_instruction(self._text)
+
+
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
