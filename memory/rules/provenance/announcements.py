@@ -20,7 +20,7 @@ _SPACE = lazy_compile(r"\s*")
 _REMARK = 280  # characters of a remark that are looked at
 _LEAD = 140  # characters of a lead
 _BOUNDARY = lazy_compile(
-    r"(?P<colon>:(?=\s)|：|——)|(?P<dash>\s[-–—]{1,2}(?=\s))|(?P<line>\n)|(?P<asked>[?？])"
+    r"(?P<colon>:(?=[\s\u3400-\u9fff]|$)|：|——)|(?P<dash>\s[-–—]{1,2}(?=\s))|(?P<line>\n)|(?P<asked>[?？])"
     r"|(?P<quote>(?=[\"“「『])|(?<=\s)(?=['‘]\w))|(?P<end>[.!。！;；](?=[ \t]|$|[\u3400-\u9fff]))"
 )
 _CLOSING = lazy_compile(r"(?<=\S)['’](?!\w)")

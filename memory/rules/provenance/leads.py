@@ -9,7 +9,9 @@ POLITE = (
     r"(?:(?:ok(?:ay)?|so|hi|hey|hello|now|and|also|then|please|pls|plz|just|kindly|quick(?:ly)?|sorry|could|can|would|will"
     r"|you|u|help|me|to|maybe|let's|lets)[\s,]+){0,8}(?:i(?:'d|\s+would)?\s+(?:want|need|like)\s+(?:you|help)\s+(?:to\s+)?)?"
 )
-POLITE_ZH = r"(?:请|麻烦|能不能|可不可以|可以|能|你|您|帮忙?|替|给|为|我想让|我要|我想|需要|再|来|先|把|将|一下|我|，)*"
+POLITE_ZH = (
+    r"(?:请|麻烦|能不能|可不可以|可以|能|你|您|帮忙?|替|给|为|我想让|我要|我想|需要|再|来|先|把|将|一下|我|[，,])*"
+)
 _POINTER = r"(?:this|these|the\s+following|following|below)"
 _TEXT = (
     r"(?:grammar|spelling|wording|typos?|english|phrasing|punctuation|translation|homework|composition|letters?|resume|cv"

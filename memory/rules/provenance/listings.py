@@ -12,7 +12,7 @@ _OBJECT = lazy_compile(r"\{\s{0,20}[\"'][^\"'\n]{1,60}[\"']\s{0,20}:|\[\s{0,20}\
 _LOG = lazy_compile(
     r"^.*\[(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE)\].*$"
     r"|^[ \t]*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
-    r"(?::\d\d|[^\n]{0,12}\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE|FATAL)\b).*$",
+    r"(?::\d\d[^\s]{0,14}[ \t]+\S|[^\n]{0,12}\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE|FATAL)\b).*$",
     re.MULTILINE,
 )
 _COMMAND = lazy_compile(
@@ -36,7 +36,8 @@ def find_listing_spans(text: str) -> Iterator[tuple[int, int]]:
     """The spans of machine-made lines. Between two of a kind, the text is theirs."""
     if opening := _OBJECT.search(text):
         closing = max(text.rfind("}"), text.rfind("]"))
-        yield opening.start(), closing + 1 if closing > opening.end() else len(text)
+        is_closed = closing > opening.end() and not _OBJECT.search(text, closing)
+        yield opening.start(), closing + 1 if is_closed else len(text)
     yield from _span_all([match.span() for match in _LOG.finditer(text)], 1)
     yield from _span_all([line.span() for line in _LINE.finditer(text) if _is_code(line.group())], _LEAST)
     if command := _COMMAND.search(text):

@@ -20,7 +20,7 @@ _TURN = lazy_compile(
     rf"(?:^|(?<=[/|])|(?<=[.!?;])(?=\s)|(?<=[。！？；]))[ \t]*(?:[-*•][ \t]+)?"
     rf"(?P<stamp>[\[(【](?:{_DAY}[,\s]*)?{_CLOCK}[\])】][ \t]*|{_DAY},?[ \t]+{_CLOCK}(?:[ \t]*[-–][ \t]*|[ \t]+))?"
     rf"(?:(?P<irc><[@+ ]?[\w.-]{{1,30}}>)[ \t]|@?(?P<label>{_NAME})[ \t]*"
-    rf"(?P<after>[\[(（](?:{_DAY}[,\s]*)?{_CLOCK}[\])）][ \t]*)?[:：])(?=[ \t]*\S)",
+    rf"(?P<after>[\[(（](?:{_DAY}[,\s]*)?{_CLOCK}[\])）][ \t]*)?(?::(?=[ \t]|[\u3400-\u9fff])|：))(?=[ \t]*\S)",
     re.MULTILINE,
 )
 _HEADER = lazy_compile(
@@ -60,6 +60,7 @@ class _Turn:
     end: int
     label: str
     is_stamped: bool
+    is_bracketed: bool
 
 
 def find_transcript_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -78,8 +79,8 @@ def _find_turns(text: str) -> list[_Turn]:
         label = match["irc"] or match["label"]
         if len(label.split()) > _MOST_WORDS or _SELF.match(label):
             continue
-        is_stamped = bool(match["stamp"] or match["after"] or match["irc"])
-        turns.append(_Turn(match.start(), match.end(), label.strip("<>@ ").lower(), is_stamped))
+        is_stamped = bool(match["stamp"] or match["after"])
+        turns.append(_Turn(match.start(), match.end(), label.strip("<>@ ").lower(), is_stamped, bool(match["irc"])))
     named = [turn for turn in turns if turn.is_stamped or not text[turn.end - 2].islower() or _has_capital(text, turn)]
     return named if len({turn.label for turn in named}) >= _LEAST else turns
 
@@ -89,7 +90,9 @@ def _has_capital(text: str, turn: _Turn) -> bool:
 
 
 def _is_conversation(text: str, turns: Sequence[_Turn]) -> bool:
-    if any(turn.is_stamped or _MACHINE.fullmatch(turn.label) for turn in turns):
+    if sum(turn.is_bracketed for turn in turns) >= _LEAST or any(
+        turn.is_stamped or _MACHINE.fullmatch(turn.label) for turn in turns
+    ):
         return True
     labels = [turn.label for turn in turns]
     if len(set(labels)) < _LEAST:
