@@ -49,7 +49,7 @@ _ANNOUNCED = (
         + r")\b[^\n:.!?]{0,30}\n"
     ),
     lazy_compile(
-        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
+        r"(?i)(?<!\bI )(?<!\bto )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
     ),
     lazy_compile(
         r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b"

@@ -9,10 +9,10 @@ _START = (
     r"^\W{0,4}(?:(?:and|so|but|ok|okay|well|now|or|then|please|just|let's|let us|let me|we can|can you)[\s,]+){0,4}"
 )
 _SUPPOSED = lazy_compile(
-    rf"(?i){_START}(?:(?:for\s+(?:example|instance|argument's\s+sake)[\s,:]+)?(?:suppose|supposing|imagine|imagining"
+    rf"(?i){_START}(?:(?:for\s+(?:example|instance|argument's\s+sake)[\s,:]+)?(?:suppose|supposing|imagine"
     r"|pretend|assume|assuming|hypothetically|theoretically|picture|say[\s,]+(?:I|we|my|you|there)|what\s+if)\b"
     r"|for\s+(?:example|instance)[\s,:]+(?:if\s+)?(?:I|we)\b(?=.*\?)"
-    r"|if\s+(?:I|we|my\s+\w+)\s+(?:were|was|had|could|would|\w{2,}ed|won|got|went|became|made)\b)"
+    r"|if\s+(?:I|we|my\s+\w+)\s+(?!need\b|feed\b)(?:were|was|had|could|would|\w{2,}ed|won|got|went|became|made)\b)"
 )
 _SUPPOSED_ZH = lazy_compile(
     r"(?:^|[，,。\s])(?:那么?|但|就)?(?:假如|假设|假使|设想|想象一下|倘若|倘使|试想|就当)"
@@ -21,9 +21,9 @@ _SUPPOSED_ZH = lazy_compile(
 _PLAYED = lazy_compile(
     rf"(?i){_START}(?:i(?:'m|\s+am)\s+(?:role-?playing|playing)\s+(?:as\s+)?an?\s+(?!lot\b|bit\b|little\b|new\b|part\b"
     r"|(?:[\w-]+\s+)?(?:game|match|gig|show|concert|set|song|piece|round|tournament|recital|solo|sonata|role)\b)"
-    r"|my\s+(?:\w+\s+)?character(?:'s\s+\w+)?\s+(?:is|was|has|comes|lives|wants|hates|loves)\b"
+    r"|my\s+(?:(?!favou?rite\b)\w+\s+)?character(?:'s\s+\w+)?\s+(?:is|was|has|comes|lives|wants|hates|loves)\b"
     r"|in\s+(?:my|the|our|this)\s+(?:\w+\s+)?(?:story|novel|campaign|screenplay|script|comic|role-?play|dream)\b"
-    r"|you(?:'re|\s+are)\s+(?:an?|my|the)\s+[^.,;!?]{1,40}(?:[,;]\s*(?:and\s+)?|\s+and\s+)"
+    r"|you(?:'re|\s+are)\s+(?:an?|my|the)\s+(?!great|good|best|favou?rite|real)[^.,;!?]{1,40}(?:[,;]\s*(?:and\s+)?|\s+and\s+)"
     r"I(?:'m|\s+am)\s+(?:an?|the|your)\b)"
 )
 _PLAYED_ZH = lazy_compile(

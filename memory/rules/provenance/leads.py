@@ -7,7 +7,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 # How a request to an assistant begins.
 POLITE = (
     r"(?:(?:ok(?:ay)?|so|hi|hey|hello|now|and|also|then|please|pls|plz|just|kindly|quick(?:ly)?|sorry|could|can|would|will"
-    r"|you|u|help|me|to|maybe|let's|lets)[\s,]+){0,8}(?:i(?:'d|\s+would)?\s+(?:want|need|like)\s+(?:you|help)\s+(?:to\s+)?)?"
+    r"|you|u|help(?:\s+me)?(?:\s+to)?|me|maybe|let's|lets)[\s,]+){0,8}(?:i(?:'d|\s+would)?\s+(?:want|need|like)\s+(?:you|help)\s+(?:to\s+)?)?"
 )
 POLITE_ZH = (
     r"(?:请|麻烦|能不能|可不可以|可以|能|你|您|帮忙?|替|给|为|我想让|我要|我想|需要|再|来|先|把|将|一下|我|[，,])*"
@@ -22,7 +22,7 @@ _STRONG = (
     r"(?:translate|proof-?read|re-?phrase|paraphrase|re-?word|re-?write|summari[sz]e|polish|spell-?check|transcribe)\b"
 )
 _WEAK = (
-    r"(?:correct|fix|edit|improve|shorten|simplify|check|review|critique|grade|format|convert|analy[sz]e|make|debug|parse"
+    r"(?:correct|fix|edit|improve|shorten|simplify|check(?!\s+\w+\s+out\b)|review|critique|grade|format|convert|analy[sz]e|make(?=.{0,40}(?:\bsound|\bmore|\bless|er\b|polite|formal))|debug|parse"
     r"|read|look\s+at|turn|explain|mark|rate|finish|continue|complete|put|clean|tidy)\b"
 )
 _QUALITY = (

@@ -31,7 +31,7 @@ _DOCUMENT_TAG = lazy_compile(
 )
 _FORMAT_TAG = lazy_compile(r"br|em|strong|sub|sup|del|ins|code|span|small|big", re.IGNORECASE)  # inside a sentence
 _QUOTING_LINE = lazy_compile(r"^[ \t]*>.*$", re.MULTILINE)
-_STRAIGHT = lazy_compile(r'"[^"]{2,4000}"')
+_STRAIGHT = lazy_compile(r'(?<!\d)"[^"]{2,4000}"')  # after a number it means inches
 _PAIRS = {"「": "」", "『": "』", "«": "»", "“": "”"}
 _PAIRED = lazy_compile("[" + "".join([*_PAIRS, *_PAIRS.values()]) + "]")
 # A clause in the first person: a name or a title has only capitals beside it.

@@ -32,7 +32,7 @@ _REPORT = lazy_compile(
 _OTHER = lazy_compile(rf"(?i)\b(?:he|she|they|it|who|that|which)\s+(?:\w+\s+){{0,2}}{VERBS}\b[^,]*$")
 _PERSON = lazy_compile(r"(?i)^(?:(?:as|like|and|so|but|or|well|ok|what|have)\s+)*(?:i|we|let|to|that)(?:'\w+)?\b")
 _REPORT_ZH = lazy_compile(
-    r"(?P<who>[^，,。！？\n]{1,16}?)(?:说|写|问|答|讲|喊|念|表示|提到|发来|来信)(?:道|过|了|的是|我)?[，,]?$"
+    r"(?P<who>[^，,。！？\n]{1,16}?)(?:说|写|问|(?<!回)答|讲|喊|念|表示|提到|发来|来信)(?:道|过|了|的是|我)?[，,]?$"
 )
 _NOBODY_ZH = lazy_compile(
     r"^(?:我们?|咱们?)(?:[想要得再先就也只来都还刚才会常总]|补充|一直|经常)*(?:[跟和对给向].{1,6})?$"
