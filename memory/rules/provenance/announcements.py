@@ -14,13 +14,13 @@ from itertools import accumulate
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance import speech
 from muniment.memory.rules.provenance.instructions import find_last_instruction, starts_with_instruction
-from muniment.memory.rules.provenance.leads import is_work_on_text, names_text
+from muniment.memory.rules.provenance.leads import is_work_on_text, names_text, points_at_text
 
 _SPACE = lazy_compile(r"\s*")
 _REMARK = 280  # characters of a remark that are looked at
 _LEAD = 140  # characters of a lead
 _BOUNDARY = lazy_compile(
-    r"(?P<colon>:(?=[\s\u3400-\u9fff]|$)|：|——)|(?P<dash>\s[-–—]{1,2}(?=\s))|(?P<line>\n)|(?P<asked>[?？])"
+    r"(?P<colon>:(?=[\s\u3400-\u9fff]|$)|：|——)|(?P<dash>\s[-–—]{1,2}(?=\s)|(?<=[语文话])[，,](?=\S))|(?P<line>\n)|(?P<asked>[?？])"
     r"|(?P<quote>(?=[\"“「『])|(?<=\s)(?=['‘]\w))|(?P<end>[.!。！;；](?=[ \t]|$|[\u3400-\u9fff]))"
 )
 _CLOSING = lazy_compile(r"(?<=\S)['’](?!\w)")
@@ -49,16 +49,12 @@ _ANNOUNCED = (
         + r")\b[^\n:.!?]{0,30}\n"
     ),
     lazy_compile(
-        r"(?i)(?<!\bI )(?<!\bto )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
-    ),
-    lazy_compile(
-        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b"
-        r"[^\n:.!?]{0,30}[.?!](?=\s)"
+        r"(?i)(?<!\bI )(?<!\bto )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}"
+        r"[:：](?=\s)"
     ),
     lazy_compile(
         r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"
     ),
-    lazy_compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
     lazy_compile(r"(?i)^[^\w\n]*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
     lazy_compile(
         r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料"
@@ -68,6 +64,14 @@ _ANNOUNCED = (
         r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下"
         r"|是)[^\n：:。]{0,6}[：:]"
     ),
+)
+# Announcements without a colon or a line break.
+_LOOSE = (
+    lazy_compile(
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b"
+        r"[^\n:.!?]{0,30}[.?!](?=\s)"
+    ),
+    lazy_compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
 )
 # "Summarise this supplier sheet:" and a line break announce a document.
 _HANDED_OVER = lazy_compile(
@@ -86,7 +90,8 @@ def find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterato
     ends = _DelimitedEnds(text, sorted(delimited))
     remarks = _RemarkChecker(text)
     open_from = len(text) + 1  # a later announcement adds nothing
-    for pattern in (*_ANNOUNCED, _HANDED_OVER):
+    has_break = any(mark in text for mark in ":：\n")
+    for pattern in (*_LOOSE, *_ANNOUNCED, _HANDED_OVER) if has_break else _LOOSE:
         for announcement in pattern.finditer(text):
             start = _skip_space(text, announcement.end())
             if start >= open_from or (
@@ -110,7 +115,7 @@ def _find_led_spans(text: str, ends: _DelimitedEnds) -> Iterator[tuple[int, int]
         if not lead or kind == "end" or boundary.start() < covered:
             continue
         is_speech = kind in ("colon", "quote") and speech.is_reported(lead)
-        if not is_speech and not _hands_over(lead, kind):
+        if not is_speech and not _hands_over(lead, kind, is_paragraph=text.startswith("\n", done)):
             continue
         start = _skip_space(text, done)
         end = ends.find_end(start, is_speech=is_speech)
@@ -120,11 +125,13 @@ def _find_led_spans(text: str, ends: _DelimitedEnds) -> Iterator[tuple[int, int]
         covered = end
 
 
-def _hands_over(lead: str, kind: str) -> bool:
+def _hands_over(lead: str, kind: str, *, is_paragraph: bool) -> bool:
     """Whether the lead asks for work on the text that follows it, or names it."""
     if kind == "colon":
         return is_work_on_text(lead) or names_text(lead)
-    return is_work_on_text(lead, needs_pointer=kind in ("line", "asked"))
+    if kind in ("line", "asked"):
+        return is_work_on_text(lead, needs_pointer=True) or (is_paragraph and points_at_text(lead))
+    return is_work_on_text(lead)
 
 
 def _find_closing(text: str, start: int) -> int:

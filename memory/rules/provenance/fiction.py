@@ -33,9 +33,11 @@ _PLAYED_ZH = lazy_compile(
 _OPENED = lazy_compile(
     rf"(?i){_START}(?:(?:i\s+want\s+to\s+|wanna\s+)?(?:do\s+|start\s+|try\s+)?(?:a\s+|some\s+)?role-?\s?play(?:ing)?\b"
     r"|(?:act|behave|pretend|speak|answer)\s+(?:as|like|to\s+be)\s+[^.,;:!?\n]{1,80}"
-    r"|(?:pretend|imagine)\s+(?:that\s+)?you(?:'re|\s+are)\b[^.,;:!?\n]{1,80})"
+    r"|pretend(?=\s*[.!,:])|(?:pretend|imagine)\s+(?:that\s+)?you(?:'re|\s+are)\b[^.,;:!?\n]{1,80})"
 )
-_OPENED_ZH = lazy_compile(r"^(?:我们|咱们|来|玩|一起|请|你|现在|个)*(?:角色扮演|(?:扮演|假装你?是)[^，。！？\n]{1,16})")
+_OPENED_ZH = lazy_compile(
+    r"^(?:我们|咱们|来|玩|一起|请|你|现在|个)*(?:角色扮演|(?:扮演|假装你?是)[^，。！？：:\n]{1,16})"
+)
 
 
 def is_fictional(sentence: str) -> bool:

@@ -17,7 +17,7 @@ _LOG = lazy_compile(
 )
 _COMMAND = lazy_compile(
     r"^[ \t]*(?:(?:\$|❯|➜)[ \t]+[a-z./]|[\w.-]{1,32}@[\w.-]{1,32}[:~][^$#\n]{0,40}[$#][ \t]|PS [A-Z]:\\"
-    r"|[A-Z]:\\[^>\n]{0,60}>|Traceback \(most recent call)",
+    r"|[A-Z]:\\[^>\n]{0,60}>|Traceback \(most recent call|(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE)[ ]\S)",
     re.MULTILINE,
 )
 _CODE = lazy_compile(
@@ -28,12 +28,35 @@ _CODE = lazy_compile(
 _LINE = lazy_compile(r"[^\n]+")
 _KEY = lazy_compile(r"^(?P<indent>[ \t]*)(?:-[ ])?[a-z_][\w.-]{0,40}:(?P<value>[ ].*)?$", re.MULTILINE)
 _CELLS = lazy_compile(r"^[^\s,;|\t]+(?:[,;|\t][^\s,;|\t]+){2,}$", re.MULTILINE)
+_ROW = lazy_compile(r"^[ \t]*\|.*\|[ \t]*$|^[^\n\t]+\t.*$", re.MULTILINE)
 _SEPARATOR = lazy_compile(r"[,;|\t]")
+_NEEDED = (
+    "\n",
+    ":",
+    "{",
+    "[",
+    "$",
+    "(",
+    "|",
+    "\t",
+    ">",
+    "#",
+    "❯",
+    "➜",
+    "=",
+    "INSERT",
+    "SELECT",
+    "CREATE",
+    "UPDATE",
+    "DELETE",
+)
 _LEAST = 2  # lines of a listing
 
 
 def find_listing_spans(text: str) -> Iterator[tuple[int, int]]:
     """The spans of machine-made lines. Between two of a kind, the text is theirs."""
+    if not any(mark in text for mark in _NEEDED):
+        return
     if opening := _OBJECT.search(text):
         closing = max(text.rfind("}"), text.rfind("]"))
         is_closed = closing > opening.end() and not _OBJECT.search(text, closing)
@@ -43,6 +66,7 @@ def find_listing_spans(text: str) -> Iterator[tuple[int, int]]:
     if command := _COMMAND.search(text):
         last = max(match.end() for match in _COMMAND.finditer(text))
         yield command.start(), _find_paragraph_end(text, last)
+    yield from _span_all([row.span() for row in _ROW.finditer(text)], _LEAST)
     yield from _find_keys(text)
     yield from _find_tables(text)
 

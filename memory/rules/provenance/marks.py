@@ -21,7 +21,7 @@ _ANGLES = lazy_compile(r"<<<|>>>")
 # Of these an opening tag is enough; of others, a pair.
 _TAG = lazy_compile(
     r"<(?P<close>/?)(?P<name>(?:e?mail|document|doc|page|web_?page|article|file|transcript|quote|content|context|text"
-    r"|message|data|tool_result|output|search_results?|result)\b|[^\W\d][\w-]{1,30})[^<>\n]{0,200}>",
+    r"|message|data|tool_result|output|search_results?|result)\b|[^\W\d][\w-]{0,30})[^<>\n]{0,200}>",
     re.IGNORECASE,
 )
 _DOCUMENT_TAG = lazy_compile(
@@ -29,8 +29,11 @@ _DOCUMENT_TAG = lazy_compile(
     r"|output|search_results?|result",
     re.IGNORECASE,
 )
-_FORMAT_TAG = lazy_compile(r"br|em|strong|sub|sup|del|ins|code|span|small|big", re.IGNORECASE)  # inside a sentence
+_FORMAT_TAG = lazy_compile(
+    r"[abiqsu]|br|em|strong|sub|sup|del|ins|code|span|small|big", re.IGNORECASE
+)  # inside a sentence
 _QUOTING_LINE = lazy_compile(r"^[ \t]*>.*$", re.MULTILINE)
+_RULE = lazy_compile(r"^[ \t]*(?:[-=*_#]{3,}|\W{0,6}(?:BEGIN|END)\b[^\n]{0,40})[ \t]*$", re.MULTILINE)
 _STRAIGHT = lazy_compile(r'(?<!\d)"[^"]{2,4000}"')  # after a number it means inches
 _PAIRS = {"「": "」", "『": "』", "«": "»", "“": "”"}
 _PAIRED = lazy_compile("[" + "".join([*_PAIRS, *_PAIRS.values()]) + "]")
@@ -41,7 +44,7 @@ _FEW = 8  # characters; a shorter quote is a name
 
 
 def find_marked_spans(text: str) -> list[tuple[int, int]]:
-    """The spans between fences, triple quotes and tags, and the quoting lines."""
+    """The spans between fences, triple quotes and tags, the lines between rules, and the quoting lines."""
     return [*_find_fenced(text), *_find_angled(text), *_find_tagged(text), *_find_lines(text)]
 
 
@@ -81,7 +84,10 @@ def select_foreign_quotes(text: str, quotes: list[tuple[int, int]]) -> Iterator[
 
 
 def _find_lines(text: str) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in _QUOTING_LINE.finditer(text))
+    rules = list(_RULE.finditer(text))
+    if len(rules) > 1:
+        yield rules[0].start(), rules[-1].end()
+    yield from (match.span() for match in _QUOTING_LINE.finditer(text))
 
 
 def _find_fenced(text: str) -> Iterator[tuple[int, int]]:

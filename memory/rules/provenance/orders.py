@@ -18,7 +18,7 @@ _KINDS = (
 )
 _WRITE = lazy_compile(
     rf"(?i)^\W{{0,4}}{POLITE}(?:(?:write|draft|compose|prepare|create|make|send|generate|post|tell|invent|continue)\b"
-    rf"(?:\s+[\w'’.-]+){{0,8}}?\s+{_KINDS}\b|(?:e-?mail|text|message)\s+(?:my|our|the|him|her|them)\b)"
+    rf"(?:\s+[\w'’.-]+){{0,8}}?\s+{_KINDS}\b|(?:e-?mail|text|message|tell|inform|remind)\s+(?:my|our|the|him|her|them)\b)"
 )
 _CONTENT = lazy_compile(
     r"(?i)\b(?:saying|says?|that|stating|telling|tell|explaining|who|whose|where|because)\b|(?P<colon>:(?=\s)|：)"

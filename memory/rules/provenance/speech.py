@@ -27,7 +27,9 @@ def is_own_speech(before: str) -> bool:
 
 
 _REPORT = lazy_compile(
-    rf"(?i)(?<!\byour )(?<!\bmy )(?<!\bthe )(?<!\bour )(?<!\bse )(?<!\bof )\b{VERBS}(?:\s+(?:to\s+|at\s+)?(?:me|us|him|her|them|back|this|out|again|just\s+now)){{0,2}}\s*,?$"
+    r"(?i)(?:(?<!\byour )(?<!\bmy )(?<!\bthe )(?<!\bour )(?<!\bse )(?<!\bof )\b"
+    rf"{VERBS}(?:\s+(?:to\s+|at\s+)?(?:me|us|him|her|them|back|out|again|just\s+now|this(?:\s+\w+){{0,4}})){{0,2}}"
+    r"|\b(?:used|likes?|loves?)\s+to\s+say|\bkeeps?\s+saying)\s*,?$"
 )
 _OTHER = lazy_compile(rf"(?i)\b(?:he|she|they|it|who|that|which)\s+(?:\w+\s+){{0,2}}{VERBS}\b[^,]*$")
 _PERSON = lazy_compile(r"(?i)^(?:(?:as|like|and|so|but|or|well|ok|what|have)\s+)*(?:i|we|let|to|that)(?:'\w+)?\b")
@@ -36,7 +38,8 @@ _REPORT_ZH = lazy_compile(
 )
 _NOBODY_ZH = lazy_compile(
     r"^(?:我们?|咱们?)(?:[想要得再先就也只来都还刚才会常总]|补充|一直|经常)*(?:[跟和对给向].{1,6})?$"
-    r"|(?:来|就是|比如|例如|比方|话|听|据|跟你|和你|对你|跟您|简单|总的|这么|那么|怎么|先|再|补充|直|实话|老实|顺便|应该|可以|要|想|不得不|[听书])$"
+    r"|(?:来|就是|比如|例如|比方|话|听|据|跟你|和你|对你|跟您|简单|总的|这么|那么|怎么|先|再|补充|直|实话|老实|顺便|应该|可以"
+    r"|要|想|不得不|[听书])$"
 )
 
 

@@ -19,8 +19,9 @@ _DAY = r"\d{1,4}[-/.年]\d{1,2}(?:[-/.月]\d{1,4}日?)?"
 _TURN = lazy_compile(
     rf"(?:^|(?<=[/|])|(?<=[.!?;])(?=\s)|(?<=[。！？；]))[ \t]*(?:[-*•][ \t]+)?"
     rf"(?P<stamp>[\[(【](?:{_DAY}[,\s]*)?{_CLOCK}[\])】][ \t]*|{_DAY},?[ \t]+{_CLOCK}(?:[ \t]*[-–][ \t]*|[ \t]+))?"
-    rf"(?:(?P<irc><[@+ ]?[\w.-]{{1,30}}>)[ \t]|@?(?P<label>{_NAME})[ \t]*"
-    rf"(?P<after>[\[(（](?:{_DAY}[,\s]*)?{_CLOCK}[\])）][ \t]*)?(?::(?=[ \t]|[\u3400-\u9fff])|：))(?=[ \t]*\S)",
+    rf"(?:{_CLOCK}[ \t]+)?"
+    rf"(?:(?P<irc><[@+ ]?[\w.-]{{1,30}}>)[ \t]|[@*_]{{0,2}}(?P<label>{_NAME})[ \t]*"
+    rf"(?P<after>[\[(（](?:{_DAY}[,\s]*)?{_CLOCK}[\])）][ \t]*)?(?::(?=[ \t*_]|[\u3400-\u9fff])|：))(?=[ \t]*\S)",
     re.MULTILINE,
 )
 _HEADER = lazy_compile(
@@ -65,6 +66,8 @@ class _Turn:
 
 def find_transcript_spans(text: str) -> Iterator[tuple[int, int]]:
     """The span from the first turn of a conversation to its end, the person's request after it left out."""
+    if not any(mark in text for mark in ":：<"):
+        return
     turns = _find_turns(text)
     if _is_conversation(text, turns):
         yield turns[0].start, _find_end(text, turns[-1].end)
