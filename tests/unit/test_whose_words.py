@@ -11,7 +11,7 @@ import pytest
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.provenance.fiction import is_fictional
 from muniment.memory.rules.provenance.quoted import TurnParts, find_quoted_instructions, split_quoted
-from tests import pastes
+from tests import own_messages, paste_forms, pastes
 
 
 def turn(text: str) -> Turn:
@@ -41,6 +41,16 @@ def test_a_pasted_statement_is_not_the_persons(wrapper: str, own: tuple[str, ...
         assert [part for part in own if part not in text] == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [form.format("I live in Oslo and my name is Torvald.") for form in paste_forms.FORMS]
+    + [form.format("我住在奥斯陆，我叫陶瓦德。") for form in paste_forms.FORMS_ZH],
+)
+def test_a_document_comes_in_many_forms(text: str) -> None:
+    """Translations, quotations, exports, listings and fiction are told from the person's words by their structure."""
+    assert not any(word in split(text).own_text for word in ("Oslo", "Torvald", "奥斯陆", "陶瓦德"))
+
+
 @pytest.mark.parametrize("text", pastes.BREAKOUTS)
 def test_a_closing_mark_inside_ends_no_quotation(text: str) -> None:
     """What a document says after a mark of its own is still the document's."""
@@ -53,7 +63,7 @@ def test_a_document_consents_to_nothing(text: str) -> None:
     assert not any(said in split(text).own_text for said in pastes.APPROVALS)
 
 
-@pytest.mark.parametrize("text", pastes.OWN)
+@pytest.mark.parametrize("text", [*pastes.OWN, *own_messages.OWN])
 def test_a_message_of_ones_own_stays_whole(text: str) -> None:
     """Lists with colons, times, titles and reports of others are the person's words."""
     assert split(text) == TurnParts(own_text=text)

@@ -18,6 +18,7 @@ from muniment.memory.rules.provenance.leads import is_work_on_text, names_text, 
 
 _SPACE = lazy_compile(r"\s*")
 _REMARK = 280  # characters of a remark that are looked at
+_EDGES = " \t\n\"'”“’」』"  # stripped from a lead
 _LEAD = 140  # characters of a lead
 _BOUNDARY = lazy_compile(
     r"(?P<colon>:(?=[\s\u3400-\u9fff]|$)|：|——)|(?P<dash>\s[-–—]{1,2}(?=\s)|(?<=[语文话])[，,](?=\S))|(?P<line>\n)|(?P<asked>[?？])"
@@ -109,7 +110,7 @@ def _find_led_spans(text: str, ends: _DelimitedEnds) -> Iterator[tuple[int, int]
     """The spans after leads, up to the end of a delimited text or of the whole text."""
     done = covered = 0
     for boundary in _BOUNDARY.finditer(text):
-        lead = text[max(done, boundary.start() - _LEAD) : boundary.start()].strip()
+        lead = text[max(done, boundary.start() - _LEAD) : boundary.start()].strip(_EDGES)
         done = boundary.end()
         kind = boundary.lastgroup or ""
         if not lead or kind == "end" or boundary.start() < covered:

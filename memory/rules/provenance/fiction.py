@@ -9,8 +9,8 @@ _START = (
     r"^\W{0,4}(?:(?:and|so|but|ok|okay|well|now|or|then|please|just|let's|let us|let me|we can|can you)[\s,]+){0,4}"
 )
 _SUPPOSED = lazy_compile(
-    rf"(?i){_START}(?:(?:for\s+(?:example|instance|argument's\s+sake)[\s,:]+)?(?:suppose|supposing|imagine"
-    r"|pretend|assume|assuming|hypothetically|theoretically|picture|say[\s,]+(?:I|we|my|you|there)|what\s+if)\b"
+    rf"(?i){_START}(?:(?:for\s+(?:example|instance|argument's\s+sake)[\s,:]+)?(?:suppose|supposing|imagine(?!\s+my\s+(?:surprise|joy|shock))"
+    r"|pretend|assume|assuming|hypothetically|theoretically|picture(?!\s+this\s*:)|say\s+(?:I|we|my|you|there)|what\s+if)\b"
     r"|for\s+(?:example|instance)[\s,:]+(?:if\s+)?(?:I|we)\b(?=.*\?)"
     r"|if\s+(?:I|we|my\s+\w+)\s+(?!need\b|feed\b)(?:were|was|had|could|would|\w{2,}ed|won|got|went|became|made)\b)"
 )
