@@ -69,6 +69,15 @@ def test_a_message_of_ones_own_stays_whole(text: str) -> None:
     assert split(text) == TurnParts(own_text=text)
 
 
+@pytest.mark.parametrize(
+    "text", ["translate this: ", "my boss said: ", "老板说：", "write a letter:", "act as a pirate"]
+)
+def test_a_lead_may_introduce_nothing(text: str) -> None:
+    """A message may end where a quotation would begin."""
+    found = split(text)
+    assert (found.own_text.strip(), found.quotes) == (text.strip(), ())
+
+
 @pytest.mark.parametrize(("text", "town"), pastes.ORDERED)
 def test_what_is_to_be_written_states_nothing(text: str, town: str) -> None:
     """Letters for others, texts to correct, role play and fiction say nothing about the person."""

@@ -119,6 +119,8 @@ def _find_led_spans(text: str, ends: _DelimitedEnds) -> Iterator[tuple[int, int]
         if not is_speech and not _hands_over(lead, kind, is_paragraph=text.startswith("\n", done)):
             continue
         start = _skip_space(text, done)
+        if start == len(text):
+            return
         end = ends.find_end(start, is_speech=is_speech)
         if end <= start:
             end = _find_closing(text, start) if is_speech and text[start] in "'‘" else len(text)
