@@ -28,8 +28,8 @@ DATA = Path(__file__).parent / "data"
 TRAINING, UNSEEN = DATA / "statements.tsv", DATA / "statements_heldout.tsv"
 OWN = "own"
 KEPT = 0.94  # the share of own statements at which the others are counted
-_RIDGE = 0.2
-_STEPS = 300
+_RIDGE = 0.4
+_STEPS = 200
 _FOLDS = 5
 
 Floats = NDArray[np.float64]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from muniment.memory.rules.language.english_words import MEDICINE, RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.provenance.fiction import is_fictional
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _BLANKS = lazy_compile(r"[^\S\n]+")
@@ -33,16 +34,6 @@ _NOT_MEANT = lazy_compile(
     r"|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪",
     re.IGNORECASE,
 )
-_PLAYED = lazy_compile(
-    r"\b(?:in\s+(?:my|the|this|a|our)\s+(?:\w+\s+)?(?:novel|story|book|game|movie|film|dreams?|play|screenplay|fiction"
-    r"|scenario|episode|song|campaign)|my\s+character|role-?play|act\s+as|pretend(?:ing)?|(?:write|draft"
-    r"|compose)\s+(?:me\s+)?(?:an?|the|my|this|some)\s+(?:\w+\s+){0,2}(?:story|poem|scene|dialogue|letter|e?mail|essay"
-    r"|song|script|post|tweet|speech|bio|message|paragraph)|translate|rewrite|rephrase|proofread|paraphrase|grammar"
-    r"|summari[sz]e|lyrics|for\s+example|for\s+instance|e\.g|example\s+sentence|hypothetical(?:ly)?|once\s+upon\s+a\s+"
-    r"time|dear\s+(?:sir|madam|hiring))\b|翻译|改写|润色|扮演|假装|写(?:一)?(?:个|篇|首|封|段)|角色|小说里|故事里"
-    r"|游戏里|梦见|梦到|例如|比如说|举个例子|造句",
-    re.IGNORECASE,
-)
 _REPORTED = lazy_compile(
     r"\b(?:said|says|saying|say|told|tells|claims?|claimed|thinks|thought|believes|mentioned|joked|asked|asks|insists?"
     r"|according\s+to|heard\s+that|i\s+heard|apparently|assumes?|accused|replied|shouted|screamed|whispered|goes\s+like"
@@ -52,6 +43,7 @@ _REPORTED = lazy_compile(
     r"|觉得我|骂我|开口道|回答[说道])",
     re.IGNORECASE,
 )
+_HEADING = lazy_compile(r"(?:my|our)(?:\s+[\w'-]+){1,3}\s*[?？]|我的.{1,6}[?？]", re.IGNORECASE)
 _SUPPOSED = lazy_compile(
     r"^(?:and\s+|but\s+|so\s+|or\s+|well,?\s+)*(?:if|unless|suppose|supposing|imagine|assume|assuming|let's\s+say"
     r"|what\s+if|whether|in\s+case|as\s+if|as\s+though|say\s+i|were\s+i|had\s+i|even\s+if|only\s+if|until\s+i|once\s+i"
@@ -147,14 +139,20 @@ _ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The sentences that a person means: without code and citations, up to the start of fiction or text to edit."""
+    """The sentences that a person means: without code, citations and what is imagined or played.
+
+    A heading in the form of a question belongs to what answers it: `My hobbies? Chess` is one sentence."""
     if _NOT_MEANT.search(text):
         return
     plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))
+    heading = ""
     for match in _SENTENCE.finditer(_QUOTED.sub(_strip_quotation, plain)):
-        if _PLAYED.search(match.group()):
-            return
-        yield match.group().strip()
+        sentence = match.group().strip()
+        if _HEADING.fullmatch(sentence):
+            heading = f"{sentence.rstrip('?？')}: "
+        elif not is_fictional(sentence):
+            yield heading + sentence
+            heading = ""
 
 
 def _strip_quotation(match: re.Match[str]) -> str:

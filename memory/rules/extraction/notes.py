@@ -22,7 +22,7 @@ from muniment.memory.rules.statements.changes import has_changed_condition
 
 MAX_CHARS = 280
 IMPORTANCE = 1
-_MIN_SCORE = -0.6
+_MIN_SCORE = -0.4
 _LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们")

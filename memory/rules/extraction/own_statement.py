@@ -1,7 +1,7 @@
 """How likely a sentence states something lasting about the person who says it: a linear classifier.
 
-Its features are words, pairs of words and the signals below; each has a weight of one byte at the place of its hash
-(feature hashing, Weinberger et al. 2009). `python -m benchmarks.statements` trains the weights by logistic regression
+Its features are words, pairs of words, the shape of the sentence - its function words, with a sign for the others - and
+the signals below. Each has a weight of one byte at the place of its hash (feature hashing, Weinberger et al. 2009). `python -m benchmarks.statements` trains the weights by logistic regression
 on sentences that were written for it, and prints how well they tell unseen ones apart."""
 
 from __future__ import annotations
@@ -14,14 +14,26 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 
 PLACES = 8192
 WEIGHTS = Path(__file__).with_name("own_statement.weights")
 HEADER = Struct("<ff")  # the weight of one step of a byte, and the bias
 _MAX_TOKENS = 60  # of a sentence; the rest has no say
 _SIGNAL_SHARE = 0.25  # what a signal counts beside a word of a sentence of one word
-_TOKEN = lazy_compile(r"[a-z0-9]+(?:'[a-z]+)?|[\u3400-\u9fff]|[?!,.:;…？！，。：；]")
+_SHAPE_SHARE = 0.7  # what the whole shape counts beside the words
+_TOKEN = lazy_compile(r"[A-Za-z0-9]+(?:'[A-Za-z]+)?|[\u3400-\u9fff]|[?!,.:;…？！，。：；]")
+_ENDINGS = ("ing", "ed", "ly", "s")
+_FUNCTION_WORDS = tokens.STOP_WORDS | parse_vocabulary(
+    "i'm im i've ive don't dont can't cant didn't isn't won't not no never yes please just still also already always"
+    " yesterday today tomorrow last next now then"
+)
+_FUNCTION_SIGNS = frozenset(
+    "我你您他她它们的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个不没别会能要想可以得把被给对从到去来上下年月日天前后"
+    "每一二三两几什么怎谁哪如果要是"
+)
 _DIGITS = lazy_compile(r"\d+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _OPENING = r"^\W*(?:(?:and|but|so|well|also|ok|yeah|no|oh|actually|btw)\W+)*"
@@ -52,6 +64,10 @@ _SIGNALS = tuple(
         "moment": r"\b(?:today|right now|just now|rn|this morning|tonight|so tired|at the moment|currently)\b",
         "people": r"\b(?:mum|mom|dad|mother|father|brother|sister|wife|husband|partner|son|daughter|kid|aunt|uncle"
         r"|cousin|gran\w*|nephew|niece|boyfriend|girlfriend|friend|flatmate|roommate|boss|dog|cat|neighbou?r)s?\b",
+        "orders": r"^\W*(?:(?:and|so|ok|okay|now|please|just|can you|could you)\W+)*(?:tell|ask|write|give|show|explain"
+        r"|translate|summari[sz]e|make|help|find|list|create|draft|fix|check|add|remove|change|let|rewrite|turn|put|use"
+        r"|compare|pick|suggest|recommend|plan|read|look|try|answer|describe|define|convert|sort|count|shorten|keep)\b",
+        "吩咐": r"^\W*(?:请|麻烦|帮|给我|替我|把|写|翻译|总结|解释|推荐|列|告诉|提醒|改|换|继续|再)",
         "number": r"\d",
         "exclaims": r"[!！]|\b(?:lol|omg|wow|haha\w*)\b|哈哈|嘿|哎|唉",
         "code": r"[={}<>\[\];]|\(\)|::|\b(?:error|exception|function|null|import|def|return)\b",
@@ -81,8 +97,9 @@ def score_statement(sentence: str) -> float:
 
 
 def list_features(sentence: str) -> Iterator[tuple[int, float]]:
-    """The places of a sentence's features and the value of each: words share one unit of length."""
-    words = [_DIGITS.sub("0", word) for word in _TOKEN.findall(sentence.lower().replace("’", "'"))[:_MAX_TOKENS]]
+    """The places of a sentence's features and the value of each: all words together have the length 1, as a vector."""
+    written = _TOKEN.findall(sentence.replace("’", "'"))[:_MAX_TOKENS]
+    words = [_DIGITS.sub("0", word.lower()) for word in written]
     marked = ["^", *words, "$"]
     names = {f"u {word}" for word in words}
     names.update(f"b {a} {b}" for a, b in pairwise(marked))
@@ -91,12 +108,36 @@ def list_features(sentence: str) -> Iterator[tuple[int, float]]:
         for a, b, c in zip(marked, marked[1:], marked[2:], strict=False)
         if a == "^" or c == "$" or _CJK.match(b)
     )
-    value = 1 / max(1, len(names)) ** 0.5
-    for name in names:
-        yield crc32(name.encode()) % PLACES, value
+    yield from _weigh(names, 1.0)
+    shape = ["^", "^", *(_classify_word(word, is_first=not n) for n, word in enumerate(written)), "$"]
+    shapes = {f"k {a} {b}" for a, b in pairwise(shape)}
+    shapes.update(f"k {a} {b} {c}" for a, b, c in zip(shape, shape[1:], shape[2:], strict=False))
+    yield from _weigh(shapes, _SHAPE_SHARE)
     for name, pattern in _SIGNALS:
         if pattern.search(sentence):
             yield crc32(f"s {name}".encode()) % PLACES, _SIGNAL_SHARE
+
+
+def _weigh(names: set[str], share: float) -> Iterator[tuple[int, float]]:
+    value = share / max(1, len(names)) ** 0.5
+    for name in names:
+        yield crc32(name.encode()) % PLACES, value
+
+
+def _classify_word(word: str, *, is_first: bool) -> str:
+    """A function word as it is; a number, a name and any other word by its ending as one sign each."""
+    folded = word.lower()
+    if folded in _FUNCTION_WORDS or folded in _FUNCTION_SIGNS:
+        return folded
+    if _CJK.match(word):
+        return "Z"
+    if not word[0].isalnum():
+        return word
+    if word[0].isdigit():
+        return "0"
+    if word[0].isupper() and not is_first:
+        return "N"
+    return next((f"X{ending}" for ending in _ENDINGS if folded.endswith(ending)), "X")
 
 
 @lru_cache(maxsize=1)

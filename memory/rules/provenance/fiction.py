@@ -21,13 +21,13 @@ _SUPPOSED_ZH = lazy_compile(
 _PLAYED = lazy_compile(
     rf"(?i){_START}(?:i(?:'m|\s+am)\s+(?:role-?playing|playing)\s+(?:as\s+)?an?\s+(?!lot\b|bit\b|little\b|new\b|part\b"
     r"|(?:[\w-]+\s+)?(?:game|match|gig|show|concert|set|song|piece|round|tournament|recital|solo|sonata|role)\b)"
-    r"|my\s+(?:(?!favou?rite\b)\w+\s+)?character(?:'s\s+\w+)?\s+(?:is|was|has|comes|lives|wants|hates|loves)\b"
+    r"|i\s+(?:had\s+a\s+dream|dream(?:t|ed))\b|my\s+(?:(?!favou?rite\b)\w+\s+)?character(?:'s\s+\w+)?\s+(?:is|was|has|comes|lives|wants|hates|loves)\b"
     r"|in\s+(?:my|the|our|this)\s+(?:\w+\s+)?(?:story|novel|campaign|screenplay|script|comic|role-?play|dream)\b"
     r"|you(?:'re|\s+are)\s+(?:an?|my|the)\s+(?!great|good|best|favou?rite|real)[^.,;!?]{1,40}(?:[,;]\s*(?:and\s+)?|\s+and\s+)"
     r"I(?:'m|\s+am)\s+(?:an?|the|your)\b)"
 )
 _PLAYED_ZH = lazy_compile(
-    r"角色扮演|(?:小说|故事|剧本|游戏|漫画|梦)[里中]|我(?:来)?(?:扮演|演一个|假装)"
+    r"角色扮演|梦[见到]|(?:小说|故事|剧本|游戏|漫画|梦)[里中]|我(?:来)?(?:扮演|演一个|假装)"
     r"|你(?:来)?(?:扮演|演|假装|当)[^，。]{1,12}[，,]我(?:来)?(?:是|当|演|扮演)|^你是[^，。]{1,12}[，,]我是"
 )
 _OPENED = lazy_compile(

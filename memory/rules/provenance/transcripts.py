@@ -1,8 +1,8 @@
 """Finds chat exports and transcripts: lines or sentences that begin with who speaks, or with who and when.
 
 `Diet: no pork` and `Meds: none` have the same form. Lines are a conversation where a time stands beside the name, a
-name comes back after another, the names are roles, the words before announce a conversation, or the lines talk to each
-other."""
+name comes back after another, the names are roles, the words around them call it a conversation, all lines speak of
+themselves, or they talk to each other."""
 
 from __future__ import annotations
 
@@ -104,6 +104,8 @@ def _is_conversation(text: str, turns: Sequence[_Turn]) -> bool:
         sum(label in labels[:place] and labels[place - 1] != label for place, label in enumerate(labels[:99])) > 0
         or len({label for label in labels if _ROLE.fullmatch(label)}) >= _LEAST
         or _ANNOUNCED.search(text, max(0, turns[0].start - _BEFORE), turns[0].start) is not None
+        or _ANNOUNCED.search(text, turns[-1].end, turns[-1].end + _BEFORE) is not None
+        or all(_SELF.match(value) for value in _get_values(text, turns))
         or any(_ADDRESS.search(value) for value in _get_values(text, turns))
     )
 
