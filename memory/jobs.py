@@ -41,8 +41,14 @@ class Jobs:
         return await self.engine.store.jobs.count_jobs()
 
     async def enqueue_missed(self) -> int:
-        """Enqueue the extraction of every turn that no model has read yet. Returns the number of turns."""
+        """Enqueue the extraction of every turn that no model has read yet. Returns the number of turns.
+
+        A turn that is recorded while a model is configured has its job already."""
         return await self.engine.job_registry.enqueue_missed()
+
+    async def enqueue_overgrown(self) -> None:
+        """Enqueue the indexing of the spaces that want indexes, or want them no more."""
+        await self.engine.indexes.enqueue_overgrown()
 
     async def enqueue_due(self) -> int | None:
         """Enqueue the maintenance of every space that is due. Returns their number, or None while another process does

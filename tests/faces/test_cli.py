@@ -205,6 +205,7 @@ def test_status(muniment: Muniment) -> None:
     status = muniment("status", "--json").json
     assert (status["database"], status["running"], status["embedder"]) == ("MUNIMENT_DATABASE_URL", True, "hash-256")
     assert (status["space"]["rev"], status["space"]["active"]) == (1, 1)
+    assert status["budget"] == {"daily_tokens": 1_000_000, "tokens_left": 1_000_000}
     assert "space.rev" in muniment("status").out
     assert "host" not in muniment("status").out
 

@@ -165,6 +165,18 @@ def test_drained(environment: dict[str, str], muniment: Muniment) -> None:
     assert muniment("work", "--drain", "--once").code == 2
 
 
+def test_earlier_turns_are_read_when_it_is_asked(environment: dict[str, str], muniment: Muniment) -> None:
+    """What was said before a model was configured costs nothing unless --catch-up is given."""
+    with ScriptedOpenAI(extraction) as model:
+        here = over(environment, model)
+        tell({name: value for name, value in here.items() if name != "MUNIMENT_MODEL"})
+        own = {name: here[name] for name in ("MUNIMENT_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL")}
+        assert muniment("work", "--drain", **own).out == "0 done, 0 waiting.\n"
+        assert model.requests == []
+        caught_up = muniment("work", "--drain", "--catch-up", **own)
+    assert caught_up.out == "12 done, 0 waiting.\n"
+
+
 def test_a_failure_names_the_next_attempt() -> None:
     """In UTC as everywhere, with its day: with a budget that is used up it is tomorrow's."""
     again = datetime(2026, 5, 5, 0, 30, tzinfo=timezone(timedelta(hours=14)))

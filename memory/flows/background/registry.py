@@ -66,11 +66,9 @@ class JobRegistry:
         await performers[job.name](job.scope, job.key)
 
     async def enqueue_missed(self) -> int:
-        """Enqueue the turns that were recorded without a model, or imported, and the spaces whose indexes may have to
-        change.
+        """Enqueue the turns that were recorded without a model, or imported.
 
         Returns how many turns. A turn that is in the queue, or that a model has read, is not among them."""
-        await self.indexes.enqueue_overgrown()
         count = 0
         if self.model is None:
             return count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muniment.faces.cli import session
+from muniment.faces.cli.commands.stats.spend import describe_budget
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen
 from muniment.memory.config.settings import Settings, load_settings
@@ -14,6 +15,7 @@ from muniment.memory.domain.scope import Scope
 def show_status(user: User = DEFAULT_USER, as_json: AsJson = False) -> None:
     """Show the database, the embedder and what a user's memory holds, and when it was last tended. Starts nothing.
 
+    `budget` is what the models may use on one day (UTC), of all users of the tenant together (`spend` in the settings).
     `tended_next` is when something in it is due; a worker (muniment work) does it in the round after that.
 
     For example:
@@ -50,4 +52,6 @@ async def _read_status(settings: Settings, scope: Scope, *, quiet: bool) -> dict
             return place | configured
         place["server"] = server
     async with session.open_memory(settings, quiet=quiet) as memory:
-        return place | configured | {"space": await memory.read_status(scope)}
+        charged = (await memory.admin.read_usage(scope, 1)).days.get(memory.now().date(), (0, 0))
+        budget = describe_budget(settings.spend, *charged)
+        return place | configured | {"budget": budget, "space": await memory.read_status(scope)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from muniment.memory.client import Memory
 from muniment.faces.cli.commands.checkpoints import saver
 
-_CATCH_UP_SECONDS = 3600.0
+_ENQUEUE_SECONDS = 3600.0
 _NO_MODEL_MESSAGE = (
     "No model is configured (MUNIMENT_MODEL, OPENAI_API_KEY), so what needs one waits; nothing of it is lost or tried."
 )
@@ -35,6 +35,9 @@ def run_worker(
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", "-n", min=1, metavar="N", help="Jobs at once; else jobs.concurrency.")
     ] = None,
+    catch_up: Annotated[
+        bool, typer.Option("--catch-up", help="Let the model read also the turns that it has not read, which costs.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Do background jobs: let a model look at what was said, and tend the memories of every user while nobody looks.
@@ -42,8 +45,9 @@ def run_worker(
 
     A job that fails is tried again, ever more rarely; the turns of one user are looked at in order. Leave with
     Ctrl-C: what is under way goes back to the queue. Cut off from the database, a worker goes on when it is back; one
-    that is stopped meanwhile ends with code 6, and its jobs are another's. Turns from before a model was configured
-    are looked at, too. With --json every attempt is a line, and the last line has the counts.
+    that is stopped meanwhile ends with code 6, and its jobs are another's. Turns from before a model was configured,
+    and imported ones, are left alone; with --catch-up the model reads them as well, within the budget (spend in the
+    settings). With --json every attempt is a line, and the last line has the counts.
 
     Every six hours (session_ledger.cleanup_interval_seconds) one of the workers makes a round: it looks which users'
     memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs
@@ -57,16 +61,19 @@ def run_worker(
       muniment work
 
       muniment work --drain --json
+
+      muniment work --drain --catch-up
     """
     if drain and once:
         raise BadInput("--drain and --once: give one of them")
     settings = load_settings()
     if concurrency is not None:
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"concurrency": concurrency})})
-    session.run_async(_run_worker(settings, drain=drain, max_jobs=1 if once else None, as_json=as_json))
+    max_jobs = 1 if once else None
+    session.run_async(_run_worker(settings, drain=drain, max_jobs=max_jobs, catch_up=catch_up, as_json=as_json))
 
 
-async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, as_json: bool) -> None:
+async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, catch_up: bool, as_json: bool) -> None:
     # The bootstrap brings the database's driver: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
@@ -88,13 +95,15 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
         if settings.chat_model is None and not as_json:
             screen.print_stderr(f"muniment: warning: {_NO_MODEL_MESSAGE}")
         _stop_on_signals(worker.stop)
-        await _enqueue_missed(memory, as_json=as_json)
-        catch_up_task = asyncio.create_task(_enqueue_periodically(memory, as_json=as_json))
+        await memory.jobs.enqueue_overgrown()
+        if catch_up:
+            await _enqueue_missed(memory, as_json=as_json)
+        enqueue_task = asyncio.create_task(_enqueue_periodically(memory))
         try:
             await worker.run(drain=drain, max_jobs=max_jobs)
         finally:
-            catch_up_task.cancel()
-            await asyncio.gather(catch_up_task, return_exceptions=True)
+            enqueue_task.cancel()
+            await asyncio.gather(enqueue_task, return_exceptions=True)
         waiting = await memory.jobs.count_jobs()
     _print_summary(counts, waiting, as_json=as_json)
 
@@ -106,11 +115,11 @@ async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
         terminal.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
 
 
-async def _enqueue_periodically(memory: Memory, *, as_json: bool) -> None:
+async def _enqueue_periodically(memory: Memory) -> None:
     while True:
-        await asyncio.sleep(_CATCH_UP_SECONDS)
+        await asyncio.sleep(_ENQUEUE_SECONDS)
         with contextlib.suppress(StoreError):  # the next time will do
-            await _enqueue_missed(memory, as_json=as_json)
+            await memory.jobs.enqueue_overgrown()
 
 
 def _stop_on_signals(stop: Callable[[], None]) -> None:

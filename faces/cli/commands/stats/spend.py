@@ -42,6 +42,16 @@ def show_spend(days: Days = 7, as_json: AsJson = False) -> None:
         _print_spend(usage, settings.spend, report)
 
 
+def describe_budget(spending: Spending, tokens: int, micros: int) -> dict[str, Any]:
+    """The limits of a day and what is left of them, None where there is no limit; `tokens` and `micros` are charged."""
+    left = None if spending.daily_tokens is None else max(0, spending.daily_tokens - tokens)
+    budget: dict[str, Any] = {"daily_tokens": spending.daily_tokens, "tokens_left": left}
+    if spending.daily_money is not None:
+        money_left = max(0.0, spending.daily_money - micros / _MICROS_PER_UNIT)
+        budget |= {"daily_money": spending.daily_money, "money_left": money_left, "currency": spending.currency}
+    return budget
+
+
 def _print_spend(usage: UsageReport, spending: Spending, report: Mapping[str, Any]) -> None:
     if not usage.days:
         screen.print_line(f"No model has been asked since {usage.since}.")
