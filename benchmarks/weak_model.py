@@ -31,6 +31,7 @@ from muniment.memory.domain.memory import Role
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.rules.language.normalize import normalize_text
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 
@@ -93,7 +94,7 @@ def load_cases(path: Path = DATA) -> list[Case]:
 async def measure(cases: Sequence[Case], base: Settings) -> dict[str, Any]:
     """Run all cases in a throw-away database."""
     spend = base.spend.model_copy(update={"daily_tokens": None})
-    by_text = {case.said: case for case in cases}
+    by_text = {normalize_text(case.said): case for case in cases}
 
     def reply(body: dict[str, Any]) -> str:
         shown = json.loads(body["messages"][-1]["content"])

@@ -234,16 +234,24 @@ def test_what_an_earlier_turn_said_is_not_read_again() -> None:
 @pytest.mark.parametrize(("role", "trust"), [("user", "user"), ("tool", "tool"), ("assistant", "agent")])
 def test_a_statement_is_trusted_as_its_turn_is(role: Role, trust: Trust) -> None:
     """And nobody but the user is the user: the I of a tool is somebody else."""
-    conversation = turns((role, "The user lives in Lisbon. I live in Rome"))
-    found = told(conversation, fact("The user lives in Lisbon"), fact("I live in Rome"))
+    conversation = turns((role, "Ana lives in Lisbon. I live in Rome"))
+    found = told(conversation, fact("Ana lives in Lisbon", subject="Ana", persons=["Ana"]), fact("I live in Rome"))
     assert found.candidates[0].trust == trust
     assert found.candidates[0].role == role
     assert len(found.candidates) == (2 if role == "user" else 1)
 
 
+@pytest.mark.parametrize("role", ["tool", "assistant"])
+def test_what_others_say_is_no_fact_about_the_user(role: Role) -> None:
+    """Not even what a tool states of the user in so many words."""
+    found = told(turns((role, "The user lives in Lisbon.")), fact("The user lives in Lisbon"))
+    assert found.refusals == ("not the user's words",)
+
+
 def test_the_i_of_a_document_is_not_the_user() -> None:
     """Whoever passed it on."""
-    found = told(turns("I live in Rome", source="document"), fact("I live in Rome"), fact("Somebody lives in Rome"))
+    some = fact("Somebody lives in Rome", subject="somebody")
+    found = told(turns("I live in Rome", source="document"), fact("I live in Rome"), some)
     assert found.refusals == ("first or second person",)
     assert [one.trust for one in found.candidates] == ["document"]
 

@@ -21,8 +21,9 @@ from muniment.memory.ports.llm import AnswerForm, ChatMessage
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.extraction import extract, gate
 from muniment.memory.rules.extraction.alignment import align_candidates
-from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, parse_facts
+from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, UncertainFact, parse_facts
 from muniment.memory.rules.extraction.support import drop_stray_turns
+from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.provenance.fingerprints import is_echo
@@ -73,8 +74,11 @@ class ModelExtraction:
             target_numbers=(passage.at + 1,),
             categories=self._list_categories(),
             max_chars=self.settings.limits.memory_chars,
+            defer=True,
         )
-        candidates, refusals = self._weigh_candidates(passage, facts.candidates)
+        similar, dissimilar = await self._compare_uncertain(facts.uncertain)
+        candidates, refusals = self._weigh_candidates(passage, facts.candidates + similar)
+        refusals = dissimilar + refusals
         record = ExtractionRecord(
             turn=turn_id,
             source="model",
@@ -90,6 +94,28 @@ class ModelExtraction:
     async def perform_extraction(self, scope: Scope, key: str) -> Receipt:
         """Perform the job `extract`; its key is the id of the turn."""
         return await self.extract_turn(scope, TurnId(UUID(key)))
+
+    async def _compare_uncertain(
+        self, uncertain: Sequence[UncertainFact]
+    ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+        """Return the candidates that the embedder finds as near to their words as they have to be, and refusals.
+
+        Where it cannot read the script, nothing shows that they are the same in other words."""
+        profile = self.writer.profile
+        legible = [
+            each
+            for each in uncertain
+            if is_legible(profile.scripts, self.redactor.sanitize_text(each.candidate.text), each.support.words)
+        ]
+        texts = [text for each in legible for text in (each.candidate.text, each.support.words)]
+        safe = [self.redactor.sanitize_text(text) for text in texts]
+        vectors = await self.writer.embedder.embed_documents(safe) if safe else []
+        near = [
+            each.candidate
+            for each, a, b in zip(legible, vectors[::2], vectors[1::2], strict=True)
+            if float(a @ b) >= (profile.check if each.support.need == "close" else profile.fallback)
+        ]
+        return tuple(near), ("not in the turn",) * (len(uncertain) - len(near))
 
     def _weigh_candidates(
         self, passage: Passage, candidates: Sequence[Candidate]

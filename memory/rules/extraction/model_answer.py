@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeGuard
 
-from muniment.memory.domain.memory import TRUST_RANK, Fact
+from muniment.memory.domain.memory import TRUST_RANK, Fact, FactKind
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import repair
 from muniment.memory.rules.extraction.draft import CATEGORIES
+from muniment.memory.rules.extraction.evidence.bearing import Support, contains_quote, find_support
+from muniment.memory.rules.extraction.evidence.citation import choose_words, has_own_words
+from muniment.memory.rules.extraction.evidence.clause_signs import drop_unknown_kin
 from muniment.memory.rules.extraction.support import is_supported, measure_overlap
 from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.memory.rules.language import tokens
@@ -26,6 +29,9 @@ from muniment.memory.rules.statements import predicates
 _MIN_CONFIDENCE = 0.5
 _MIN_EVIDENCE = 0.5
 _LONGEST_NAME = 80  # characters
+_CONFIDENCE = 0.8  # of an answer that names none
+_MAX_IMPORTANCE = 3  # of all but constraints
+_IMPORTANCE: dict[FactKind, int] = {"identity": 3, "relationship": 3, "constraint": 4}
 # The values of these predicates may paraphrase the turn: no meat, no longer married, in short.
 _PARAPHRASED_PREDICATES = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
 _UNKNOWN = (None, "", "null", "none", "n/a", "unknown")
@@ -41,26 +47,24 @@ def make_list_schema(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-_TEXT, _TEXTS, _OPTIONAL = {"type": "string"}, make_list_schema({"type": "string"}), {"type": ["string", "null"]}
+_TEXT = {"type": "string"}
 _FACT_SCHEMA = make_object_schema(
-    statement=_TEXT,
-    kind=_TEXT | {"enum": list(CATEGORIES)},
-    predicate=_TEXT,
-    object=_TEXT,
-    subject=_TEXT,
-    negated={"type": "boolean"},
-    single={"type": "boolean"},
-    event_time=_OPTIONAL,
-    persons=_TEXTS,
-    entities=_TEXTS,
-    location=_OPTIONAL,
-    topic=_OPTIONAL,
-    category=_TEXT,
-    importance={"type": "integer"},
-    confidence={"type": "number"},
-    turns=make_list_schema({"type": "integer"}),
+    statement=_TEXT, about=_TEXT, attribute=_TEXT, value=_TEXT, category=_TEXT, quote=_TEXT, turn={"type": "integer"}
 )
+_SHORT_FACT_SCHEMA = make_object_schema(statement=_TEXT, category=_TEXT, quote=_TEXT)
 FACTS_SCHEMA = make_object_schema(facts=make_list_schema(_FACT_SCHEMA))
+SHORT_FACTS_SCHEMA = make_object_schema(facts=make_list_schema(_SHORT_FACT_SCHEMA))
+# The keys of former prompts, which an operator's own prompt may still ask for.
+_FORMER_KEYS = {"about": "subject", "attribute": "predicate", "value": "object", "turn": "turns"}
+_KIND_OF_CATEGORY = {category: kind for kind, category in reversed(CATEGORIES.items())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncertainFact:
+    """A candidate in other words than those that it cites: the embedder has to find the two alike."""
+
+    candidate: Candidate
+    support: Support
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,7 @@ class ParsedAnswer:
     """The candidates of an answer with `total` facts, and the repairs and refusals, one entry for each such fact."""
 
     candidates: tuple[Candidate, ...] = ()
+    uncertain: tuple[UncertainFact, ...] = ()
     total: int = 0
     repairs: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
@@ -84,28 +89,42 @@ def parse_facts(
     target_numbers: Collection[int],
     categories: Collection[str],
     max_chars: int = 280,
+    defer: bool = False,
 ) -> ParsedAnswer:
     """The candidates of an answer about `turns`, which are numbered from 1; a fact must name one of `target_numbers`.
 
-    Statements longer than `max_chars` are cut at a sentence. Raises BadExtraction when the answer is not in form."""
+    Statements longer than `max_chars` are cut at a sentence. A fact in other words than the turn's is refused, or with
+    `defer` uncertain. Raises BadExtraction when the answer is not in form."""
     facts = find_json(text, "facts").get("facts")
     if not isinstance(facts, list):
         raise BadExtraction("The model's answer has no list of facts.")
     candidates: list[Candidate] = []
     repairs: list[str] = []
     refusals: list[str] = []
+    uncertain: list[UncertainFact] = []
     for fact in facts:
         answer_fact = _AnswerFact(
             fact if isinstance(fact, dict) else {}, turns, target_numbers, frozenset(categories), max_chars
         )
         try:
-            candidates.append(answer_fact.build_candidate())
+            candidate, support = answer_fact.build_candidate()
         except _RefusalError as reason:
             refusals.append(str(reason))
+            continue
+        if support.need != "none" and not defer:
+            refusals.append("not in the turn")
         else:
+            if support.need == "none":
+                candidates.append(candidate)
+            else:
+                uncertain.append(UncertainFact(candidate=candidate, support=support))
             repairs += ["; ".join(answer_fact.repairs)] if answer_fact.repairs else []
     return ParsedAnswer(
-        candidates=tuple(candidates), total=len(facts), repairs=tuple(repairs), refusals=tuple(refusals)
+        candidates=tuple(candidates),
+        uncertain=tuple(uncertain),
+        total=len(facts),
+        repairs=tuple(repairs),
+        refusals=tuple(refusals),
     )
 
 
@@ -127,8 +146,8 @@ class _AnswerFact:
         self.repairs: list[str] = []
         self._support = self._find_support(target_numbers)
 
-    def build_candidate(self) -> Candidate:
-        """The candidate of the fact. Raises _RefusalError with the reason."""
+    def build_candidate(self) -> tuple[Candidate, Support]:
+        """The candidate of the fact, and what bears it. Raises _RefusalError with the reason."""
         statement = self._read_text("statement").rstrip(" .。")
         if not statement:
             raise _RefusalError("no statement")
@@ -139,19 +158,25 @@ class _AnswerFact:
             raise _RefusalError("low confidence")
         main = next((turn for turn in reversed(self._support) if turn.role == "user"), self._support[-1])
         persons = self._read_names("persons")
-        subject = predicates.normalize_subject(self._read_text("subject"), main.actor)
+        subject = predicates.normalize_subject(self._read_text("about"), main.actor)
         subject = predicates.find_person_name(subject, persons, f"{statement}\n{main.text}")
-        name = predicates.normalize_predicate(self._read_text("kind"), self._read_text("predicate"), subject)
-        if self._read_text("kind").casefold() not in predicates.KINDS:
+        kind = self._read_text("kind") or _KIND_OF_CATEGORY.get(self._read_text("category"), "note")
+        name = predicates.normalize_predicate(kind, self._read_text("attribute") or kind, subject)
+        if kind.casefold() not in predicates.KINDS:
             self.repairs.append("unknown kind")
+        value = self._read_text("value").rstrip(" .。")
+        is_whole = value in ("", statement)
         statement = self._repair_statement(statement, main, subject, persons, timeless=name.predicate == "birthday")
-        value = self._read_text("object") or statement
+        if not is_whole and not _shares_words(value, f"{statement}\n{main.text}"):
+            self.repairs.append("value")
+            is_whole = True
+        value = statement if is_whole else value
         value = repair.repair_dates(value, main.at, f"{statement}\n{main.text}").strip(" .。")
         candidate = Candidate(
             text=statement,
             category=self._resolve_category(name),
-            fact=self._build_fact(name, value, subject, persons),
-            importance=self._read_importance(),
+            fact=self._build_fact(name, value, subject, persons, statement),
+            importance=self._read_importance(name),
             confidence=confidence,
             trust=min((turn.source for turn in self._support), key=TRUST_RANK.__getitem__),
             event_time=self._resolve_event_time(statement, main, name),
@@ -160,13 +185,38 @@ class _AnswerFact:
             role=main.role,
         )
         valid = self._validate_fact(candidate)
-        thing = "" if name.predicate in _PARAPHRASED_PREDICATES else value
-        if not is_supported(valid.text, thing, self._turns, self._support, main.at):
-            raise _RefusalError("not in the turn")
-        return valid
+        return valid, self._find_words(valid, "" if name.predicate in _PARAPHRASED_PREDICATES else value, main)
 
-    def _build_fact(self, name: predicates.PredicateName, value: str, subject: str, persons: tuple[str, ...]) -> Fact:
+    def _find_words(self, candidate: Candidate, value: str, main: Turn) -> Support:
+        """What bears the candidate. Raises _RefusalError where nothing does."""
+        subject = candidate.fact.subject if candidate.fact else predicates.USER
+        text = repair.name_speaker(candidate.text, main.actor)
+        if not has_own_words(self._support):
+            if subject.startswith(predicates.USER) or repair.is_about_user(text):
+                raise _RefusalError("not the user's words")
+            if not is_supported(candidate.text, value, self._turns, self._support, main.at):
+                raise _RefusalError("not in the turn")
+            return Support()
+        persons = candidate.fact.persons if candidate.fact else ()
+        names = [*persons] if subject.startswith(predicates.USER) else [subject, *persons]
+        words = choose_words(self._turns, self._support, self._read_text("quote"))
+        support = find_support(text, value, words, names=names)
+        is_foreign = tokens.has_cjk(text) != any(tokens.has_cjk(each) for each in words.cited)
+        if is_foreign and not is_supported(candidate.text, value, self._turns, self._support, main.at):
+            raise _RefusalError("not in the turn")
+        if support.fault is None:
+            return support
+        is_others = not subject.startswith(predicates.USER) and not repair.is_about_user(text)
+        if is_others and is_supported(candidate.text, value, self._turns, self._support, main.at):
+            return Support()  # what a pasted document says of others; its trust is weighed later
+        raise _RefusalError(support.fault)
+
+    def _build_fact(
+        self, name: predicates.PredicateName, value: str, subject: str, persons: tuple[str, ...], statement: str
+    ) -> Fact:
         negated = self._raw.get("negated") is True or name.negated
+        if "negated" not in self._raw:
+            negated = negated or repair.is_denial(statement)
         single = self._raw.get("single") is True if name.single is None else name.single
         return Fact(
             kind=name.kind,
@@ -183,20 +233,23 @@ class _AnswerFact:
 
     def _find_support(self, target_numbers: Collection[int]) -> tuple[Turn, ...]:
         """The turns that the fact names; none unless a target turn is among them."""
-        raw_numbers = self._raw.get("turns")
-        numbers = (
-            {int(n) for n in raw_numbers if _is_finite(n) and float(n).is_integer()}
-            if isinstance(raw_numbers, list)
-            else set()
-        )
+        given = self._read("turn")
+        raw_numbers = given if isinstance(given, list) else [given]
+        numbers = {int(n) for n in raw_numbers if _is_finite(n) and float(n).is_integer()}
         valid = sorted(n for n in numbers if 1 <= n <= len(self._turns))
-        if not valid and len(target_numbers) == 1 and self._has_evidence(self._turns[min(target_numbers) - 1]):
-            self.repairs.append("no supporting turn")
+        target = min(target_numbers)
+        is_elsewhere = valid and target not in valid and not any(self._has_evidence(self._turns[n - 1]) for n in valid)
+        if (not valid or is_elsewhere) and len(target_numbers) == 1 and self._has_evidence(self._turns[target - 1]):
+            if given is not None or "quote" not in self._raw:  # the short form asks for no number
+                self.repairs.append("no supporting turn")
             valid = sorted(target_numbers)
         return tuple(self._turns[n - 1] for n in valid) if set(valid) & set(target_numbers) else ()
 
     def _has_evidence(self, turn: Turn) -> bool:
-        """Whether the turn has half of the statement's words."""
+        """Whether the turn has the quote, or half of the statement's words."""
+        quote = self._read_text("quote")
+        if quote and contains_quote(quote, turn.text):
+            return True
         bare = mentions.remove_dates(
             repair.repair_wording(self._read_text("statement"), subject="user", persons=()), turn.at
         )
@@ -214,6 +267,12 @@ class _AnswerFact:
         text = repair.repair_wording(statement, subject=subject, persons=persons) if own else statement
         if text != statement:
             self.repairs.append("pronoun")
+        agreed = repair.repair_agreement(text)
+        if agreed != text:
+            self.repairs.append("agreement")
+        text = drop_unknown_kin(agreed, "\n".join(turn.text for turn in self._turns)) if own else agreed
+        if text != agreed:
+            self.repairs.append("relation")
         if repair.has_open_pronoun(text):
             raise _RefusalError("pronoun")
         dated = text if timeless else repair.repair_dates(text, main.at, main.text)
@@ -232,15 +291,20 @@ class _AnswerFact:
         self.repairs.append("unknown category")
         return category
 
-    def _read_importance(self) -> int:
+    def _read_importance(self, name: predicates.PredicateName) -> int:
+        """The importance within what the kind allows: only a limit is vital."""
+        if "importance" not in self._raw:
+            return _IMPORTANCE.get(name.kind, 2)
         raw = self._raw.get("importance")
         value = round(raw) if _is_finite(raw) else 2
-        clamped = min(5, max(1, value))
+        clamped = min(5 if name.kind == "constraint" else _MAX_IMPORTANCE, max(1, value))
         if clamped != raw:
             self.repairs.append("importance")
         return clamped
 
     def _read_confidence(self) -> float:
+        if "confidence" not in self._raw:
+            return _CONFIDENCE
         raw = self._raw.get("confidence")
         value = float(raw) if _is_finite(raw) else 0.7
         if 1 < value <= 100 and value > 5:
@@ -273,8 +337,11 @@ class _AnswerFact:
             self.repairs.append("too long")
         return valid
 
+    def _read(self, key: str) -> object:
+        return self._raw.get(key, self._raw.get(_FORMER_KEYS.get(key, key)))
+
     def _read_text(self, key: str) -> str:
-        value = self._raw.get(key)
+        value = self._read(key)
         return (
             " ".join(normalize_text(value).split())
             if isinstance(value, str) and value.casefold() not in _UNKNOWN
@@ -289,6 +356,13 @@ class _AnswerFact:
         return tuple(
             dict.fromkeys(name for name in names if name and len(name) <= _LONGEST_NAME and not own.fullmatch(name))
         )
+
+
+def _shares_words(value: str, text: str) -> bool:
+    """Whether a value has a word or a character of the text, or is in another language."""
+    lexemes, own = tokens.get_lexeme_set(value), frozenset(tokens.extract_lexemes(text))
+    is_foreign = tokens.has_cjk(value) != tokens.has_cjk(text)
+    return is_foreign or not lexemes or measure_overlap(lexemes, own, text) > 0
 
 
 def _is_finite(value: object) -> TypeGuard[int | float]:

@@ -61,6 +61,15 @@ _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _ZH = lazy_compile(r"(?<![其吉维])[他她](?!们)")
 _RELATED = lazy_compile(r"\buser's\s+([\w-]+)|用户的(" + chinese_words.RELATION + ")")
 _USER = "the user"
+_AGREEMENT = lazy_compile(
+    r"(?P<who>\b[Tt]he\s+user\s+(?:(?:also|always|usually|often|really|currently|now|still)\s+)?)"
+    r"(?P<verb>am|are|'m|'re|have|do|don't|go|like|love|hate|live|work|want|need|prefer|own|eat|drink|play|speak|use|know"
+    r"|think|enjoy|plan|study|run|drive|teach|learn|feel|keep|take|make|hope|wish|dislike|suffer|visit|read|write)\b"
+)
+_NAMES_USER = lazy_compile(r"\buser\b|用户", re.IGNORECASE)
+_DENIAL = lazy_compile(
+    r"\b(?:not|never|no longer|cannot|stopped|quit)\b|n't\b|用户(?:已经|也|从)?[不没]|不再", re.IGNORECASE
+)
 
 
 def repair_wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
@@ -70,6 +79,26 @@ def repair_wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
     if _THIRD.search(text):
         text = _replace_pronouns(text, subject, persons)
     return text
+
+
+def repair_agreement(text: str) -> str:
+    """The statement with its verb in the third person: `The user am` becomes `The user is`."""
+    return _AGREEMENT.sub(lambda match: f"{match['who']}{conjugate_verb(match['verb'])}", text)
+
+
+def name_speaker(text: str, actor: str | None) -> str:
+    """The statement with `the user` for the name of the speaker."""
+    return re.sub(rf"(?<!\w){re.escape(actor)}(?!\w)", "the user", text) if actor else text
+
+
+def is_about_user(text: str) -> bool:
+    """Whether the statement names the user."""
+    return _NAMES_USER.search(text) is not None
+
+
+def is_denial(text: str) -> bool:
+    """Whether the statement denies, or says that something has ended."""
+    return _DENIAL.search(text) is not None
 
 
 def has_open_pronoun(text: str) -> bool:

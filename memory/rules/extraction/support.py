@@ -13,7 +13,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _NAME = lazy_compile(rf"\b[{tokens.UPPER}][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[{tokens.UPPER}][\w'&.-]*)*")
 _WORD = lazy_compile(r"[a-z]+")
-_UNITS = frozenset(
+UNITS = frozenset(
     tokens.get_lexeme_set(
         "kg kilos kilograms grams mg lb lbs pounds cm km kilometres kilometers metres meters miles feet foot inches "
         "hours hrs minutes mins years yrs months weeks days euros eur dollars usd percent"
@@ -38,7 +38,7 @@ def is_supported(statement: str, value: str, turns: Sequence[Turn], support: Seq
         return False
     own_lexemes, value_lexemes = tokens.get_lexeme_set(undated), tokens.get_lexeme_set(undated_value)
     # `get_lexeme_set` caches its texts; a conversation is long and used once.
-    lexemes = frozenset(tokens.extract_lexemes(text)) | _expand_abbreviations(f"{undated} ; {undated_value}", text)
+    lexemes = frozenset(tokens.extract_lexemes(text)) | expand_abbreviations(f"{undated} ; {undated_value}", text)
     if (cjk := tokens.has_cjk(statement)) != tokens.has_cjk(support_text):
         return (
             sum(tokens.has_cjk(lexeme) is cjk for lexeme in lexemes) < _STRAY
@@ -77,7 +77,7 @@ def measure_overlap(lexemes: frozenset[str], known_lexemes: frozenset[str], text
     """The share in [0, 1] of the lexemes that are known, also by their first letters alone; 1.0 for no lexemes.
 
     Numbers and units do not count. A Chinese lexeme counts by the share of its characters in `text`."""
-    content = [lexeme for lexeme in lexemes if not lexeme.isdecimal() and lexeme not in _UNITS]
+    content = [lexeme for lexeme in lexemes if not lexeme.isdecimal() and lexeme not in UNITS]
     starts = {lexeme[:_STEM] for lexeme in known_lexemes if len(lexeme) >= _STEM}
     short = {lexeme for lexeme in known_lexemes if len(lexeme) == _STEM - 1}
     overlap = 0.0
@@ -89,7 +89,7 @@ def measure_overlap(lexemes: frozenset[str], known_lexemes: frozenset[str], text
     return overlap / len(content) if content else 1.0
 
 
-def _expand_abbreviations(statement: str, text: str) -> frozenset[str]:
+def expand_abbreviations(statement: str, text: str) -> frozenset[str]:
     """The lexemes of the statement's word sequences that the text abbreviates: `NYC`, `PM`."""
     words = set(_WORD.findall(text.casefold()))
     spelt = _WORD.findall(statement.casefold())

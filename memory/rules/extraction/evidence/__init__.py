@@ -1,0 +1,1 @@
+"""Decides whether the words that a model cites bear the statement that it makes of them."""
