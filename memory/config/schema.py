@@ -128,7 +128,10 @@ class RedactionSettings(SettingsPart):
 
 
 class ModelLimits(SettingsPart):
-    """How long and how often a model is asked."""
+    """How a model is asked: how long and how often, with which prompts, and where an operator's own prompts are."""
+
+    prompts: Literal["full", "short"]
+    prompt_folder: Annotated[str, Field(min_length=1)] | None
 
     timeout_seconds: Positive
     max_retries: Annotated[int, Field(ge=0)]

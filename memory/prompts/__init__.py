@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+
+from muniment.memory.errors import BadConfig
+
+_VERSION = re.compile(r"[\w.-]+-[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +22,30 @@ class Prompt:
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
-    """Return the prompt of a name: consolidate, extract, insight or path."""
-    version, _, text = (files(__package__) / f"{name}.md").read_text(encoding="utf-8").partition("\n")
-    return Prompt(version.strip(), text.strip())
+def load_prompt(name: str, folder: str | None = None) -> Prompt:
+    """Return the prompt of a name: consolidate, extract, extract_short, insight or path.
+
+    A file `NAME.md` in `folder` takes the place of ours; its version is `NAME-own` unless its first line is one. Raises
+    BadConfig for a folder that does not exist, and for a file that is empty or cannot be read."""
+    own = _read_own(name, folder) if folder else None
+    if own is None:
+        version, _, text = (files(__package__) / f"{name}.md").read_text(encoding="utf-8").partition("\n")
+        return Prompt(version.strip(), text.strip())
+    first, _, rest = own.partition("\n")
+    return Prompt(first.strip(), rest.strip()) if _VERSION.fullmatch(first.strip()) else Prompt(f"{name}-own", own)
+
+
+def _read_own(name: str, folder: str) -> str | None:
+    place = Path(folder).expanduser()
+    if not place.is_dir():
+        raise BadConfig("model.prompt_folder is no folder", key="model.prompt_folder")
+    path = place / f"{name}.md"
+    try:
+        text = path.read_text(encoding="utf-8").strip() if path.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfig(
+            f"the prompt {name}.md cannot be read: {type(error).__name__}", key="model.prompt_folder"
+        ) from error
+    if text == "":
+        raise BadConfig(f"the prompt {name}.md is empty", key="model.prompt_folder")
+    return text

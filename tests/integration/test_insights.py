@@ -25,7 +25,9 @@ SEEN = "The user decides quickly when options come with numbers"
 
 
 def insights(*texts: str) -> str:
-    return structured({"insights": [{"summary": text, "tags": ["Decisions"], "importance": 2} for text in texts]})
+    return structured(
+        {"insights": [{"summary": text, "memories": [1], "tags": ["Decisions"], "importance": 2} for text in texts]}
+    )
 
 
 @asynccontextmanager
@@ -87,7 +89,7 @@ async def test_the_model_is_shown_a_little(database_url: str) -> None:
         (insights("The user prefers numbers. " * 20), ["The user prefers numbers. " * 10]),
         (insights(SEEN, "Proof calms the user", "Jokes open doors", "Mornings suit calls"),
             [SEEN, "Proof calms the user", "Jokes open doors"]),
-        ('Well: {"insights": [{"summary": 7}, "x", {"summary": "The user plans ahead", "importance": 99}]}',
+        ('Well: {"insights": [{"summary": 7}, "x", {"summary": "The user plans ahead", "memories": [1], "importance": 99}]}',
             ["The user plans ahead"]),
     ],
 )  # fmt: skip

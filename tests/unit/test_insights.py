@@ -25,12 +25,21 @@ def memory(n: int, **more: Any) -> StoredMemory:
     return StoredMemory(id=MemoryId(TURNS[0]), created_at=at, updated_at=at, **usual | more)
 
 
+SHOWN = [memory(0, text="The user likes proof", turns=tuple(TURNS)), memory(1, trust="document")]
+
+
 @given(
-    st.lists(st.fixed_dictionaries({"summary": JSON}, optional={"tags": JSON, "importance": JSON}) | JSON, max_size=5)
+    st.lists(
+        st.fixed_dictionaries(
+            {"summary": JSON, "memories": JSON | st.just([1])}, optional={"tags": JSON, "importance": JSON}
+        )
+        | JSON,
+        max_size=5,
+    )
 )
 def test_every_insight_passes_the_checks(raw: list[Any]) -> None:
     """Whatever a model says: at most three, short, of their category, of low trust."""
-    found = parse_insights(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
+    found = parse_insights(json.dumps({"insights": raw}), SHOWN, categories=SLUGS)
     assert len(found.candidates) + len(found.refusals) == found.total == len(raw)
     assert len(found.candidates) <= 3
     for one in found.candidates:
@@ -43,19 +52,45 @@ def test_every_insight_passes_the_checks(raw: list[Any]) -> None:
 def test_repairs_are_told() -> None:
     """A pronoun that can only mean the user, and a text that was too long."""
     raw = [
-        {"summary": "They want proof", "tags": "x"},
-        {"summary": "The user wants proof. " * 20, "tags": [1, " a ", ""]},
+        {"summary": "They want proof", "memories": [1], "tags": "x"},
+        {"summary": "The user wants proof. " * 20, "memories": [1, 1, 7, "1"], "tags": [1, " a ", ""]},
     ]
-    found = parse_insights(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
+    found = parse_insights(json.dumps({"insights": raw}), SHOWN, categories=SLUGS)
     assert found.repairs == ("pronoun", "too long")
     assert found.candidates[0].text == "The user wants proof"
     assert [one.tags for one in found.candidates] == [(), ("a",)]
 
 
+@pytest.mark.parametrize(
+    ("summary", "cited", "why"),
+    [
+        ("The user wants proof", None, "no memory of the user"),
+        ("The user wants proof", [], "no memory of the user"),
+        ("The user wants proof", [9, 0, -1, True, "1"], "no memory of the user"),
+        ("The user wants proof", [2], "no memory of the user"),
+        ("The user avoids peanuts because of an allergy", [1], "a private matter"),
+        ("The user decides after prayer", [1], "a private matter"),
+        ("The user votes before deciding", [1], "a private matter"),
+        ("The user speaks openly about sex", [1], "a private matter"),
+        ("用户的健康状况影响决定", [1], "a private matter"),
+        ("用户的信仰很重要", [1], "a private matter"),
+        ("The user's brother wants proof", [1], "about another person"),
+        ("The user waits until Petra agrees", [1], "about another person"),
+        ("用户的妈妈喜欢证据", [1], "about another person"),
+        ("The user wants 5 proofs", [1], "not in the memories"),
+    ],
+)
+def test_an_insight_is_the_users_and_no_private_matter(summary: str, cited: object, why: str) -> None:
+    """It rests on a memory of the user, and tells nothing that nobody asked to be inferred."""
+    answer = json.dumps({"insights": [{"summary": summary, "memories": cited}]})
+    found = parse_insights(answer, SHOWN, categories=SLUGS)
+    assert (found.candidates, found.refusals) == ((), (why,))
+
+
 def test_no_list_is_an_error() -> None:
     """Not an empty list."""
     with pytest.raises(BadExtraction):
-        parse_insights('{"insights": "none"}', TURNS, categories=SLUGS)
+        parse_insights('{"insights": "none"}', SHOWN, categories=SLUGS)
 
 
 def test_the_end_of_a_conversation_is_shown() -> None:

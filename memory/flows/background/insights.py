@@ -49,14 +49,12 @@ class Insights:
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), ListRequest(limit=_MAX_MEMORIES))
         activities, facts = select_recent(page.memories, activities=rules.activities, facts=rules.facts)
         shown = (*activities, *facts)
-        turns = (turn for memory in shown for turn in memory.turns)
-        sources = tuple(dict.fromkeys([*turns, *(turn.id for turn in latest.turns)]))
-        if not sources or not shown:
+        if not shown:
             return Receipt(rev=Revision(0), skipped="nothing to look at")
-        prompt = load_prompt("insight")
+        prompt = load_prompt("insight", self.settings.model.prompt_folder)
         payload = {
-            "activities": [memory.text for memory in activities],
-            "facts": [memory.text for memory in facts],
+            "activities": [f"[{n}] {memory.text}" for n, memory in enumerate(activities, 1)],
+            "facts": [f"[{n}] {memory.text}" for n, memory in enumerate(facts, len(activities) + 1)],
             "conversation": build_snippet(latest.turns, rules.snippet_chars),
         }
         messages = [
@@ -66,7 +64,7 @@ class Insights:
         answer = await self.usage_meter.ask_model(scope, "insight", messages, form=_FORM)
         max_chars = self.settings.limits.memory_chars
         insights = parse_insights(
-            answer.message.content, sources, categories=self.settings.categories, max_chars=max_chars
+            answer.message.content, shown, categories=self.settings.categories, max_chars=max_chars
         )
         slot = find_slot_start(now, timedelta(hours=rules.every_hours))
         record = ExtractionRecord(

@@ -120,7 +120,7 @@ class Procedures:
         if self.model is None:
             return path.procedure
         messages = [
-            ChatMessage(role="system", content=load_prompt("path").text),
+            ChatMessage(role="system", content=load_prompt("path", self.settings.model.prompt_folder).text),
             ChatMessage(role="user", content=trace_answer.describe_path(path)),
         ]
         try:

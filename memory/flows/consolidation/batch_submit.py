@@ -112,7 +112,10 @@ class BatchSubmission:
         StoreError.
 
         Without a daily budget the cost is reserved too: there may be one when the answers come."""
-        prompts = [make_prompt(portion) for portion in self.pair_prompts.split_prompts(pairs)]
+        prompts = [
+            make_prompt(portion, self.settings.model.prompt_folder)
+            for portion in self.pair_prompts.split_prompts(pairs)
+        ]
         offers = [
             self.usage_meter.estimate_request(
                 model, "consolidate", BatchRequest(id=f"{n}", messages=prompt.messages, form=prompt.form)

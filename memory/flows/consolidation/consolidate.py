@@ -144,7 +144,7 @@ class Consolidation:
                 continue
             run, current = await self.batch_submission.reload_pairs(run)
             if current:
-                run, answers = await self._ask_model(run, make_prompt(current))
+                run, answers = await self._ask_model(run, make_prompt(current, self.settings.model.prompt_folder))
                 findings += answers
         return run, tuple(findings)
 

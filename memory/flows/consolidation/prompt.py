@@ -23,9 +23,9 @@ class PairPrompt:
     version: str
 
 
-def make_prompt(pairs: Sequence[Pair]) -> PairPrompt:
-    """Return the prompt about these pairs."""
-    prompt = load_prompt("consolidate")
+def make_prompt(pairs: Sequence[Pair], folder: str | None = None) -> PairPrompt:
+    """Return the prompt about these pairs; `folder` may have an operator's own text of it."""
+    prompt = load_prompt("consolidate", folder)
     content = json.dumps(pair_answers.encode_pairs(pairs), ensure_ascii=False)
     max_tokens = pair_answers.ANSWER_TOKENS * (len(pairs) + 1)
     return PairPrompt(

@@ -21,7 +21,7 @@ from muniment.memory.ports.llm import AnswerForm, ChatMessage
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.extraction import extract, gate
 from muniment.memory.rules.extraction.alignment import align_candidates
-from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, UncertainFact, parse_facts
+from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, SHORT_FACTS_SCHEMA, UncertainFact, parse_facts
 from muniment.memory.rules.extraction.support import drop_stray_turns
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.procedures.procedure import CATEGORY
@@ -60,13 +60,14 @@ class ModelExtraction:
         if reason := self.redactor.find_denial_reason(scope_of_turn, turn) or gate.find_skip_reason(turn.text, role):
             return Receipt(rev=Revision(0), skipped=reason)
         passage = _trim_passage(passage)
-        prompt = load_prompt("extract")
+        is_short = self.settings.model.prompts == "short"
+        prompt = load_prompt("extract_short" if is_short else "extract", self.settings.model.prompt_folder)
         messages = [
             ChatMessage(role="system", content=prompt.text),
             ChatMessage(role="user", content=self._render_passage(passage)),
         ]
         max_tokens = max(_MIN_ANSWER_TOKENS, self.settings.model.max_output_tokens)
-        form = AnswerForm(name="facts", schema=FACTS_SCHEMA, max_tokens=max_tokens)
+        form = AnswerForm(name="facts", schema=SHORT_FACTS_SCHEMA if is_short else FACTS_SCHEMA, max_tokens=max_tokens)
         answer = await self.usage_meter.ask_model(scope, "extract", messages, form=form)
         facts = parse_facts(
             answer.message.content,
