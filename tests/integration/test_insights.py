@@ -89,8 +89,8 @@ async def test_the_model_is_shown_a_little(database_url: str) -> None:
         (insights("The user prefers numbers. " * 20), ["The user prefers numbers. " * 10]),
         (insights(SEEN, "Proof calms the user", "Jokes open doors", "Mornings suit calls"),
             [SEEN, "Proof calms the user", "Jokes open doors"]),
-        ('Well: {"insights": [{"summary": 7}, "x",'
-            ' {"summary": "The user plans ahead", "memories": [1], "importance": 99}]}',
+        (('Well: {"insights": [{"summary": 7}, "x",'
+            ' {"summary": "The user plans ahead", "memories": [1], "importance": 99}]}'),
             ["The user plans ahead"]),
     ],
 )  # fmt: skip

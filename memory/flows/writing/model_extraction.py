@@ -27,6 +27,7 @@ from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.provenance.fingerprints import is_echo
+from muniment.memory.rules.provenance.own_replies import is_own_reply
 from muniment.memory.rules.redaction.redact import Redactor
 
 _BEFORE, _AFTER = 6, 3
@@ -142,6 +143,7 @@ class ModelExtraction:
             }
             | ({"name": turn.actor} if turn.actor else {})
             for n, turn in enumerate(passage.turns, 1)
+            if not is_own_reply(turn)
         ]
         slugs = self._list_categories()
         payload = {

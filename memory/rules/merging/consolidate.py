@@ -18,7 +18,13 @@ from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMem
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
 from muniment.memory.rules.merging.merge import make_candidate, measure_similarity
-from muniment.memory.rules.merging.restatements import has_same_words, is_corrected, is_taken_back, is_unrelated
+from muniment.memory.rules.merging.restatements import (
+    has_same_words,
+    is_corrected,
+    is_same_claim,
+    is_taken_back,
+    is_unrelated,
+)
 from muniment.memory.rules.merging.wording import (
     has_contrast,
     has_name_conflict,
@@ -81,6 +87,8 @@ def _judge_by_words(judgement: Judgement, pair: Pair) -> Judgement:
     new, old = parse_statement(pair.newer.text), parse_statement(pair.older.text)
     if is_taken_back(new, old) or (new.is_correction and has_same_slot(new, old) and not is_whereabouts(new)):
         return "supersedes"
+    if is_same_claim(pair.newer.text, pair.older.text):
+        return "same"
     if judgement == "different" or _has_same_attribute(pair) or _has_same_text(pair):
         return judgement
     if has_same_words(new, old):
@@ -116,7 +124,8 @@ def _is_about_another(pair: Pair) -> bool:
         return True
     if new.actor_id and old.actor_id and new.actor_id != old.actor_id:
         return True
-    if (new.kind, new.category) != (old.kind, old.category) or has_other_time(make_candidate(new), old):
+    has_other_place = new.kind != old.kind or (new.category != old.category and not is_same_claim(new.text, old.text))
+    if has_other_place or has_other_time(make_candidate(new), old):
         return True
     if _is_structured(new.fact) and _is_structured(old.fact) and not has_same_subject(make_candidate(new), old):
         return True
@@ -158,7 +167,8 @@ def _is_protected(pair: Pair) -> bool:
 
 
 def _has_same_text(pair: Pair) -> bool:
-    return normalize_sentence(pair.older.text) == normalize_sentence(pair.newer.text)
+    older, newer = pair.older.text, pair.newer.text
+    return normalize_sentence(older) == normalize_sentence(newer) or is_same_claim(newer, older)
 
 
 def _has_same_attribute(pair: Pair) -> bool:

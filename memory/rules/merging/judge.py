@@ -16,6 +16,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.merging.endings import is_single_sentence, strip_quotation
+from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.parse import ParsedStatement, parse_statement
@@ -294,7 +295,7 @@ def is_related(candidate: Candidate, memory: StoredMemory) -> bool:
 
 def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both come from one turn and say one thing, as when a model reads what the rules have already read."""
-    if candidate.text == memory.text:
+    if candidate.text == memory.text or is_same_claim(candidate.text, memory.text):
         return True
     if not set(candidate.turns) & set(memory.turns) or is_note(candidate.fact) or is_note(memory.fact):
         return False

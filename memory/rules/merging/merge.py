@@ -25,6 +25,7 @@ from muniment.memory.rules.merging.judge import (
     is_repetition,
     judge_candidate,
 )
+from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
 from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
@@ -357,7 +358,7 @@ def _is_known(candidate: Candidate, memory: StoredMemory) -> bool:
     if candidate.event_time not in (None, memory.event_time):
         return False
     new, old = parse_statement(candidate.text), parse_statement(memory.text)
-    if new.figures <= old.figures and new.words <= old.words:
+    if (new.figures <= old.figures and new.words <= old.words) or is_same_claim(candidate.text, memory.text):
         return True
     # Of two readings of one turn the one with more content stays: neither corrects the other.
     return bool(set(candidate.turns) & set(memory.turns)) and bool(

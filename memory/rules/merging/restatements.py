@@ -5,19 +5,37 @@ are most likely both true, so that every additional word counts here."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import has_cjk
 from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, is_whereabouts
-from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word
+from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
 
 _EN, _ZH = load_lexicon("merging.en"), load_lexicon("merging.zh")
 _LIGHT, _TIMES, _LIGHT_VERBS, _DENIALS = (
     _EN.get_words(section) | _ZH.get_words(section) for section in ("light", "times", "light_verbs", "denials")
+)
+# Turns of phrase that say the same, and the one for all.
+_PHRASES = tuple(
+    (lazy_compile(pattern, re.IGNORECASE), plain)
+    for pattern, plain in (
+        (r"\b(?:has|have)\s+an?\s+allergy\s+to\b", "is allergic to"),
+        (r"\b(?:has|have|suffers?\s+from)\s+(?:an?\s+)?((?:[\w-]+\s+){1,3})allerg(?:y|ies)\b", r"is allergic to \1"),
+        (r"\b(?:has|have)\s+an?\s+((?:[\w-]+\s+){1,2})intolerance\b", r"is \1intolerant"),
+        (r"\bis\s+intolerant\s+(?:to|of)\s+([\w-]+)", r"is \1 intolerant"),
+        (r"\b(?:works?|is\s+working|is\s+employed)\s+as\s+(?=an?\b)", "is "),
+        (r"\buser's\s+(?:job|occupation|profession)\s+is\s+", "user is "),
+        (r"\b(?:resides|is\s+based|is\s+living)\s+in\b", "lives in"),
+        (r"有([\u3400-\u9fff]{1,6})过敏症?", r"对\1过敏"),
+        (r"的(?:职业|工作)是(?:一[名位个])?|是一[名位个]", "是"),
+        (r"(?:居住|定居)在|现居", "住在"),
+    )
 )
 _DIRECTION_WORDS = frozenset(("from", "as"))
 
@@ -29,6 +47,25 @@ def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
         and Counter(_list_content_words(a)) == Counter(_list_content_words(b))
         and _find_direction_words(a) == _find_direction_words(b)
     )
+
+
+def is_same_claim(text: str, other: str) -> bool:
+    """Whether two statements say the same in two turns of phrase: `has a penicillin allergy`, `is allergic to
+    penicillin`. It asks for every word, name and number, so that it holds across predicates and categories."""
+    if not (_has_phrase(text) or _has_phrase(other)):
+        return False
+    a, b = parse_statement(_rewrite_phrases(text)), parse_statement(_rewrite_phrases(other))
+    return has_same_words(a, b) and a.names == b.names and a.is_negated == b.is_negated and not has_other_order(a, b)
+
+
+def _has_phrase(text: str) -> bool:
+    return any(pattern.search(text) for pattern, _ in _PHRASES)
+
+
+def _rewrite_phrases(text: str) -> str:
+    for pattern, plain in _PHRASES:
+        text = pattern.sub(plain, text)
+    return text
 
 
 def _find_direction_words(statement: ParsedStatement) -> frozenset[str]:

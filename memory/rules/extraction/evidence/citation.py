@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.extraction.evidence.bearing import Words
 from muniment.memory.rules.extraction.evidence.clause_signs import is_denied
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.provenance.own_replies import is_own_reply
 from muniment.memory.rules.provenance.quoted import split_quoted
 
 _ANSWER_WORDS = 6  # a longer answer says itself what it answers
@@ -65,7 +67,7 @@ def _find_question(turns: Sequence[Turn], answer: Turn) -> str:
     """The assistant's question as the user would say it, if the user's answer affirms it or fills it in."""
     place = turns.index(answer)
     before = turns[place - 1] if place else None
-    asked = _QUESTION.search(before.text.rstrip()) if before is not None and before.role == "assistant" else None
+    asked = _QUESTION.search(before.text.rstrip()) if _is_asking(before) else None
     if asked is None:
         return ""
     question, own = asked.group().strip(), _read_own(answer)
@@ -74,6 +76,10 @@ def _find_question(turns: Sequence[Turn], answer: Turn) -> str:
     for pattern, word in _TO_FIRST:
         question = pattern.sub(word, question)
     return question.rstrip("?？ ")
+
+
+def _is_asking(turn: Turn | None) -> TypeGuard[Turn]:
+    return turn is not None and turn.role == "assistant" and not is_own_reply(turn)
 
 
 def _is_answer(question: str, own: str) -> bool:
