@@ -98,7 +98,7 @@ async def measure(cases: Sequence[Case], base: Settings) -> dict[str, Any]:
 
     def reply(body: dict[str, Any]) -> str:
         shown = json.loads(body["messages"][-1]["content"])
-        case = by_text[shown["conversation"][shown["extract_from"][0] - 1]["text"]]
+        case = by_text[next(each["text"] for each in shown["conversation"] if each["turn"] == shown["extract_from"][0])]
         return json.dumps({"facts": [case.fact]}, ensure_ascii=False)
 
     async with harness.throwaway(base.model_copy(update={"spend": spend})) as own:

@@ -27,7 +27,7 @@ def brain(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> str:
         organs = fact("The user repairs church organs", predicate="repairs", object="church organs", turns=turn)
         return json.dumps({"facts": [organs | {"category": "interests"}]})
     if messages[0].content.startswith("You look at what is known"):
-        return json.dumps({"insights": [{"summary": SEEN, "tags": [], "importance": 2}]})
+        return json.dumps({"insights": [{"summary": SEEN, "memories": [1], "tags": [], "importance": 2}]})
     return "Nice to meet you."
 
 

@@ -119,17 +119,20 @@ def test_a_relation_is_known_by_its_name() -> None:
             {"kind": "preference", "predicate": "dislikes", "object": "香菜"}, True),
         ("My wife's name is Maria, she has asthma", "The user's wife Maria has asthma",
             {"subject": "Maria", "object": "asthma"}, False),
-        ("I like tea", "The user does not like tea", {"predicate": "avoids", "object": "tea"}, False),
-        ("My sister likes tea", "The user likes tea", {"predicate": "likes", "object": "tea"}, False),
+        ("I like tea", "The user does not like tea",
+            {"predicate": "avoids", "object": "tea", "turns": [2], "heard": "I don't like tea"}, False),
+        ("My sister likes tea", "The user likes tea",
+            {"predicate": "likes", "object": "tea", "turns": [2], "heard": "I like tea"}, False),
     ],
 )  # fmt: skip
 def test_nearly_the_same_words_of_one_turn_are_one_fact(
     said: str, statement: str, more: dict[str, Any], same: bool
 ) -> None:
     """Under the rules' key, unless they deny it, or are about something or somebody else."""
-    [turn] = turns(said)
-    known = extract_statements(turn).candidates
-    found, _ = one([turn], fact(statement, **more))
+    heard = {key: value for key, value in more.items() if key == "heard"}
+    conversation = turns(said, *heard.values())
+    known = extract_statements(conversation[0]).candidates
+    found, _ = one(conversation, fact(statement, **{key: more[key] for key in more.keys() - heard.keys()}))
     [aligned] = align_candidates([found], known)
     assert aligned.fact is not None
     keys = {candidate.fact.key for candidate in known if candidate.fact}

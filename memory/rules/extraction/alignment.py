@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.extraction.evidence.near_words import measure_share
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.parse import parse_statement
 from muniment.memory.rules.statements.possession import has_other_owner
 
 _DENIAL = lazy_compile(r"\b(?:not|no|never|cannot|without|stopped|quit)\b|n't\b|[不没别无]", re.IGNORECASE)
-_ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
 _MIN_SIMILARITY = 0.6  # of all their words
 _MIN_CONTAINMENT = 0.7  # of the shorter one's words
 
@@ -24,11 +21,10 @@ _MIN_CONTAINMENT = 0.7  # of the shorter one's words
 def align_candidates(candidates: Sequence[Candidate], references: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The candidates; one that says the same as a reference gets the kind, predicate and object of its fact.
 
-    One that says no more in other words gets its text, too: the rules write the plainer sentences. Both are of one
-    turn, where nearly the same words are the same fact. A candidate that several references state in parts is left
-    out."""
+    Both are of one turn, where nearly the same words are the same fact. A candidate that several references state in
+    parts is left out."""
     return tuple(
-        _prefer_plain_text(_align_candidate(candidate, references), references)
+        _align_candidate(candidate, references)
         for candidate in candidates
         if not _is_sum_of_parts(candidate, references)
     )
@@ -69,21 +65,6 @@ def _align_candidate(candidate: Candidate, references: Sequence[Candidate]) -> C
             negated=match.negated,
         ),
     )
-
-
-def _prefer_plain_text(candidate: Candidate, references: Sequence[Candidate]) -> Candidate:
-    """The candidate in the words of a reference with the same fact and at least the same content."""
-    for other in references:
-        has_same_fact = candidate.fact and other.fact and candidate.fact.key == other.fact.key
-        has_same_time = candidate.event_time in (None, other.event_time)
-        if has_same_fact and has_same_time and _says_no_more(candidate.text, other.text):
-            return replace(candidate, text=other.text)
-    return candidate
-
-
-def _says_no_more(text: str, other: str) -> bool:
-    numbers = tokens.extract_numbers(text) <= tokens.extract_numbers(other)
-    return numbers and tokens.has_cjk(text) == tokens.has_cjk(other) and measure_share(text, other, _ANY_DAY) == 1.0
 
 
 def _score_similarity(candidate: Candidate, other: Candidate) -> float:

@@ -18,19 +18,21 @@ from muniment.memory.rules.extraction.draft import CATEGORIES
 from muniment.memory.rules.extraction.evidence.bearing import Support, contains_quote, find_support
 from muniment.memory.rules.extraction.evidence.citation import choose_words, has_own_words
 from muniment.memory.rules.extraction.evidence.clause_signs import drop_unknown_kin
+from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.support import is_supported, measure_overlap
 from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.provenance.quoted import strip_quoted
 from muniment.memory.rules.statements import predicates
 
 _MIN_CONFIDENCE = 0.5
 _MIN_EVIDENCE = 0.5
 _LONGEST_NAME = 80  # characters
 _CONFIDENCE = 0.8  # of an answer that names none
-_MAX_IMPORTANCE = 3  # of all but constraints
+_MAX_IMPORTANCE: dict[FactKind, int] = {"constraint": 5, "identity": 4, "relationship": 4}  # 3 of the other kinds
 _IMPORTANCE: dict[FactKind, int] = {"identity": 3, "relationship": 3, "constraint": 4}
 # The values of these predicates may paraphrase the turn: no meat, no longer married, in short.
 _PARAPHRASED_PREDICATES = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
@@ -197,6 +199,8 @@ class _AnswerFact:
             if not is_supported(candidate.text, value, self._turns, self._support, main.at):
                 raise _RefusalError("not in the turn")
             return Support()
+        if any(candidate.text == each.text for turn in self._support for each in _extract_own(turn)):
+            return Support()  # the rules read the same
         persons = candidate.fact.persons if candidate.fact else ()
         names = [*persons] if subject.startswith(predicates.USER) else [subject, *persons]
         words = choose_words(self._turns, self._support, self._read_text("quote"))
@@ -270,7 +274,7 @@ class _AnswerFact:
         agreed = repair.repair_agreement(text)
         if agreed != text:
             self.repairs.append("agreement")
-        text = drop_unknown_kin(agreed, "\n".join(turn.text for turn in self._turns)) if own else agreed
+        text = drop_unknown_kin(agreed, "\n".join(turn.text for turn in self._turns), persons) if own else agreed
         if text != agreed:
             self.repairs.append("relation")
         if repair.has_open_pronoun(text):
@@ -297,7 +301,7 @@ class _AnswerFact:
             return _IMPORTANCE.get(name.kind, 2)
         raw = self._raw.get("importance")
         value = round(raw) if _is_finite(raw) else 2
-        clamped = min(5 if name.kind == "constraint" else _MAX_IMPORTANCE, max(1, value))
+        clamped = min(_MAX_IMPORTANCE.get(name.kind, 3), max(1, value))
         if clamped != raw:
             self.repairs.append("importance")
         return clamped
@@ -356,6 +360,10 @@ class _AnswerFact:
         return tuple(
             dict.fromkeys(name for name in names if name and len(name) <= _LONGEST_NAME and not own.fullmatch(name))
         )
+
+
+def _extract_own(turn: Turn) -> tuple[Candidate, ...]:
+    return extract_statements(strip_quoted(turn)).candidates if turn.source == "user" else ()
 
 
 def _shares_words(value: str, text: str) -> bool:

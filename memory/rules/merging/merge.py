@@ -360,9 +360,10 @@ def _is_known(candidate: Candidate, memory: StoredMemory) -> bool:
     new, old = parse_statement(candidate.text), parse_statement(memory.text)
     if (new.figures <= old.figures and new.words <= old.words) or is_same_claim(candidate.text, memory.text):
         return True
-    # Of two readings of one turn the one with more content stays: neither corrects the other.
+    # Of two readings of one turn the one with more content stays, of equal ones the first: neither corrects the other.
+    has_more = len(new.words) > len(old.words) or bool((new.names | new.figures) - old.names - old.figures)
     return bool(set(candidate.turns) & set(memory.turns)) and bool(
-        (old.names | old.figures) - new.names - new.figures - set(new.tokens) or len(new.words) < len(old.words)
+        (old.names | old.figures) - new.names - new.figures - set(new.tokens) or not has_more
     )
 
 

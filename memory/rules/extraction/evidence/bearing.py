@@ -36,6 +36,7 @@ _MIN_SHARE = 0.5  # of a statement's words, borne by the same or a near word
 _MIN_SHARE_ZH = 0.6  # of its characters
 _MIN_VALUE_SHARE = 0.4  # of a value's words, where any is borne
 _FEW = 0.2  # of them; with less the cosine alone would decide
+_CLOSE_SHARE = 0.5  # of what the best clause has of a statement
 _TOLD_SHARE = 0.3  # of what a question has of a statement
 _QUOTED_SHARE = 0.8  # of a quote's words
 _CONTRAST = lazy_compile(r"\b(?:but|not|rather|instead|except|no)\b|但|不是|而非|除了", re.IGNORECASE)
@@ -94,7 +95,7 @@ def _weigh_words(statement: str, value: str, whole: str, evidence: str, at: date
     """How near the embedder has to find the statement and its evidence, by the words that they share."""
     share = measure_share(statement, whole, at)
     value_share = measure_share(value, whole, at) if value else share
-    if 0 < value_share < _MIN_VALUE_SHARE:
+    if value and 0 < value_share < _MIN_VALUE_SHARE:
         return Support(fault=_ABSENT)  # a part of the value is said, and the rest made up
     if has_unborne_claim(statement, whole) or value_share == 0:
         return Support(words=evidence, need="close")
@@ -137,7 +138,10 @@ def _find_anchor(part: str, value: str, clauses: Sequence[Clause]) -> Clause:
     if max(chosen) == 0:
         whole = " ".join(clause.text for clause in clauses)
         return clauses[0] if len(clauses) == 1 else Clause(text=whole, sentence=clauses[-1].sentence)
-    return clauses[chosen.index(max(chosen))]
+    best, is_denied = max(chosen), signs.is_denied(part)
+    close = [place for place, score in enumerate(chosen) if score >= best * _CLOSE_SHARE]
+    # Of clauses that say about as much, the one that denies as the statement does.
+    return clauses[max(close, key=lambda place: (signs.is_denied(clauses[place].text) == is_denied, chosen[place]))]
 
 
 def _find_sign_fault(

@@ -38,7 +38,8 @@ _DOES = (
 )
 _PERFECT = lazy_compile(r"\b(?:has|have|'ve|i've|we've)\s+(?:(?:always|also|been|just|recently)\s+)*[a-z]+")
 _SOMEBODY = lazy_compile(
-    r"\b(?:a|an|the|some|any|every)\s+(?:[a-z-]+\s+){1,2}?(?:who|whose)\b|\b(?:some|any|every)one\b"
+    r"(?<!\bas )\b(?:a|an|the|some|any|every)\s+(?:[a-z-]+\s+){1,2}?(?:who|whose)\b"
+    r"|(?<!\bas )\b(?:some|any|every)one\b"
 )
 _ORDER = lazy_compile(
     r"^(?:please\s+)?(?:can\s+you\s+)?(?:write|compose|draft|create|generate|design|translate|summari[sz]e|invent|make\s+up"
@@ -132,14 +133,19 @@ def find_owned_kin(statement: str) -> frozenset[str]:
     )
 
 
-def drop_unknown_kin(statement: str, known: str) -> str:
+def drop_unknown_kin(statement: str, known: str, persons: Collection[str] = ()) -> str:
     """The statement with a bare name for `the user's brother Ben` where nobody called that person a brother."""
     kin = find_kin(known)
 
     def shorten(match: re.Match[str]) -> str:
         return match.group() if is_same_kin(_KIN[match["en"].casefold()], kin) else match["name"]
 
-    return _APPOSITION.sub(shorten, straighten_quotes(statement))
+    text = _APPOSITION.sub(shorten, straighten_quotes(statement))
+    for person in persons:
+        found = re.search(rf"用户的?({join_alternatives(_KIN_ZH)}){re.escape(person)}", text)
+        if found and not is_same_kin(_KIN_ZH[found[1]], kin):
+            text = text.replace(found.group(), person)
+    return text
 
 
 def is_same_kin(kin: str, known: Collection[str]) -> bool:
@@ -181,7 +187,8 @@ def is_asked(clause: Clause) -> bool:
 
 def concerns_user(text: str) -> bool:
     """Whether somebody does something to or for the user in the text."""
-    return _TO_USER.search(straighten_quotes(text).casefold()) is not None
+    last = max((start for start, _ in _iterate_subjects(text, ())), default=0)
+    return _TO_USER.search(straighten_quotes(text).casefold(), last) is not None
 
 
 def as_first_person(statement: str) -> Clause:
@@ -218,6 +225,10 @@ def _iterate_subjects(text: str, names: Collection[str]) -> Iterable[tuple[int, 
             yield called.start(), name
 
 
+def _is_chinese(entry: str) -> bool:
+    return any("\u3400" <= char <= "\u9fff" for char in entry)  # no pattern, which an import would compile
+
+
 def _list(section: str) -> list[str]:
     return [
         " ".join(entry.split())
@@ -230,12 +241,12 @@ def _list(section: str) -> list[str]:
 def _compile(section: str) -> re.Pattern[str]:
     """A pattern for any entry of a section; Chinese ones need no border, and a hyphen or an apostrophe is one."""
     entries = _list(section)
-    english = [entry for entry in entries if not _CJK.search(entry)]
+    english = [entry for entry in entries if not _is_chinese(entry)]
     bounded = join_alternatives(entry for entry in english if entry[0] != "'" and entry != "n't" and entry[-1] != "-")
     parts = [rf"(?<![\w'-]){bounded}(?![\w'-])"]
     parts += [re.escape(entry) + r"(?![\w-])" for entry in english if entry[0] == "'" or entry == "n't"]
     parts += [r"(?<![\w'-])" + re.escape(entry) for entry in english if entry[-1] == "-"]
-    chinese = [entry for entry in entries if _CJK.search(entry)]
+    chinese = [entry for entry in entries if _is_chinese(entry)]
     return lazy_compile("|".join([*parts, join_alternatives(chinese)]))
 
 
@@ -295,6 +306,6 @@ _AVERSION, _WISH, _HYPOTHETICAL = _compile("aversions"), _compile("wishes"), _co
 _DEATH = _compile("deaths")
 _IDIOMS = _read_idioms()
 _IDIOM = lazy_compile(
-    rf"(?<![\w-])(?:{join_alternatives(k for k in _IDIOMS if not _CJK.search(k))})(?![\w-])"
-    rf"|{join_alternatives(k for k in _IDIOMS if _CJK.search(k))}"
+    rf"(?<![\w-])(?:{join_alternatives(k for k in _IDIOMS if not _is_chinese(k))})(?![\w-])"
+    rf"|{join_alternatives(k for k in _IDIOMS if _is_chinese(k))}"
 )

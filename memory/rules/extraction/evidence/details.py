@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import cache
 
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.dates.mentions import Mention
@@ -23,7 +24,6 @@ _FRACTION = lazy_compile(r"\d+[.,]\d+")
 _COUNTED_ZH = lazy_compile(
     r"(\d+|[一二两三四五六七八九十百]+)[个只条位名岁辆套间本台次年天公里]{1,2}([\u3400-\u9fff])?"
 )
-_OF_ANY_WORD = frozenset(numerals.expand_numbers("word"))  # no word means no number: 0 may be noon
 
 
 def has_other_details(statement: str, value: str, cited: str, known: str, at: datetime) -> bool:
@@ -112,7 +112,7 @@ def _read_number(run: str) -> float:
     if not run.isascii() or not run.isalpha() or run in ("half", "dozens"):
         return 0.0
     numbers = numerals.expand_numbers(run)
-    return 12.0 if run == "twelve" else min((n for n in numbers - _OF_ANY_WORD if n >= 1), default=0.0)
+    return 12.0 if run == "twelve" else min((n for n in numbers - _read_no_number() if n >= 1), default=0.0)
 
 
 def has_other_numbers(part: str, anchor: str) -> bool:
@@ -132,9 +132,15 @@ def _read_numeral(run: str) -> float:
     """The number that a Chinese numeral means; 0 for none."""
     if run == "十二":
         return 12.0
-    return min((n for n in numerals.expand_numbers(run) - _OF_ANY_WORD if n >= 1), default=0.0)
+    return min((n for n in numerals.expand_numbers(run) - _read_no_number() if n >= 1), default=0.0)
 
 
 def remove_numbers(text: str) -> str:
     """The text without numbers, which say in no clause what they count."""
     return _NUMERAL_ZH.sub(" ", re.sub(r"\d+", " ", text))
+
+
+@cache
+def _read_no_number() -> frozenset[float]:
+    """What a word without a number means: 0, which may be noon."""
+    return frozenset(numerals.expand_numbers("word"))

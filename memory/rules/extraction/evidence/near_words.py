@@ -9,7 +9,7 @@ from functools import cache
 
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.support import UNITS, expand_abbreviations
-from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language import chinese_words, english_words, tokens
 from muniment.memory.rules.language.english_words import NATIONALITIES
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
@@ -17,10 +17,13 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 _STEM = 4  # letters: German and Germany
 _WORD = lazy_compile(r"[\w'-]+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
-_LIGHT_ZH = frozenset("用户我的了是在有会将于与和也都很被把从到着过吗呢吧啊这那个只位名每其之以为并且而但给对由")
+_LIGHT_ZH = frozenset("用户我的了是在有会将于与和也都很被把从到着过吗呢吧啊这那个只位名每其之以为并且而但给对由不没再")
 _LIGHT = frozenset(
-    """one person someone thing good get make take go come regular usual current kind type sort name user""".split()  # noqa: SIM905
-)
+    (
+        "one", "person", "someone", "thing", "good", "get", "make", "take", "go", "come", "regular", "usual", "current",
+        "kind", "type", "sort", "name", "user", "longer", "anymore",
+    )
+)  # fmt: skip
 _IS_IN = lazy_compile(
     rf"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are)(?: \w+)? in [{tokens.UPPER}]"
     r"(?!.{0,40}\b(?:this|today|week|until|trip|days)\b)"
@@ -41,8 +44,9 @@ def measure_share(statement: str, words: str, at: datetime) -> float:
         if lexeme in _LIGHT or lexeme in UNITS or lexeme.isdecimal():
             continue
         total += 1
-        borne += is_known(lexeme, known, words) or not _GROUPS.get(lexeme, frozenset()).isdisjoint(groups)
-    near = {at for word, names in _GROUPS_ZH.items() if not names.isdisjoint(groups) for at in _positions(word, bare)}
+        borne += is_known(lexeme, known, words) or not _read_groups(0).get(lexeme, frozenset()).isdisjoint(groups)
+    evoked = (word for word, names in _read_groups(1).items() if not names.isdisjoint(groups))
+    near = {place for word in evoked for place in _positions(word, bare)}
     for place, char in enumerate(bare):
         if _CJK.match(char) and char not in _LIGHT_ZH:
             total += 1
@@ -66,7 +70,7 @@ def score_likeness(part: str, clause: str) -> float:
         return 0.0
     known, groups = tokens.get_lexeme_set(clause), list_concepts(clause)
     exact = sum(is_known(lexeme, known, clause) for lexeme in lexemes)
-    near = sum(not _GROUPS.get(lexeme, frozenset()).isdisjoint(groups) for lexeme in lexemes)
+    near = sum(not _read_groups(0).get(lexeme, frozenset()).isdisjoint(groups) for lexeme in lexemes)
     return (exact + 0.4 * near) / len(lexemes)
 
 
@@ -105,14 +109,14 @@ def is_known(lexeme: str, known: frozenset[str], text: str) -> bool:
 
 def is_evoked(lexeme: str, text: str) -> bool:
     """Whether the text has a word of a concept that the lexeme names."""
-    return not _GROUPS.get(lexeme, frozenset()).isdisjoint(list_concepts(text))
+    return not _read_groups(0).get(lexeme, frozenset()).isdisjoint(list_concepts(text))
 
 
 def list_concepts(text: str) -> frozenset[str]:
     """The concepts that a text has a word for."""
-    found = {name for lexeme in _stem_words(text) for name in _GROUPS.get(lexeme, frozenset())}
+    found = {name for lexeme in _stem_words(text) for name in _read_groups(0).get(lexeme, frozenset())}
     if tokens.has_cjk(text):
-        found |= {name for word, names in _GROUPS_ZH.items() if word in text for name in names}
+        found |= {name for word, names in _read_groups(1).items() if word in text for name in names}
     return frozenset(found)
 
 
@@ -133,7 +137,8 @@ def _read_groups(place: int) -> Mapping[str, frozenset[str]]:
         for entry in entries:
             for word in (entry,) if place else _stem_words(entry):
                 groups.setdefault(word, set()).add(name)
+    kin = {word: name for word, (name, _) in chinese_words.RELATIONS.items()} if place else english_words.RELATIONS
+    for entry, name in kin.items():
+        for word in (entry,) if place else _stem_words(entry):
+            groups.setdefault(word, set()).add(name)
     return {word: frozenset(names) for word, names in groups.items()}
-
-
-_GROUPS, _GROUPS_ZH = _read_groups(0), _read_groups(1)
