@@ -103,7 +103,7 @@ class ModelExtraction:
         """Return the candidates that the embedder finds as near to their words as they have to be, and refusals.
 
         Where it cannot read the script, nothing shows that they are the same in other words."""
-        profile = self.writer.profile
+        profile = self.settings.find_profile(self.writer.embedder.name)
         legible = [
             each
             for each in uncertain
