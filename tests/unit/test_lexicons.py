@@ -36,7 +36,7 @@ DATA = Path(__file__).parents[2] / "benchmarks/data"
 GENERAL_NAMES = {
     "peoples and languages": """
         american arabic brazilian british canadian catalan chinese czech danish finnish french german ghanaian greek
-        hindi hungarian icelandic indian iranian irish italian japanese kenyan korean latin latvian lebanese
+        hindi hindu hungarian icelandic indian iranian irish italian japanese kenyan korean latin latvian lebanese
         lithuanian mexican moroccan persian peruvian polish portuguese serbian slovak spanish swahili swiss tunisian
         turkish vietnamese welsh
     """,

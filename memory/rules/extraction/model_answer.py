@@ -18,14 +18,12 @@ from muniment.memory.rules.extraction.draft import CATEGORIES
 from muniment.memory.rules.extraction.evidence.bearing import Support, contains_quote, find_support
 from muniment.memory.rules.extraction.evidence.citation import choose_words, has_own_words
 from muniment.memory.rules.extraction.evidence.clause_signs import drop_unknown_kin
-from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.support import is_supported, measure_overlap
 from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import normalize_text
-from muniment.memory.rules.provenance.quoted import strip_quoted
 from muniment.memory.rules.statements import predicates
 
 _MIN_CONFIDENCE = 0.5
@@ -199,8 +197,6 @@ class _AnswerFact:
             if not is_supported(candidate.text, value, self._turns, self._support, main.at):
                 raise _RefusalError("not in the turn")
             return Support()
-        if any(candidate.text == each.text for turn in self._support for each in _extract_own(turn)):
-            return Support()  # the rules read the same
         persons = candidate.fact.persons if candidate.fact else ()
         names = [*persons] if subject.startswith(predicates.USER) else [subject, *persons]
         words = choose_words(self._turns, self._support, self._read_text("quote"))
@@ -360,10 +356,6 @@ class _AnswerFact:
         return tuple(
             dict.fromkeys(name for name in names if name and len(name) <= _LONGEST_NAME and not own.fullmatch(name))
         )
-
-
-def _extract_own(turn: Turn) -> tuple[Candidate, ...]:
-    return extract_statements(strip_quoted(turn)).candidates if turn.source == "user" else ()
 
 
 def _shares_words(value: str, text: str) -> bool:

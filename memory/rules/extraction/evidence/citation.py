@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeGuard
 
 from muniment.memory.domain.turn import Turn
@@ -56,6 +57,7 @@ def choose_words(turns: Sequence[Turn], support: Sequence[Turn], quote: str) -> 
     )
 
 
+@lru_cache(maxsize=64)
 def _read_own(turn: Turn) -> str:
     """The words of a user's turn that are neither pasted nor in quotation marks; a quoted name stays."""
     if turn.role != "user" or turn.source != "user":
