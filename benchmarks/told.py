@@ -50,6 +50,7 @@ async def tell(memory: Memory, clock: FixedClock, talk: locomo.Conversation, spe
     scope = Scope(owner=f"{talk.sample_id}/{speaker}", session=talk.sample_id, thread=talk.sample_id)
     ids: dict[TurnId, str] = {}
     at = clock.now()
+    before: list[Turn] = []
     for candidate in talk.candidates:
         said_at = candidate.event_time or at
         clock.advance(max(_PAUSE, (said_at - clock.now()).total_seconds()))
@@ -65,7 +66,8 @@ async def tell(memory: Memory, clock: FixedClock, talk: locomo.Conversation, spe
         )
         if is_user:
             ids[turn.id] = dia
-            await memory.learn(scope, turn)
+            await memory.learn(scope, turn, previous=before)
+        before = [*before[-1:], turn]
         await memory.conversation.record(scope, [turn])
     return ids
 

@@ -176,6 +176,13 @@ def find_turn_messages(state: State) -> list[HumanMessage]:
     return [message for message in state["messages"] if isinstance(message, HumanMessage) and message.id in ids]
 
 
+def find_previous(messages: Sequence[AnyMessage], message: HumanMessage, most: int = 2) -> list[AnyMessage]:
+    """The messages with text of both sides just before a message, oldest first."""
+    before = messages[: next((n for n, each in enumerate(messages) if each is message), 0)]
+    spoken = [each for each in before[-8:] if isinstance(each, HumanMessage | AIMessage) and str(each.text).strip()]
+    return list(spoken[-most:])
+
+
 def get_reply(state: State) -> AIMessage | None:
     """The reply of this turn; None before there is one."""
     last = state["messages"][-1] if state["messages"] else None

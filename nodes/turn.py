@@ -26,6 +26,7 @@ from muniment.nodes.state import (
     State,
     Who,
     collect_tool_turns,
+    find_previous,
     find_turn_messages,
     get_reply,
     load_turns,
@@ -159,7 +160,9 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
     waiting = {message.id: message for message in state["messages"] if message.id in times}
     for id_, message in list(waiting.items()):
         try:
-            receipt = await memory.learn(scope, make_turn(scope, message, times[str(id_)]))
+            at = times[str(id_)]
+            before = [make_turn(scope, each, at) for each in find_previous(state["messages"], message)]
+            receipt = await memory.learn(scope, make_turn(scope, message, at), previous=before)
         except MunimentError as error:
             update["unwritten"] = await report_failure(memory, scope, "hotpath", "create", error)
             if not isinstance(error, BadInput) and type(error) is not StoreError:

@@ -43,6 +43,7 @@ _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its 
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
 _MAX_SPACES = 10_000  # whose slots of insights are cached
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
+_MAX_PREVIOUS = 2  # turns before a turn that say what it answers
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
@@ -65,10 +66,11 @@ class Writer:
     settings: Settings
     write_behind: WriteBehind
 
-    async def learn_turn(self, scope: Scope, turn: Turn) -> Receipt:
+    async def learn_turn(self, scope: Scope, turn: Turn, previous: Sequence[Turn] = ()) -> Receipt:
         """Keep the statements that the rules find in a turn, and carry out its wishes to forget.
 
-        The same turn twice is one write. Raises TooLarge, StoreError, ModelError."""
+        `previous` are the turns before it, oldest first: a short answer is read with the question, and a note is found
+        by what it answers. The same turn twice is one write. Raises TooLarge, StoreError, ModelError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
         safe = self.sanitize_turn(turn)
@@ -77,7 +79,8 @@ class Writer:
         own = replace(own, text=requests.strip_keep_request(own.text))  # a request to keep a procedure is no statement
         reason = gate.find_skip_reason(own.text, own.role)
         most = self.settings.write.per_turn
-        extraction = extract_statements(own, most=most) if reason is None else Extraction()
+        before = tuple(map(self.sanitize_turn, previous[-_MAX_PREVIOUS:]))
+        extraction = extract_statements(own, before, most=most) if reason is None else Extraction()
         extraction = replace(extraction, candidates=extraction.candidates + instructions)
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
         event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)

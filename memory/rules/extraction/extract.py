@@ -114,9 +114,9 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
     wanted = [reading for reading in readings if reading.is_requested]
-    requested = [*_list_facts(wanted), *_make_notes(wanted, turn, _REQUESTED_IMPORTANCE)]
+    requested = [*_list_facts(wanted), *_make_notes(wanted, turn, previous, _REQUESTED_IMPORTANCE)]
     return Extraction(
-        candidates=(*requested, *_share_room([each for each in readings if not each.is_requested], turn, most)),
+        candidates=(*requested, *_share_room([each for each in readings if not each.is_requested], turn, previous, most)),
         forget_requests=tuple(requests.values()),
         requested_texts=frozenset(candidate.text for candidate in requested),
     )
@@ -138,15 +138,19 @@ def _list_facts(readings: Sequence[_Reading]) -> list[Candidate]:
     return list(facts.values())[:MAX_STATEMENTS]
 
 
-def _make_notes(readings: Sequence[_Reading], turn: Turn, importance: int = notes.IMPORTANCE) -> list[Candidate]:
+def _make_notes(
+    readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], importance: int = notes.IMPORTANCE
+) -> list[Candidate]:
     sentences = [reading.sentence for reading in readings if reading.is_noted]
-    return list(notes.make_notes(sentences, turn, importance=importance))
+    return list(notes.make_notes(sentences, turn, previous, importance=importance))
 
 
-def _share_room(readings: Sequence[_Reading], turn: Turn, most: int) -> list[Candidate]:
+def _share_room(
+    readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int
+) -> list[Candidate]:
     """The facts and the notes. Of too many, the sentences with the least important facts are noted."""
     while True:
-        candidates = [*_list_facts(readings), *_make_notes(readings, turn)]
+        candidates = [*_list_facts(readings), *_make_notes(readings, turn, previous)]
         foldable = [reading for reading in readings if reading.candidates]
         if len(candidates) <= most or not foldable:
             return candidates

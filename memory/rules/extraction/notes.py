@@ -24,6 +24,7 @@ MAX_CHARS = 280
 IMPORTANCE = 1
 _MIN_SCORE = -0.4
 _LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
+_CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们")
 _MIN_WORDS, _MIN_CJK = 3, 4
@@ -68,19 +69,21 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
     return len(words - there) <= max(1, _OTHER_WORDS * len(words))
 
 
-def make_notes(sentences: Sequence[str], turn: Turn, *, importance: int = IMPORTANCE) -> Iterator[Candidate]:
+def make_notes(
+    sentences: Sequence[str], turn: Turn, previous: Sequence[Turn] = (), *, importance: int = IMPORTANCE
+) -> Iterator[Candidate]:
     """The notes of a turn's sentences, in their order; as few as fit."""
     group: list[str] = []
     for sentence in _cut_long(sentences):
         if group and len(_write_note([*group, sentence], turn.at)) > MAX_CHARS:
-            yield _make_note(group, turn, importance)
+            yield _make_note(group, turn, previous, importance)
             group = []
         group.append(sentence)
     if group:
-        yield _make_note(group, turn, importance)
+        yield _make_note(group, turn, previous, importance)
 
 
-def _make_note(sentences: Sequence[str], turn: Turn, importance: int) -> Candidate:
+def _make_note(sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], importance: int) -> Candidate:
     text = _write_note(sentences, turn.at)
     said = " ".join(sentences)
     return Candidate(
@@ -89,18 +92,20 @@ def _make_note(sentences: Sequence[str], turn: Turn, importance: int) -> Candida
         fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
         importance=importance,
         event_time=mentions.resolve_date(said, turn.at),
-        context=_describe_context(said, turn),
+        context=_describe_context(said, turn, previous),
         turns=(turn.id,),
         actor=turn.actor,
         role=turn.role,
     )
 
 
-def _describe_context(said: str, turn: Turn) -> str | None:
-    """What helps to find the note: the day it was said, and the rest of the message."""
-    rest = " ".join(turn.text.split())
-    day = f"{turn.at.day} {turn.at:%B %Y}"
-    return f"{day}\n{rest[:600]}" if rest != said else day
+def _describe_context(said: str, turn: Turn, previous: Sequence[Turn]) -> str:
+    """What helps to find the note: the day it was said, the turns before it, and the rest of the message."""
+    lines = [f"{turn.at.day} {turn.at:%B %Y}"]
+    lines += [" ".join(each.text.split())[-_CONTEXT_CHARS:] for each in previous if each.role in ("user", "assistant")]
+    if (rest := " ".join(turn.text.split())) != said:
+        lines.append(rest[: 2 * _CONTEXT_CHARS])
+    return "\n".join(lines)
 
 
 def _write_note(sentences: Sequence[str], at: datetime) -> str:
