@@ -176,7 +176,7 @@ def find_turn_messages(state: State) -> list[HumanMessage]:
     return [message for message in state["messages"] if isinstance(message, HumanMessage) and message.id in ids]
 
 
-def find_previous(messages: Sequence[AnyMessage], message: HumanMessage, most: int = 2) -> list[AnyMessage]:
+def find_previous(messages: Sequence[AnyMessage], message: AnyMessage, most: int = 2) -> list[AnyMessage]:
     """The messages with text of both sides just before a message, oldest first."""
     before = messages[: next((n for n, each in enumerate(messages) if each is message), 0)]
     spoken = [each for each in before[-8:] if isinstance(each, HumanMessage | AIMessage) and str(each.text).strip()]

@@ -113,6 +113,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
+    _add_neighbours(readings)
     wanted = [reading for reading in readings if reading.is_requested]
     requested = [*_list_facts(wanted), *_make_notes(wanted, turn, previous, _REQUESTED_IMPORTANCE)]
     return Extraction(
@@ -126,6 +127,15 @@ def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_re
     is_kept = notes.is_covered(sentence, [candidate.text for candidate in found], at)
     is_noted = not is_kept and (is_requested or notes.is_own_statement(sentence, is_read=bool(found)))
     return _Reading(sentence, found, is_noted, is_requested)
+
+
+def _add_neighbours(readings: Sequence[_Reading]) -> None:
+    """Note also the sentences beside a noted one that lean on it, for a note has room for both."""
+    noted = [n for n, reading in enumerate(readings) if reading.is_noted and not reading.is_requested]
+    for n in {place for at in noted for place in (at - 1, at + 1) if 0 <= place < len(readings)}:
+        reading = readings[n]
+        if not reading.candidates and not reading.is_requested and notes.is_own_statement(reading.sentence, is_read=True):
+            reading.is_noted = True
 
 
 def _list_facts(readings: Sequence[_Reading]) -> list[Candidate]:

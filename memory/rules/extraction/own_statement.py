@@ -1,8 +1,9 @@
 """How likely a sentence states something lasting about the person who says it: a linear classifier.
 
 Its features are words, pairs of words, the shape of the sentence - its function words, with a sign for the others - and
-the signals below. Each has a weight of one byte at the place of its hash (feature hashing, Weinberger et al. 2009). `python -m benchmarks.statements` trains the weights by logistic regression
-on sentences that were written for it, and prints how well they tell unseen ones apart."""
+the signals below. Each has a weight of one byte at the place of its hash (feature hashing, Weinberger et al. 2009).
+`python -m benchmarks.statements` trains the weights by logistic regression on sentences that were written for it, and
+prints how well they tell unseen ones apart."""
 
 from __future__ import annotations
 
