@@ -109,9 +109,12 @@ def read(file: Path) -> tuple[list[Message], list[Correction]]:
 async def learn(memory: Memory, clock: FixedClock, owner: str, texts: Sequence[str]) -> list[str]:
     """Learn texts one after the other in a new space, an hour apart; the texts of its active memories."""
     scope = Scope(owner=owner, session=owner, thread=owner)
+    turns: list[Turn] = []
     for n, text in enumerate(texts):
         clock.advance(timedelta(hours=1).total_seconds())
-        await memory.learn(scope, Turn.make(session=owner, key=str(n), role="user", text=text, at=clock.now()))
+        turn = Turn.make(session=owner, key=str(n), role="user", text=text, at=clock.now())
+        await memory.learn(scope, turn, previous=turns)
+        turns.append(turn)
     rows = await memory.list(scope, limit=100)
     return [row.text for row in rows]
 

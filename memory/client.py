@@ -71,8 +71,9 @@ class Memory:
     async def learn(self, scope: Scope, turn: Turn, *, previous: Sequence[Turn] = ()) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
 
-        `previous` are the turns before it in the thread, oldest first: they say what a short answer answers. Returns what was changed, refused and skipped. The same turn twice is one write. Raises TooLarge, StoreError,
-        ModelError (the embedder)."""
+        `previous` are the turns before it in the thread, oldest first: they say what a short answer answers. Returns
+        what was changed, refused and skipped. The same turn twice is one write. Raises TooLarge, StoreError, ModelError
+        (the embedder)."""
         return await self.engine.writer.learn_turn(scope, turn, previous)
 
     async def remember(self, scope: Scope, text: str, *, category: str | None = None) -> Receipt:

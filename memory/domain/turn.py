@@ -84,6 +84,7 @@ class Candidate:
     actor: str | None = None
     role: Role | None = "user"
     state: Literal["active", "pending"] = "active"  # pending: kept, but out of every answer until a person approves
+    is_correction: bool = False  # it says nothing by itself: kept only where it ends or corrects a known memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,11 @@ from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import POLITE, parse_forget_request
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.statements.changes import is_correcting
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 MAX_STATEMENTS = 24
+_MAX_CORRECTIONS = 2  # sentences of a turn that are compared with what is known, though they say nothing themselves
 _MAX_CLAUSES = 1000  # of a turn: a pasted book is not read to its end on the hot path
 _REQUESTED_IMPORTANCE = 3  # the least importance of what the person wants remembered
 
@@ -94,7 +96,8 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     readings: list[_Reading] = []
     requests: dict[str, ForgetRequest] = {}
     budget = iter(range(_MAX_CLAUSES))
-    person: MentionedPerson | None = None
+    people = (find_person(each.text) for each in reversed(previous) if each.role == "user")
+    person = next(filter(None, people), None)
     for sentence in split_sentences(text):
         if request := parse_forget_request(sentence):
             drafts = (
@@ -109,24 +112,27 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
             _make_candidate(draft, turn)
             for draft in _draft_statements(sentence, turn, budget, person, lower=is_lowercase)
         ]
-        readings.append(_read_sentence(inner or sentence, found, turn.at, is_requested=bool(inner)))
+        readings.append(
+            _read_sentence(inner or replace_pronoun(sentence, person), found, turn.at, is_requested=bool(inner))
+        )
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
     _add_neighbours(readings)
     wanted = [reading for reading in readings if reading.is_requested]
     requested = [*_list_facts(wanted), *_make_notes(wanted, turn, previous, _REQUESTED_IMPORTANCE)]
+    others = [each for each in readings if not each.is_requested]
     return Extraction(
-        candidates=(*requested, *_share_room([each for each in readings if not each.is_requested], turn, previous, most)),
+        candidates=(*requested, *_share_room(others, turn, previous, most), *_find_corrections(others, turn)),
         forget_requests=tuple(requests.values()),
         requested_texts=frozenset(candidate.text for candidate in requested),
     )
 
 
 def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_requested: bool) -> _Reading:
-    is_kept = notes.is_covered(sentence, [candidate.text for candidate in found], at)
-    is_noted = not is_kept and (is_requested or notes.is_own_statement(sentence, is_read=bool(found)))
-    return _Reading(sentence, found, is_noted, is_requested)
+    texts = [candidate.text for candidate in found]
+    said = sentence if is_requested else notes.select_statement(sentence, is_read=bool(found))
+    return _Reading(said or sentence, found, bool(said) and not notes.is_covered(said, texts, at), is_requested)
 
 
 def _add_neighbours(readings: Sequence[_Reading]) -> None:
@@ -134,8 +140,20 @@ def _add_neighbours(readings: Sequence[_Reading]) -> None:
     noted = [n for n, reading in enumerate(readings) if reading.is_noted and not reading.is_requested]
     for n in {place for at in noted for place in (at - 1, at + 1) if 0 <= place < len(readings)}:
         reading = readings[n]
-        if not reading.candidates and not reading.is_requested and notes.is_own_statement(reading.sentence, is_read=True):
+        if (
+            not reading.candidates
+            and not reading.is_requested
+            and notes.is_own_statement(reading.sentence, is_read=True)
+        ):
             reading.is_noted = True
+
+
+def _find_corrections(readings: Sequence[_Reading], turn: Turn) -> Iterator[Candidate]:
+    """The sentences that say nothing by themselves, and may correct what was said before: `sorry, it's Rowan`."""
+    unread = [reading.sentence for reading in readings if not reading.is_noted and not reading.candidates]
+    sentences = [sentence for sentence in unread if is_correcting(sentence) and not sentence.endswith(("?", "？"))]
+    for sentence in sentences[:_MAX_CORRECTIONS]:
+        yield from (replace(note, is_correction=True) for note in notes.make_notes([sentence], turn))
 
 
 def _list_facts(readings: Sequence[_Reading]) -> list[Candidate]:
@@ -155,9 +173,7 @@ def _make_notes(
     return list(notes.make_notes(sentences, turn, previous, importance=importance))
 
 
-def _share_room(
-    readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int
-) -> list[Candidate]:
+def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int) -> list[Candidate]:
     """The facts and the notes. Of too many, the sentences with the least important facts are noted."""
     while True:
         candidates = [*_list_facts(readings), *_make_notes(readings, turn, previous)]

@@ -13,7 +13,7 @@ from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.note_category import choose_category
-from muniment.memory.rules.extraction.own_statement import score_statement
+from muniment.memory.rules.extraction.own_statement import is_request, score_statement
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_phrases import strip_fillers
 from muniment.memory.rules.language.english_words import narrate_first_person
@@ -34,15 +34,29 @@ _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
 _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
-_QUESTION_END = lazy_compile(r"[?？]\s*$")
+_UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
+_PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
 _ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
 
 
+def select_statement(sentence: str, *, is_read: bool) -> str:
+    """What of a sentence its speaker states and is worth a note: all of it, what is left without its questions and
+    requests, or nothing. `is_read`: a rule read a part of it."""
+    if is_own_statement(sentence, is_read=is_read):
+        return sentence
+    parts = [part for part in _PARTS.split(sentence) if part.strip()]
+    stated = [part for part in parts if not is_request(part)]
+    if not stated or len(stated) == len(parts):
+        return ""
+    rest = ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；") for part in stated)
+    return rest if is_own_statement(rest, is_read=is_read) else ""
+
+
 def is_own_statement(sentence: str, *, is_read: bool) -> bool:
     """Whether a sentence states something of its speaker that is worth a note. `is_read`: a rule read a part of it."""
-    if _REDACTED in sentence or _QUESTION_END.search(sentence):
+    if _REDACTED in sentence or _UNFINISHED.search(sentence):
         return False
     cjk = len(_CJK.findall(sentence))
     if cjk < _MIN_CJK and len(_WORD.findall(sentence)) < _MIN_WORDS:

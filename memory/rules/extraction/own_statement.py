@@ -16,6 +16,7 @@ from struct import Struct
 from zlib import crc32
 
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import parse_vocabulary
 
@@ -63,8 +64,7 @@ _SIGNALS = tuple(
         r"|july|august|september|october|november|december|years?|months?|weeks?|always|never|used to|still|any ?more"
         r"|no longer|this (?:year|week|month|spring|summer|autumn|winter))\b",
         "moment": r"\b(?:today|right now|just now|rn|this morning|tonight|so tired|at the moment|currently)\b",
-        "people": r"\b(?:mum|mom|dad|mother|father|brother|sister|wife|husband|partner|son|daughter|kid|aunt|uncle"
-        r"|cousin|gran\w*|nephew|niece|boyfriend|girlfriend|friend|flatmate|roommate|boss|dog|cat|neighbou?r)s?\b",
+        "people": rf"\b(?:my|our)\s+(?:{RELATION}|kids?|boss|dog|cat|flatmate|neighbou?r)s?\b",
         "orders": r"^\W*(?:(?:and|so|ok|okay|now|please|just|can you|could you)\W+)*(?:tell|ask|write|give|show|explain"
         r"|translate|summari[sz]e|make|help|find|list|create|draft|fix|check|add|remove|change|let|rewrite|turn|put|use"
         r"|compare|pick|suggest|recommend|plan|read|look|try|answer|describe|define|convert|sort|count|shorten|keep)\b",
@@ -77,7 +77,9 @@ _SIGNALS = tuple(
         "a thing first": r"^\W*(?:the|a|an|it|there|this|that)\b",
         "我": r"[我俺咱]",
         "我 first": r"^\W*(?:(?:其实|另外|还有|对了|嗯|哦|不过|但是|而且|那|所以)\W*)*[我咱俺]",
-        "问": r"吗|呢[?？。]?$|什么|怎么|为什么|哪|多少|几[个点岁年]|是不是|有没有|能不能|可不可以|谁",
+        "rules": r"\b(?:from now on|in future|whenever you|when you (?:answer|reply|write)|your (?:answers|replies))\b"
+        r"|以后|回[我答]|跟我说|每次",
+        "问": r"吗|呢[?？。]?$|还是|什么|怎么|为什么|哪|多少|几[个点岁年]|是不是|有没有|能不能|可不可以|谁",
         "疑": r"可能|也许|大概|说不定|好像|不确定|不知道|还没想好|或许|吧[。]?$|没准|拿不准|记不清|应该是|考虑",
         "假": r"如果|要是|假如|假设|假装|想象|万一|的话|就好了|梦里|梦见|恨不得|宁愿|当初",
         "你": r"[你您]",
@@ -85,6 +87,14 @@ _SIGNALS = tuple(
         "long": r"^.{60}",
     }.items()
 )
+
+
+_REQUESTS = ("asks", "asks what", "asks whether", "asks for", "orders", "问", "吩咐")
+
+
+def is_request(clause: str) -> bool:
+    """Whether a clause asks something or tells the assistant what to do, by its form alone."""
+    return any(pattern.search(clause) for name, pattern in _SIGNALS if name in _REQUESTS)
 
 
 def score_statement(sentence: str) -> float:

@@ -15,7 +15,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING
+from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING, find_contrasts
 from muniment.memory.rules.statements.parse import parse_statement
 
 MAY_REPLACE = "may replace "  # the start of the tag of a memory that perhaps replaces another one; its id follows
@@ -28,6 +28,7 @@ _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _CLAUSE = lazy_compile(
     r"[,;:.!?，。；：！？]|\b(?:and|but|since|because|so|when|while|before|although|though)\b", re.IGNORECASE
 )
+_SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|the user)\b|[我咱俺]|用户", re.IGNORECASE)
 _KIN = lazy_compile(rf"\b(?:my|user's)\s+(?P<kin>{RELATION})\b", re.IGNORECASE)
 _KIN_ZH = lazy_compile(
     r"(?:我|用户)(?:的|家)?(?P<kin>[爸妈哥弟姐妹叔姨舅姑爷奶]|老公|老婆|丈夫|妻子|儿子|女儿|女朋友|男朋友)"
@@ -57,6 +58,15 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
     if len(found) != 1:
         found = _find_named(said, found or known) or found
     return found
+
+
+def correct_text(said: str, text: str) -> str | None:
+    """A memory's text with the value that a statement puts in the place of another one; None where it puts none."""
+    for new, old in find_contrasts(strip_quotation(said)):
+        pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isascii() else re.escape(old)
+        if re.search(pattern, text, re.IGNORECASE) and new.casefold() != old.casefold():
+            return re.sub(pattern, lambda _, word=new: word, text, flags=re.IGNORECASE)
+    return None
 
 
 def is_single_sentence(text: str) -> bool:
@@ -89,11 +99,13 @@ def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
     for clause in _split_endings(said):
         words = _list_words(clause)
         holder = _find_holder(said, len(said))
+        is_open = not holder and not _SPEAKER.search(clause)  # a clause without a subject may be about anybody
         for memory in memories:
             text = strip_quotation(memory.text)
             own = _list_words(text)
             shared = own & words
-            if not shared or _DENIED.search(text) or _find_holder(text, len(text)) != holder:
+            is_theirs = is_open or _find_holder(text, len(text)) == holder
+            if not shared or _DENIED.search(text) or not is_theirs:
                 continue
             share = len(shared) / len(own)
             if share >= _NAMED_SHARE:

@@ -18,7 +18,7 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.endings import find_ended
+from muniment.memory.rules.merging.endings import correct_text, find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
     is_related,
@@ -221,7 +221,7 @@ def _decide_change(
         return None if is_known else _add_memory(incoming, new_memory, neighbours)
     if is_covered_by_parts(candidate, neighbours):
         return None
-    if ended := _end_memory(incoming, neighbours, at):
+    if (ended := _end_memory(incoming, neighbours, at)) or candidate.is_correction:
         return ended
     # A name that owns something may be the user's.
     names = find_user_names(item.memory.fact for item in neighbours)
@@ -246,6 +246,8 @@ def _decide_change(
 
 def _end_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at: datetime) -> Change | str | None:
     """Return the change of the one memory that the candidate ends, if it ends one that is known by then."""
+    if corrected := _correct_memory(incoming, neighbours, at):
+        return corrected
     sims = {item.memory.id: item.sim for item in neighbours}
     ended = find_ended(incoming.candidate, [item.memory for item in neighbours if item.memory.updated_at <= at])
     if len(ended) != 1:
@@ -257,6 +259,33 @@ def _end_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at
         key = _choose_key(incoming.candidate, ended[0], others)
         result = replace(result, after=replace(result.after, stable_key=key))
     return result
+
+
+def _correct_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at: datetime) -> Change | None:
+    """Return the change of the one memory in which the candidate puts a value in the place of another one."""
+    candidate = incoming.candidate
+    texts = [
+        (item, text)
+        for item in neighbours
+        if item.memory.updated_at <= at and not set(item.memory.turns) & set(candidate.turns)
+        if (text := correct_text(candidate.text, item.memory.text))
+    ]
+    if len(texts) != 1 or TRUST_RANK[candidate.trust] < TRUST_RANK[texts[0][0].memory.trust]:
+        return None
+    item, text = texts[0]
+    fact = item.memory.fact
+    value = correct_text(candidate.text, fact.object) if fact else None
+    after = replace(
+        item.memory,
+        text=text,
+        fact=replace(fact, object=value, persons=(), entities=()) if fact and value else fact,
+        updated_at=at,
+        turns=_join_turns(item.memory.turns, candidate.turns),
+    )
+    sim, meta = round(min(item.sim, 1.0), 4), {"why": "supersedes"}
+    return Change(
+        action="UPDATE", after=after, before=item.memory, vector=incoming.vector, band="check", sim=sim, meta=meta
+    )
 
 
 def _add_memory(incoming: IncomingCandidate, memory: StoredMemory, neighbours: Sequence[Neighbour]) -> Change:

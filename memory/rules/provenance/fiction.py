@@ -23,7 +23,7 @@ _PLAYED = lazy_compile(
     r"|(?:[\w-]+\s+)?(?:game|match|gig|show|concert|set|song|piece|round|tournament|recital|solo|sonata|role)\b)"
     r"|i\s+(?:had\s+a\s+dream|dream(?:t|ed))\b|my\s+(?:(?!favou?rite\b)\w+\s+)?character(?:'s\s+\w+)?\s+(?:is|was|has|comes|lives|wants|hates|loves)\b"
     r"|in\s+(?:my|the|our|this)\s+(?:\w+\s+)?(?:story|novel|campaign|screenplay|script|comic|role-?play|dream)\b"
-    r"|you(?:'re|\s+are)\s+(?:an?|my|the)\s+(?!great|good|best|favou?rite|real)[^.,;!?]{1,40}(?:[,;]\s*(?:and\s+)?|\s+and\s+)"
+    r"|you(?:'re|\s+are|\s+be)\s+(?:an?|my|the)\s+(?!great|good|best|favou?rite|real)[^.,;!?]{1,40}(?:[,;]\s*(?:and\s+)?|\s+and\s+)"
     r"I(?:'m|\s+am)\s+(?:an?|the|your)\b)"
 )
 _PLAYED_ZH = lazy_compile(

@@ -58,11 +58,37 @@ NAMED_ENDING = lazy_compile(
     r"|dead|passed away|put down|gave up|given up|giving up|dropped|cancel(?:led|ed|ling)|called off|abandoned"
     r"|finished|completed|over|no longer|any ?more|stopped|quit|switched|after all|changed my mind|turns out"
     r"|turned out|scratch that|actually|moved|postponed|rescheduled|pushed|brought forward|instead|isn't|aren't"
-    r"|don't|doesn't|not|never|left|ended|broke)\b"
+    r"|don't|doesn't|not|never|left|ended|broke|make (?:it|that))\b"
     r"|卖|丢了|扔了|送人|去世|死了|走了|没了|放弃|取消|不.{0,12}了|戒|改(?:到|成|在|为)|推迟|提前|不再|已经不|没再"
     r"|换(?:成|了|到)|搞错|记错|说错|不是|原来",
     re.IGNORECASE,
 )
+
+_CORRECTING = lazy_compile(
+    r"\b(?:sorry|scratch that|no,? wait|wait,? no|i meant?|correction|actually|turns out|turned out|no longer|any ?more"
+    r"|sold|died|passed away|gave up|given up|cancel(?:led|ed)|called off|quit|stopped|instead|make (?:it|that)|now)\b"
+    r"|\bnot [A-Z]|说错|记错|搞错|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|取消|放弃|卖|去世|换",
+    re.IGNORECASE,
+)
+_CONTRASTS = (
+    lazy_compile(
+        r"(?P<new>\b[\w'’-]+(?: (?!not\b)[A-Z][\w'’-]+)*),?\s+(?:and\s+)?not\s+(?:an?\s+|the\s+|in\s+|at\s+|on\s+)?"
+        r"(?P<old>[\w'’-]+(?: [A-Z][\w'’-]+)*)"
+    ),
+    lazy_compile(r"\bnot\s+(?P<old>[\w'’-]+),?\s+(?:but\s+|it's\s+)(?P<new>[\w'’-]+)"),
+    lazy_compile(r"[是叫在](?P<new>[^，,。是不]{1,8})[，,]?(?:而)?不[是叫在](?P<old>[^，,。！!]{1,8})"),
+    lazy_compile(r"不[是叫在](?P<old>[^，,。]{1,8})[，,](?:而)?[是叫在](?P<new>[^，,。！!]{1,8})"),
+)
+
+
+def is_correcting(sentence: str) -> bool:
+    """Whether a sentence may correct or end what was said before."""
+    return _CORRECTING.search(sentence) is not None
+
+
+def find_contrasts(sentence: str) -> list[tuple[str, str]]:
+    """What a sentence says is so and is not so: `Rowan` and `Rowena` of `it's Rowan, not Rowena`."""
+    return [(match["new"], match["old"]) for pattern in _CONTRASTS if (match := pattern.search(sentence))]
 
 
 def has_changed_condition(sentence: str) -> bool:
