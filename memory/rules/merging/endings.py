@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING, find_contrasts
+from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING, find_contrasts, is_respelling
 from muniment.memory.rules.statements.parse import parse_statement
 
 MAY_REPLACE = "may replace "  # the start of the tag of a memory that perhaps replaces another one; its id follows
 _NAMED_SHARE = 0.3  # of a memory's words that the ending clause names
+_LEAST_SHARE = 0.15  # the same where one of them is a name right beside the ending
+_BESIDE = 4  # words between an ending and what it ends
+_ALIKE = 0.7  # of two spellings of one name
+_NAME = lazy_compile(r"(?<!^)\b[A-Z][\w'’-]{2,}")
 _LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
 _SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
@@ -65,7 +70,12 @@ def correct_text(said: str, text: str) -> str | None:
     for new, old in find_contrasts(strip_quotation(said)):
         pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isascii() else re.escape(old)
         if re.search(pattern, text, re.IGNORECASE) and new.casefold() != old.casefold():
-            return re.sub(pattern, lambda _, word=new: word, text, flags=re.IGNORECASE)
+            return re.sub(pattern, re.escape(new).replace("\\ ", " "), text, flags=re.IGNORECASE)
+    if is_respelling(said):
+        for new in _NAME.findall(strip_quotation(said)):
+            for old in _NAME.findall(text):
+                if new != old and SequenceMatcher(None, new, old).ratio() >= _ALIKE:
+                    return text.replace(old, new)
     return None
 
 
@@ -89,7 +99,8 @@ def _find_changed(said: str, memories: list[StoredMemory]) -> Iterator[StoredMem
         for memory in memories:
             text = strip_quotation(memory.text)
             state = condition.state.search(text)
-            if state and not _DENIED.search(text) and not _find_holder(text, len(text)):
+            holder = _find_holder(text, len(text))
+            if state and not _DENIED.search(text) and (not holder or state.group().casefold() == holder):
                 yield memory
 
 
@@ -108,9 +119,19 @@ def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
             if not shared or _DENIED.search(text) or not is_theirs:
                 continue
             share = len(shared) / len(own)
-            if share >= _NAMED_SHARE:
+            if share >= _NAMED_SHARE or (share >= _LEAST_SHARE and _is_named_beside(clause, text)):
                 shares.setdefault(round(share, 2), []).append(memory)
     return shares[max(shares)] if shares else []
+
+
+def _is_named_beside(clause: str, text: str) -> bool:
+    """Whether a name of a memory stands within a few words of the ending."""
+    words = clause.split()
+    ends = [n for n, word in enumerate(words) if NAMED_ENDING.search(word)]
+    names = set(_NAME.findall(text))
+    return any(
+        word.strip("'\".") in names and any(abs(n - end) <= _BESIDE for end in ends) for n, word in enumerate(words)
+    )
 
 
 def _split_endings(said: str) -> Iterator[str]:

@@ -58,9 +58,9 @@ NAMED_ENDING = lazy_compile(
     r"|dead|passed away|put down|gave up|given up|giving up|dropped|cancel(?:led|ed|ling)|called off|abandoned"
     r"|finished|completed|over|no longer|any ?more|stopped|quit|switched|after all|changed my mind|turns out"
     r"|turned out|scratch that|actually|moved|postponed|rescheduled|pushed|brought forward|instead|isn't|aren't"
-    r"|don't|doesn't|not|never|left|ended|broke|make (?:it|that))\b"
+    r"|don't|doesn't|not|never|left|ended|broke|make (?:it|that)|off)\b"
     r"|卖|丢了|扔了|送人|去世|死了|走了|没了|放弃|取消|不.{0,12}了|戒|改(?:到|成|在|为)|推迟|提前|不再|已经不|没再"
-    r"|换(?:成|了|到)|搞错|记错|说错|不是|原来",
+    r"|换(?:成|了|到)|停(?:了|用|药)|搞错|记错|说错|不是|原来",
     re.IGNORECASE,
 )
 
@@ -69,6 +69,9 @@ _CORRECTING = lazy_compile(
     r"|sold|died|passed away|gave up|given up|cancel(?:led|ed)|called off|quit|stopped|instead|make (?:it|that)|now)\b"
     r"|\bnot [A-Z]|说错|记错|搞错|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|取消|放弃|卖|去世|换",
     re.IGNORECASE,
+)
+_SPELT = lazy_compile(
+    r"\b(?:spell?ed|spelt|spelling|typo|autocorrect(?:ed)?|with an? [a-z]\b|mis-?typed|i meant?)\b", re.IGNORECASE
 )
 _CONTRASTS = (
     lazy_compile(
@@ -89,6 +92,11 @@ def is_correcting(sentence: str) -> bool:
 def find_contrasts(sentence: str) -> list[tuple[str, str]]:
     """What a sentence says is so and is not so: `Rowan` and `Rowena` of `it's Rowan, not Rowena`."""
     return [(match["new"], match["old"]) for pattern in _CONTRASTS if (match := pattern.search(sentence))]
+
+
+def is_respelling(sentence: str) -> bool:
+    """Whether a sentence says how a name is written."""
+    return _SPELT.search(sentence) is not None
 
 
 def has_changed_condition(sentence: str) -> bool:
