@@ -265,6 +265,11 @@ class Conversation:
         )
 
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
-        """Decide the pending requests among `ids` by a clear yes or no in a text, and return them; none for another
-        text."""
+        """Decide the pending requests among `ids` by a message, and return those that it answers: approved, rejected,
+        or pending, where the answer is unclear and is to be asked again. None for a message that is no answer."""
         return await self._memory.engine.consents.answer_consents(scope, ids, text)
+
+    async def resume_consents(self, scope: Scope, ids: Sequence[UUID], answer: Any) -> Sequence[Consent]:
+        """Decide like `answer_consents`, by the value that resumes an interrupt: true or false, words, an object, or
+        the response of an inbox."""
+        return await self._memory.engine.consents.resume_consents(scope, ids, answer)

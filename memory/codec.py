@@ -20,12 +20,15 @@ from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
 from muniment.memory.errors import BadInput
 
-# The fields of the structured profile -> their names in a question, in English and in Chinese.
-_FIELDS: Mapping[str, tuple[str, str]] = {
-    "preferred_name": ("preferred name", "您的称呼"), "pronouns": ("pronouns", "您的代词"),
-    "city": ("city", "您的城市"), "language": ("language", "您的语言"),
-    "tone": ("tone", "交流风格"), "goals": ("goal", "您的目标"),
+# The fields of the structured profile -> their names in a decision and in a question, in English and in Chinese.
+_FIELDS: Mapping[str, tuple[str, str, str]] = {
+    "preferred_name": ("preferred name", "name", "您的称呼"), "pronouns": ("pronouns", "pronouns", "您的代词"),
+    "city": ("city", "city", "您的城市"), "language": ("language", "language", "您的语言"),
+    "tone": ("tone", "tone", "交流风格"), "goals": ("goal", "goal", "您的目标"),
 }  # fmt: skip
+_HOW_TO_ANSWER = (
+    "Accept it, respond with a no or with words such as “yes to the name, no to the city”, or ignore the question."
+)
 _WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -171,18 +174,34 @@ def encode_consent_request(consent: Consent) -> dict[str, str]:
 def format_consent_question(requests: Sequence[Mapping[str, str]]) -> str:
     """Return one line that asks a person about these requests, in Chinese where a value is."""
     if any(_CJK.search(request["value"]) for request in requests):
-        wishes = "、".join(f'把"{request["value"]}"记为{_FIELDS[request["field"]][1]}' for request in requests)
-        return f"可以{wishes}吗？（是/否）"
-    values = " and ".join(f'"{request["value"]}" as your {_FIELDS[request["field"]][0]}' for request in requests)
-    return f"May I keep {values}? (yes/no)"
+        wishes = "、".join(f'把"{request["value"]}"作为{_FIELDS[request["field"]][2]}' for request in requests)
+        return f"可以在所有对话中{wishes}吗？（是/否）"
+    values = [f'"{request["value"]}" as your {_FIELDS[request["field"]][1]}' for request in requests]
+    listed = " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
+    return f"May I use {listed} everywhere? (yes/no)"
+
+
+def encode_interrupt(requests: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return these encoded requests as an interrupt in LangChain's shape `HumanInterrupt`.
+
+    `consent` has the requests themselves."""
+    action = {"action": "use_in_profile", "args": {request["field"]: request["value"] for request in requests}}
+    allowed = {"allow_ignore": True, "allow_respond": True, "allow_edit": False, "allow_accept": True}
+    description = f"{format_consent_question(requests)}\n\n{_HOW_TO_ANSWER}"
+    return {
+        "action_request": action, "config": allowed, "description": description,
+        "consent": [dict(request) for request in requests],
+    }  # fmt: skip
 
 
 def format_decisions(requests: Sequence[Consent]) -> str:
-    """Return one line with the decision on these requests; empty without any."""
-    if not requests:
-        return ""
-    values = ", ".join(f'{_FIELDS[request.field][0]} "{request.value}"' for request in requests)
-    return f"Kept: {values}." if requests[0].decision == "approved" else f"Not kept: {values}."
+    """Return one line with the decisions on these requests; empty without any."""
+    parts = []
+    for label, decision in (("Kept", "approved"), ("Not kept", "rejected")):
+        values = [f'{_FIELDS[one.field][0]} "{one.value}"' for one in requests if one.decision == decision]
+        if values:
+            parts.append(f"{label}: {', '.join(values)}.")
+    return " ".join(parts)
 
 
 FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from langgraph.types import Command, interrupt
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.consent import SENSITIVE
+from muniment.memory.domain.consent import SENSITIVE, Consent
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
@@ -37,7 +37,6 @@ from muniment.nodes.state import (
 
 NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
 _MAX_RECENT = 20  # messages of a thread in which a background job may have found something
-_ANSWERS: Mapping[str, bool] = {"yes": True, "true": True, "no": False, "false": False}
 
 
 async def read_context(
@@ -83,6 +82,8 @@ async def read_context(
         moving="",
         recalled=[],
         asking=[],
+        # An interrupt that nobody resumed: the message in its place may be the answer.
+        to_confirm=[request["id"] for request in state.get("asking", ())] or state.get("to_confirm", []),
         decided="",
         # With the same ids: they replace those of the thread.
         messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
@@ -147,15 +148,19 @@ async def _read_memory(memory: Memory, scope: Scope, texts: list[str], max_chars
 async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State:
     """Learn from the user's messages, those first that memory could not take in an earlier turn."""
     messages = find_turn_messages(state)
+    answers, failure = await _apply_answer(state, messages, scope, memory) if state.get("to_confirm") else ((), "")
+    unclear = [codec.encode_consent_request(request) for request in answers if request.decision == "pending"]
     update = State(
         writes=[],
         unmet="",
         unwritten="",
-        asking=[],
+        asking=unclear,
         to_confirm=[],
-        decided=await _apply_answer(state, messages, scope, memory) if state.get("to_confirm") else "",
+        decided=failure or codec.format_decisions(answers),
     )
-    times = state.get("to_learn", {}) | {message.id: state["at"] for message in messages if message.id}
+    times = state.get("to_learn", {})
+    if len(unclear) == len(answers):  # a message that decides something is an answer, and no statement
+        times |= {message.id: state["at"] for message in messages if message.id}
     # A message that was removed from the thread waits no longer.
     waiting = {message.id: message for message in state["messages"] if message.id in times}
     for id_, message in list(waiting.items()):
@@ -202,17 +207,26 @@ async def _find_new_requests(
     return [codec.encode_consent_request(request) for request in new if turn_ids.intersection(request.turns)]
 
 
-async def _apply_answer(state: State, messages: list[HumanMessage], scope: Scope, memory: Memory) -> str:
-    """Decide what the last reply asked about, where the message is a clear yes or no; the decision as a sentence."""
-    if len(messages) != 1:
-        return ""
+async def _apply_answer(
+    state: State, messages: list[HumanMessage], scope: Scope, memory: Memory
+) -> tuple[Sequence[Consent], str]:
+    """Decide what was asked last, where the person's one message is an answer. The requests that it answers, pending
+    where it is unclear, and what failed as a sentence."""
+    if len(messages) != 1 or not _is_typed(messages[0]):
+        return (), ""
+    ids = [UUID(id_) for id_ in state["to_confirm"]]
     try:
-        decisions = await memory.conversation.answer_consents(
-            scope, [UUID(id_) for id_ in state["to_confirm"]], str(messages[0].text)
-        )
+        return await memory.conversation.answer_consents(scope, ids, str(messages[0].text)), ""
     except MunimentError as error:
-        return await report_failure(memory, scope, "hotpath", "update", error)
-    return codec.format_decisions(decisions)
+        return (), await report_failure(memory, scope, "hotpath", "update", error)
+
+
+def _is_typed(message: HumanMessage) -> bool:
+    """Whether a message is nothing but what a person has typed: one text, that was read from no file."""
+    is_one_text = isinstance(message.content, str) or (
+        len(message.content) == 1 and (isinstance(block := message.content[0], str) or block.get("type") == "text")
+    )
+    return is_one_text and not message.additional_kwargs.get("path")
 
 
 async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings) -> State:
@@ -306,12 +320,14 @@ def route_consent(state: State) -> Literal["consent", "__end__"]:
 async def ask_consent(state: State, scope: Scope, *, memory: Memory, interrupts: bool) -> State:
     """Ask by an interrupt, or by the last line of the reply: then the next message may answer it.
 
-    An interrupt is resumed with yes or no for all, or with `{request id: yes or no}`. A run that goes on without an
-    answer leaves the requests as they are."""
+    What an answer to an interrupt leaves unclear is asked again. A run that goes on without an answer leaves the
+    requests as they are."""
     requests = state.get("asking", [])
     if requests and interrupts:
-        answer = interrupt({"consent": requests})
-        await _decide_requests(memory, scope, requests, answer)
+        while requests:
+            answer = interrupt(codec.encode_interrupt(requests))
+            unclear = await _resume_requests(memory, scope, requests, answer)
+            requests = [request for request in requests if request["id"] in unclear]
         return State(asking=[])
     reply = get_reply(state)
     if reply is None:
@@ -323,23 +339,13 @@ async def ask_consent(state: State, scope: Scope, *, memory: Memory, interrupts:
     return State(messages=[message], asking=[], decided="", to_confirm=[request["id"] for request in requests])
 
 
-async def _decide_requests(memory: Memory, scope: Scope, requests: list[dict[str, str]], answer: Any) -> None:
-    """Decide those of the requests that are still pending; another process may have decided some."""
-    decisions = {
-        request["id"]: _parse_answer(answer.get(request["id"]) if isinstance(answer, Mapping) else answer)
-        for request in requests
-    }
-    for approve in (True, False):
-        try:
-            pending_ids = {str(consent.id) for consent in await memory.list_consents(scope)}
-            if ids := [UUID(id_) for id_, yes in decisions.items() if yes is approve and id_ in pending_ids]:
-                await memory.decide_consents(scope, ids, approve=approve, node="hotpath")
-        except MunimentError as error:
-            await report_failure(memory, scope, "hotpath", "update", error)
-
-
-def _parse_answer(answer: Any) -> bool | None:
-    """What an answer to an interrupt means; None leaves the request pending."""
-    if isinstance(answer, bool):
-        return answer
-    return _ANSWERS.get(answer.strip().casefold()) if isinstance(answer, str) else None
+async def _resume_requests(memory: Memory, scope: Scope, requests: list[dict[str, str]], answer: Any) -> set[str]:
+    """Decide those of the requests that are still pending; another process may have decided some. The ids of those
+    whose answer is unclear."""
+    try:
+        ids = [UUID(request["id"]) for request in requests]
+        answers = await memory.conversation.resume_consents(scope, ids, answer)
+    except MunimentError as error:
+        await report_failure(memory, scope, "hotpath", "update", error)
+        return set()
+    return {str(request.id) for request in answers if request.decision == "pending"}

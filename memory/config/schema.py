@@ -141,9 +141,11 @@ class ModelLimits(SettingsPart):
 
 
 class ConsentRules(SettingsPart):
-    """Days a request for consent waits, and the signals after which a benign field changes without one."""
+    """Days a request for consent waits, days after a no in which the same value is not asked about again, and the
+    signals after which a benign field changes without a request."""
 
     days: Days
+    again_days: Days
     signals: Count
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, NewType
 from uuid import UUID
 
@@ -26,6 +26,7 @@ class Proposal:
     turns: tuple[TurnId, ...]
     expires_at: datetime
     trust: Trust = "user"
+    quiet: timedelta = timedelta(days=30)  # after a no, in which the same value is not asked about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,8 @@ from muniment.memory.errors import StoreDown
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk, last
 
-ASKED = 'May I keep "Ana" as your preferred name? (yes/no)'
-BOTH = 'May I keep "Ana" as your preferred name and "Porto" as your city? (yes/no)'
+ASKED = 'May I use "Ana" as your name everywhere? (yes/no)'
+BOTH = 'May I use "Ana" as your name and "Porto" as your city everywhere? (yes/no)'
 
 
 def here(
@@ -95,7 +95,7 @@ async def test_what_a_job_found_is_asked_with_the_next_turn(memory: Memory, sett
     one = Candidate(text="Preferred name is Annie", category="profile", fact=fact, turns=(TurnId(UUID(turn)),))
     await memory.keep_candidates(ana(settings), [one])
     assert "(yes/no)" not in last(await talk.say("Good morning!", thread="b"))
-    assert last(await talk.say("Good morning!")).endswith('May I keep "Annie" as your preferred name? (yes/no)')
+    assert last(await talk.say("Good morning!")).endswith('May I use "Annie" as your name everywhere? (yes/no)')
     assert "(yes/no)" not in last(await talk.say("What is the time?"))
     assert await found(memory, settings) == {"preferred_name": "pending"}
 
@@ -103,7 +103,7 @@ async def test_what_a_job_found_is_asked_with_the_next_turn(memory: Memory, sett
 async def test_a_question_in_the_persons_language(memory: Memory, settings: Settings) -> None:
     """A Chinese value is asked about in Chinese; what needs no consent is not asked about."""
     talk = here(memory, settings, interrupts=False)
-    assert last(await talk.say("叫我小明。")).splitlines()[-1] == '可以把"小明"记为您的称呼吗？（是/否）'
+    assert last(await talk.say("叫我小明。")).splitlines()[-1] == '可以在所有对话中把"小明"作为您的称呼吗？（是/否）'
     assert "yes/no" not in last(await talk.say("I want to learn Rust."))
 
 

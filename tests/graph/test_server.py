@@ -97,7 +97,7 @@ async def consent(client: LangGraphClient, thread: str) -> None:
     on."""
     (task,) = [one for one in (await client.threads.get_state(thread))["tasks"] if one["interrupts"]]
     (asked,) = task["interrupts"][0]["value"]["consent"]
-    assert asked["question"] == 'May I keep "Ana" as your preferred name? (yes/no)'
+    assert asked["question"] == 'May I use "Ana" as your name everywhere? (yes/no)'
     await client.runs.wait(thread, "supervisor", command={"resume": "yes"}, context={"user": "ana"})
     assert not (await client.threads.get_state(thread))["next"]
     state = await say(client, thread, "ana", "Good morning.")

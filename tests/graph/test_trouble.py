@@ -230,7 +230,7 @@ async def test_a_killed_turn_ends_later_and_once(settings: Settings, database_ur
         assert not await finish_turn(here.graph, here.config("a"), Who(user="ana"))
         state = (await here.graph.aget_state(here.config("a"))).values
         assert [message.type for message in state["messages"]] == ["human", "ai"]
-        assert last(state) == 'Done.\n\nMay I keep "Ana" as your preferred name? (yes/no)'
+        assert last(state) == 'Done.\n\nMay I use "Ana" as your name everywhere? (yes/no)'
         assert len(await memory.list(ana(here))) == 3
         assert len(await memory.history(ana(here))) == 3
         assert len(await rows(database_url, "select from muniment.turns")) == 2

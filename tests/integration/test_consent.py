@@ -68,15 +68,19 @@ async def test_a_sensitive_field_needs_a_yes(database_url: str, text: str, field
 
 
 async def test_a_no_is_kept_and_not_asked_again(database_url: str) -> None:
-    """A rejected value is in the history, changes nothing, and is not proposed again for a week."""
+    """A rejected value is in the history, its statement is gone, and it is not proposed again for thirty days."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         (request,) = (await memory.learn(scope(), said("I live in Porto."))).consent_requests
         await memory.decide_consents(scope(), [request.id], approve=False)
+        assert await memory.list(scope()) == []
+        assert (await memory.brief(scope(thread="P"), "supervisor", "Where do I live?")).stable == ""
         assert (await memory.learn(scope(), said("I live in Porto."))).consent_requests == ()
         assert await profile(memory) == []
         assert await decisions(memory) == [("rejected", "city", "Porto", "ana")]
-        clock.advance(timedelta(days=8).total_seconds())
+        clock.advance(timedelta(days=30).total_seconds() - 1)
+        assert (await memory.learn(scope(), said("I live in Porto.", at=clock.now()))).consent_requests == ()
+        clock.advance(2)
         assert len((await memory.learn(scope(), said("I live in Porto.", at=clock.now()))).consent_requests) == 1
 
 
@@ -148,7 +152,7 @@ async def test_a_newer_value_takes_the_place_of_what_waits(database_url: str) ->
         await memory.decide_consents(scope(), [request.id], approve=True)
         (third,) = (await memory.learn(scope(), said("I live in Braga."))).consent_requests
         assert third.old == "Lisbon"
-        assert await profile(memory) == ["city: Lisbon"]
+        assert await profile(memory) == []  # the newer statement stands alone
         await memory.decide_consents(scope(), [third.id], approve=True)
         assert await profile(memory) == ["city: Braga"]
         assert (await memory.learn(scope(), said("I live in Braga."))).consent_requests == ()

@@ -26,6 +26,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.policy.consent import find_current_fields
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
@@ -113,7 +114,7 @@ class Recall:
         await self._record_search(scope, as_of, hits)
         return Brief(
             rev=snapshot.rev,
-            stable=render.render_stable(snapshot.stable, snapshot.profile),
+            stable=render.render_stable(snapshot.stable, find_current_fields(snapshot.profile, snapshot.stable)),
             header=self._render_header(snapshot),
             bullets=tuple(map(render.format_bullet, hits)),
             moving=retrieval.token_budget.render_block(hits),

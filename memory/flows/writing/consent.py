@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from muniment.memory.domain.consent import Consent, Decision
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
@@ -20,19 +21,26 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.policy.answers import Decisions, parse_reply, parse_resume
 from muniment.memory.rules.policy.consent import (
     GONE_STATES,
+    find_candidate_field,
+    find_supporting_memories,
     find_void_requests,
+    has_value,
     is_corroborated,
+    is_refused,
     is_support_lost,
-    parse_yes_no,
 )
 
 _MAX_CONSENTS = 1000
+_MAX_SUPPORTING = 100  # memories with the words of a value that are looked at
+_MAX_VERSIONS = 8  # of a memory, back to the one with the approved value
 _BY_TIME, _BY_SIGNALS, _BY_FORGETTING, _BY_ANOTHER = "time", "signals", "forgetting", "another memory"
 
 
@@ -54,6 +62,7 @@ class Consents:
     """Lists, decides and ends requests for consent. Each decision is a plan, with a line of the journal."""
 
     clock: Clock
+    embedder: Embedder
     ledger: TurnLedger
     locks: SpaceLocks
     reads: MemoryReads
@@ -76,6 +85,8 @@ class Consents:
         """Approve or reject pending requests and pending memories, all or none, in the name of `by` or the scope's
         actor.
 
+        A rejected request takes the statement that it rests on along: the memory is forgotten, and can be restored
+        until it is purged. A memory that had the approved value before has it again.
         Raises NotFound for one that is not pending, BadInput when another memory says the same by now."""
         await self.expire_consents(scope)
         pending = {UUID(str(request.id)): request for request in await self._list_pending(scope)}
@@ -94,15 +105,27 @@ class Consents:
         )
 
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
-        """Decide those of the requests that are pending by a person's clear yes or no, and return them; none for other
-        text."""
-        approve = parse_yes_no(text)
-        if approve is None:
-            return ()
-        requests = [request for request in await self.list_consents(scope) if request.id in ids]
-        if requests:
-            await self.decide_consents(scope, [request.id for request in requests], approve=approve, node="hotpath")
-        return tuple(replace(request, decision="approved" if approve else "rejected") for request in requests)
+        """Decide requests by a person's message, and return those that it answers; none for another message.
+
+        One whose answer is unclear is returned as it is, pending: it is to be asked again."""
+        return await self._apply_answer(scope, ids, lambda requests: parse_reply(text, requests))
+
+    async def resume_consents(self, scope: Scope, ids: Sequence[UUID], answer: Any) -> Sequence[Consent]:
+        """Decide requests by the value that resumes an interrupt, and return them like `answer_consents`."""
+        return await self._apply_answer(scope, ids, lambda requests: parse_resume(answer, requests))
+
+    async def _apply_answer(
+        self, scope: Scope, ids: Sequence[UUID], parse: Callable[[Sequence[Consent]], Decisions]
+    ) -> Sequence[Consent]:
+        # The answer may also name what somebody else has decided in the meantime.
+        asked = [request for request in await self.list_consents(scope, include_decided=True) if request.id in ids]
+        readings = parse(asked)
+        pending = [request for request in asked if request.decision == "pending" and request.id in readings]
+        for approve in (False, True):  # what is refused needs no memory, so it is refused in any case
+            if chosen := [request.id for request in pending if readings[request.id] is approve]:
+                await self.decide_consents(scope, chosen, approve=approve, node="hotpath")
+        decisions: dict[bool | None, Decision] = {True: "approved", False: "rejected", None: "pending"}
+        return tuple(replace(request, decision=decisions[readings[request.id]]) for request in pending)
 
     async def expire_consents(self, scope: Scope) -> int:
         """End the pending requests whose time is over. Returns their number."""
@@ -163,6 +186,13 @@ class Consents:
         texts = {_normalize_text(memory.text) for memory in page.memories}
         return tuple(each for each in candidates if each.state != "pending" or _normalize_text(each.text) not in texts)
 
+    async def drop_refused(self, scope: Scope, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+        """Return the candidates without those that repeat, from the same turns, what a person said no to."""
+        if not any(find_candidate_field(candidate) for candidate in candidates):
+            return candidates
+        rejected = await self.ledger.list_consents(scope, ("rejected",), _MAX_CONSENTS)
+        return tuple(candidate for candidate in candidates if not is_refused(candidate, rejected))
+
     async def _list_pending(self, scope: Scope) -> Sequence[Consent]:
         return await self.ledger.list_consents(scope, ("pending",), _MAX_CONSENTS)
 
@@ -190,14 +220,16 @@ class Consents:
         is_approved = ruling.decision == "approved"
         changes: list[Change] = []
         for request in requests:
-            # The memory itself does not change, nor does the time of its last change.
             memory = await self.reads.get_memory(reader, request.memory)
             if is_approved and (memory is None or memory.state in GONE_STATES):
                 raise NotFound(
                     f"what the request {request.id} rests on is forgotten, or no longer so: say it again",
                     id=str(request.id),
                 )
-            if memory is not None:
+            if memory is not None and ruling.decision == "rejected" and memory.state == "active":
+                changes += await self._retire_statement(scope, request, memory, ruling, now)
+            elif memory is not None:
+                # The memory itself does not change, nor does the time of its last change.
                 meta = ruling.make_request_meta(request)
                 changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
         for id_ in memories:
@@ -213,6 +245,43 @@ class Consents:
         return WritePlan(
             scope=scope, expected_rev=rev, node=ruling.node, at=now, changes=tuple(changes), decisions=decisions
         )
+
+    async def _retire_statement(
+        self, scope: Scope, request: Consent, memory: StoredMemory, ruling: _Ruling, now: datetime
+    ) -> list[Change]:
+        """Return the changes that take the statement of a rejected request out of memory; the first is of `memory`."""
+        meta = ruling.make_request_meta(request)
+        if (former := await self._find_former(scope, request, memory)) is not None:
+            after = replace(memory, updated_at=now, category=former.category, text=former.text, fact=former.fact)
+            after = replace(after, stable_key=former.stable_key, context=former.context, event_time=former.event_time)
+            after = replace(after, importance=former.importance, turns=former.turns)
+            (vector,) = await self.embedder.embed_documents([after.text])
+            changes = [Change(action="UPDATE", before=memory, after=after, vector=vector, meta=meta)]
+        else:
+            changes = [self._make_deletion(memory, now, meta)]
+        listing = ListRequest(states=("active",), contains=request.value, limit=_MAX_SUPPORTING)
+        page = await self.reads.list_memories(self.settings.make_owner_reader(scope), listing)
+        others = find_supporting_memories(request, page.memories)
+        return changes + [
+            self._make_deletion(other, now, {"why": "consent", "by": ruling.by}) for other in others if other != memory
+        ]
+
+    async def _find_former(self, scope: Scope, request: Consent, memory: StoredMemory) -> StoredMemory | None:
+        """Return the version of a memory with the value that the field had when the request was made, or None."""
+        reader, former = self.settings.make_owner_reader(scope), memory
+        for _ in range(_MAX_VERSIONS if request.old else 0):
+            earlier = await self.reads.get_memory(reader, memory.id, as_of=Revision(former.rev - 1))
+            if earlier is None:
+                return None
+            if request.old and has_value(earlier, request.old):
+                return earlier
+            former = earlier
+        return None
+
+    def _make_deletion(self, memory: StoredMemory, now: datetime, meta: dict[str, Any]) -> Change:
+        purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
+        after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
+        return Change(action="DELETE", before=memory, after=after, meta=meta)
 
 
 def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, ...]:

@@ -255,8 +255,13 @@ class Planner:
         unmet: tuple[str, ...] = ()
         if draft.forget:
             deletions, unmet = await self._resolve_requests(scope, draft, changes)
-        expires_at = at + timedelta(days=self.settings.consent.days)
-        proposals = build_proposals(incoming, changes, expires_at=expires_at, turn_id=record.turn if record else None)
+        proposals = build_proposals(
+            incoming,
+            changes,
+            expires_at=at + timedelta(days=self.settings.consent.days),
+            quiet=timedelta(days=self.settings.consent.again_days),
+            turn_id=record.turn if record else None,
+        )
         plan = WritePlan(
             scope=scope,
             expected_rev=rev,

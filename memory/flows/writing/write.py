@@ -276,6 +276,8 @@ class Writer:
         valid = tuple(candidate for candidate, _ in results if candidate is not None)
         if any(candidate.state == "pending" for candidate in valid):
             valid = await self.consents.drop_already_pending(scope, valid)
+        if node != "hotpath":
+            valid = await self.consents.drop_refused(scope, valid)
         refused = tuple(reason for _, reason in results if reason is not None)
         if record is not None:
             record = replace(record, refused=record.refused + refused)

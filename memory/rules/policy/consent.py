@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from muniment.memory.domain.consent import Consent, ProfileField, Proposal
+from muniment.memory.domain.consent import SENSITIVE, Consent, ProfileField, Proposal
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, State, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.merge import IncomingCandidate
@@ -30,19 +31,25 @@ _FIELDS: Mapping[str, ProfileField] = {
 }
 GONE_STATES: frozenset[State] = frozenset({"soft_deleted", "superseded"})  # such a memory supports no value
 _MANNERS = frozenset({"style", "tone"})  # categories of statements about the style of answers
-_EDGES = " \t\r\n.,;:!?。，、；：！？~～…'\"()（）👍🙂😊"
+_EDGES = " \t\r\n.,;:!。，、；：！～…👍🙂😊"
 _YES = lazy_compile(
     r"(?:y|yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|fine|correct|right|agreed|go ahead"
-    r"|please do|do it|you may|you can|sounds good|yes,? (?:please|sure|you (?:may|can)|of course|do|keep it"
-    r"|that'?s (?:fine|right|ok|okay))|(?:sure|ok|okay),? (?:thing|please|go ahead|keep it)|keep it|i agree)(?:,? "
-    r"(?:please|thanks|thank you))?|(?:是|是的|是啊|好|好的|好啊|好吧|可以|可以的|可以啊|行|行啊|嗯+|对|对的|没问题"
-    r"|当然|当然可以|同意|确认|愿意|要)(?:[，,]?(?:谢谢|请记住|记吧|可以))?",
+    r"|please do|do it|you may|you can|sounds good|no problem|yes,? (?:please|sure|you (?:may|can)|of course|do|keep it"
+    r"|use it|that'?s (?:fine|right|ok|okay))|(?:sure|ok|okay),? (?:thing|please|go ahead|keep it)|keep it|i agree)"
+    r"(?:,? (?:please|thanks|thank you))?|(?:是|是的|是啊|好|好的|好啊|好吧|可以|可以的|可以啊|行|行啊|嗯+|对|对的"
+    r"|没问题|当然|当然可以|同意|确认|愿意|要)(?:[，,]?(?:谢谢|请记住|记吧|可以))?"
+    r"|(?:ja|jawohl|jo|klar|gerne?|na klar|einverstanden|natürlich|sí|si|claro|vale|por supuesto|de acuerdo|oui|ouais"
+    r"|d['’]accord|bien sûr|sim|sì|certo|va bene|tak|jasne|evet|да|конечно|はい|ええ|네|예|نعم|हाँ|हां)"
+    r"(?:,? (?:bitte|danke|gerne?|klar|gracias|por favor|claro|merci|bien sûr|s['’]il (?:te|vous) plaît|obrigad[oa]"
+    r"|por favor|grazie|certo|tack|dank je|graag))?",
     re.IGNORECASE,
 )
 _NO = lazy_compile(
-    r"(?:n|no|nope|nah|never|don'?t|do not|please don'?t|rather not|i(?:'d| would) rather not|not (?:now|really|at all)"
+    r"(?:n|no|nope|nah|never|don'?t|do not|please don'?t|rather not|i(?:'d| would) rather not|not (?:really|at all)"
     r"|no,? (?:please )?don'?t|no way|i disagree)(?:,? (?:please|thanks|thank you))?|(?:不|不要|不行|不可以|不用|不用了"
-    r"|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?",
+    r"|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?"
+    r"|(?:nein|nö|nee|lieber nicht|auf keinen fall|non|não|nao|nej|nei|nie|hayır|нет|いいえ|아니요|아니오|لا|नहीं)"
+    r"(?:,? (?:danke|bitte nicht|bitte|merci|obrigad[oa]|grazie|tack|takk|bedankt|dank je))?|no,? (?:gracias|grazie)",
     re.IGNORECASE,
 )
 _LONGEST, _MOST_WORDS = 60, 6  # a longer value is no name or place
@@ -69,6 +76,7 @@ def build_proposals(
     changes: Sequence[Change],
     *,
     expires_at: datetime,
+    quiet: timedelta = timedelta(days=30),
     turn_id: TurnId | None = None,
 ) -> tuple[Proposal, ...]:
     """The values that the statements of a write propose for the profile: only active statements of the user.
@@ -94,7 +102,7 @@ def build_proposals(
                 else candidate_turns[-1:]
             )
             proposals[key] = Proposal(
-                field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at
+                field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at, quiet=quiet
             )
     return tuple(proposals.values())
 
@@ -110,7 +118,7 @@ def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Cons
         request: change
         for request, change in affected
         if change.after.state in GONE_STATES
-        or (request.field not in proposed_fields and not _has_same_value(change.after, request))
+        or (request.field not in proposed_fields and not has_value(change.after, request.value))
     }
 
 
@@ -122,8 +130,53 @@ def is_support_lost(change: Change) -> bool:
     return before.fact is not None and (after.fact is None or after.fact.object != before.fact.object)
 
 
-def _has_same_value(memory: StoredMemory, request: Consent) -> bool:
-    return memory.fact is not None and tokens.get_lexeme_set(memory.fact.object) == tokens.get_lexeme_set(request.value)
+def has_value(memory: StoredMemory, value: str) -> bool:
+    """Whether the fact of a memory has this value, by its words."""
+    return memory.fact is not None and tokens.get_lexeme_set(memory.fact.object) == tokens.get_lexeme_set(value)
+
+
+def find_current_fields(profile: Sequence[Consent], memories: Sequence[StoredMemory]) -> list[Consent]:
+    """The approved fields without those of which one of the memories says otherwise since.
+
+    Its value waits for consent, or nobody has answered: then the statement stands alone."""
+    return [
+        approved
+        for approved in profile
+        if approved.field not in SENSITIVE or not any(_is_newer_value(memory, approved) for memory in memories)
+    ]
+
+
+def _is_newer_value(memory: StoredMemory, approved: Consent) -> bool:
+    is_newer = approved.decided_at is None or memory.updated_at > approved.decided_at or memory.id == approved.memory
+    return (
+        is_newer
+        and memory.fact is not None
+        and find_profile_field(memory.fact, memory.category) == approved.field
+        and not has_value(memory, approved.value)
+    )
+
+
+def find_supporting_memories(request: Consent, memories: Sequence[StoredMemory]) -> list[StoredMemory]:
+    """The memories, from the same turns, that propose the value of a request for its field, or are notes with it."""
+    turns = set(request.turns)
+    return [memory for memory in memories if turns.intersection(memory.turns) and _says_value(memory, request)]
+
+
+def _says_value(memory: StoredMemory, request: Consent) -> bool:
+    if memory.fact is None or memory.fact.kind == "note":
+        return tokens.get_lexeme_set(request.value) <= tokens.get_lexeme_set(memory.text)
+    return find_profile_field(memory.fact, memory.category) == request.field and has_value(memory, request.value)
+
+
+def find_candidate_field(candidate: Candidate) -> ProfileField | None:
+    """The field of the profile that a candidate sets, or None."""
+    return None if candidate.fact is None else find_profile_field(candidate.fact, candidate.category)
+
+
+def is_refused(candidate: Candidate, rejected: Sequence[Consent]) -> bool:
+    """Whether a candidate says nothing but what a person said no to: the same field, from the same turns."""
+    field, turns = find_candidate_field(candidate), set(candidate.turns)
+    return bool(turns) and any(request.field == field and turns.issubset(request.turns) for request in rejected)
 
 
 def is_corroborated(request: Consent, signals: int) -> bool:

@@ -196,7 +196,7 @@ async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ..
     cursors = []
     for proposal in plan.proposals:
         content = {"request": uuid4(), "field": proposal.field, "value": proposal.value, "memory": proposal.memory}
-        times = {"at": plan.at, "expires_at": proposal.expires_at, "quiet": plan.at - (proposal.expires_at - plan.at)}
+        times = {"at": plan.at, "expires_at": proposal.expires_at, "quiet": plan.at - proposal.quiet}
         params = space | content | times | {"turns": list(proposal.turns)}
         cursors.append(await conn.execute(_CONSENT["add_support"], params))
         await conn.execute(_CONSENT["replace_outdated"], params)
