@@ -118,7 +118,8 @@ class Consents:
         self, scope: Scope, ids: Sequence[UUID], parse: Callable[[Sequence[Consent]], Decisions]
     ) -> Sequence[Consent]:
         # The answer may also name what somebody else has decided in the meantime.
-        asked = [request for request in await self.list_consents(scope, include_decided=True) if request.id in ids]
+        known = {UUID(str(one.id)): one for one in await self.list_consents(scope, include_decided=True)}
+        asked = [known[id_] for id_ in ids if id_ in known]
         readings = parse(asked)
         pending = [request for request in asked if request.decision == "pending" and request.id in readings]
         for approve in (False, True):  # what is refused needs no memory, so it is refused in any case
