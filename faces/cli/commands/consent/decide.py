@@ -35,7 +35,7 @@ def approve(ids: Ids, user: User = DEFAULT_USER, as_json: AsJson = False) -> Non
 
 
 def reject(ids: Ids, user: User = DEFAULT_USER, as_json: AsJson = False) -> None:
-    """Say no: the profile stays as it is, the memory is in no answer.
+    """Say no: the profile stays as it is, the statement is in no answer.
 
     For example:
 
@@ -64,6 +64,8 @@ def _decide_requests(typed_ids: list[str], user: str, *, approved: bool, as_json
         return
     for change in receipt.changes:
         meta = change.meta
+        if "consent" not in meta:  # another statement of the same value, which goes with the first
+            continue
         what = f"{meta['field']}: {meta['value']}" if "field" in meta else change.after.text
         screen.print_line(f"{meta['consent']} {screen.join_lines(what)}")
 
