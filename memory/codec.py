@@ -27,7 +27,7 @@ _FIELDS: Mapping[str, tuple[str, str, str]] = {
     "tone": ("tone", "tone", "交流风格"), "goals": ("goal", "goal", "您的目标"),
 }  # fmt: skip
 _HOW_TO_ANSWER = (
-    "Accept it, respond with a no or with words such as “yes to the name, no to the city”, or ignore the question."
+    "Accept it, edit a value, respond with a no or with words such as “yes to the name, no to the city”, or ignore it."
 )
 _WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
@@ -186,7 +186,7 @@ def encode_interrupt(requests: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
     `consent` has the requests themselves."""
     action = {"action": "use_in_profile", "args": {request["field"]: request["value"] for request in requests}}
-    allowed = {"allow_ignore": True, "allow_respond": True, "allow_edit": False, "allow_accept": True}
+    allowed = {"allow_ignore": True, "allow_respond": True, "allow_edit": True, "allow_accept": True}
     description = f"{format_consent_question(requests)}\n\n{_HOW_TO_ANSWER}"
     return {
         "action_request": action, "config": allowed, "description": description,

@@ -120,7 +120,7 @@ async def test_the_shape_of_an_interrupt(memory: Memory, settings: Settings) -> 
     assert value["config"] == {
         "allow_ignore": True,
         "allow_respond": True,
-        "allow_edit": False,
+        "allow_edit": True,
         "allow_accept": True,
     }
     assert value["description"].splitlines()[0] == ASKED
@@ -178,3 +178,28 @@ async def test_a_message_in_place_of_a_resume(memory: Memory, settings: Settings
     await talk.say("yes", thread="b")
     values = {one.value: one.decision for one in await memory.list_consents(ana(settings), decided=True)}
     assert values["Braga"] == "pending"
+
+
+@pytest.mark.parametrize(
+    ("value", "city", "decision"),
+    [
+        ("Braga", "Braga", "approved"),
+        ("  Vila   Real ", "Vila Real", "approved"),
+        ("a house with my wife and two cats", "Porto", "pending"),
+        ("...", "Porto", "pending"),
+    ],
+)
+async def test_an_edited_value(memory: Memory, settings: Settings, value: str, city: str, decision: str) -> None:
+    """The statement says what the person has put in the value's place, and the field has it; what is no value is asked
+    again."""
+    talk = here(memory, settings, interrupts=True)
+    await talk.say("I live in Porto.")
+    edited = {"type": "edit", "args": {"action": "use_in_profile", "args": {"city": value}}}
+    state = await resume(talk, [edited])
+    assert ("__interrupt__" in state) == (decision == "pending")
+    values = {one.value: one.decision for one in await memory.list_consents(ana(settings), decided=True)}
+    assert values[city] == decision
+    assert await texts(memory, settings) == [f"The user lives in {city}"]
+    if decision == "approved":
+        assert values["Porto"] == "replaced"
+        assert (await talk.say("Good morning!"))["stable"].splitlines()[0] == f"- city: {city}"

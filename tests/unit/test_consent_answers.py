@@ -32,7 +32,7 @@ NAME, CITY = request(1, "preferred_name", "Ana"), request(2, "city", "Porto")
 BOTH = (NAME, CITY)
 
 
-def told(decisions: Decisions) -> tuple[bool | None, bool | None] | None:
+def told(decisions: Decisions) -> tuple[bool | str | None, bool | str | None] | None:
     """The decisions on the name and on the city; None for no answer at all."""
     return (decisions[NAME.id], decisions[CITY.id]) if decisions else None
 
@@ -144,7 +144,7 @@ def edit(**values: Any) -> dict[str, Any]:
         ([{"type": "accept", "args": None}, {"type": "response", "args": "no"}], (True, False)),
         (edit(preferred_name="Ana", city="Porto"), (True, True)),
         (edit(preferred_name="Ana", city=""), (True, False)),
-        (edit(preferred_name="Annie", city="Porto"), (None, True)),
+        (edit(preferred_name="Annie", city="Porto"), ("Annie", True)),
         ({"type": "edit", "args": None}, (None, None)),
         ({"decisions": [{"type": "approve"}]}, (True, True)),
         ({"decisions": [{"type": "reject", "message": "no"}]}, (False, False)),

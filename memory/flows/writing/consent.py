@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.consent import Consent, Decision
+from muniment.memory.domain.consent import Consent, Decision, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
@@ -29,6 +29,7 @@ from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.policy.answers import Decisions, parse_reply, parse_resume
 from muniment.memory.rules.policy.consent import (
     GONE_STATES,
+    correct_value,
     find_candidate_field,
     find_supporting_memories,
     find_void_requests,
@@ -37,6 +38,7 @@ from muniment.memory.rules.policy.consent import (
     is_refused,
     is_support_lost,
 )
+from muniment.memory.rules.redaction.redact import Redactor
 
 _MAX_CONSENTS = 1000
 _MAX_SUPPORTING = 100  # memories with the words of a value that are looked at
@@ -66,6 +68,7 @@ class Consents:
     ledger: TurnLedger
     locks: SpaceLocks
     reads: MemoryReads
+    redactor: Redactor
     settings: Settings
     writes: MemoryWrites
 
@@ -126,7 +129,39 @@ class Consents:
             if chosen := [request.id for request in pending if readings[request.id] is approve]:
                 await self.decide_consents(scope, chosen, approve=approve, node="hotpath")
         decisions: dict[bool | None, Decision] = {True: "approved", False: "rejected", None: "pending"}
-        return tuple(replace(request, decision=decisions[readings[request.id]]) for request in pending)
+        answers = []
+        for request in pending:
+            reading = readings[request.id]
+            if isinstance(reading, str):
+                answers.append(await self._correct_request(scope, request, reading))
+            else:
+                answers.append(replace(request, decision=decisions[reading]))
+        return tuple(answers)
+
+    async def _correct_request(self, scope: Scope, request: Consent, value: str) -> Consent:
+        """Give the statement of a request the value that a person has put in its place, and approve that.
+
+        The request stays pending where that is no value of its field."""
+        safe = " ".join(self.redactor.sanitize_text(value).split())
+        memory = await self.reads.get_memory(self.settings.make_owner_reader(scope), request.memory)
+        after = correct_value(memory, request, safe) if memory is not None and memory.state == "active" else None
+        if after is None:
+            return request
+        now, (vector,) = self.clock.now(), await self.embedder.embed_documents([after.text])
+        change = Change(action="UPDATE", before=memory, after=replace(after, updated_at=now), vector=vector)
+        proposal = Proposal(
+            field=request.field, value=safe, memory=after.id, turns=request.turns, expires_at=request.expires_at
+        )
+        async with self.locks.space_lock(scope.space):
+            rev, _ = await self.reads.find_neighbours(scope, (), 0)
+            plan = WritePlan(
+                scope=scope, expected_rev=rev, node="hotpath", at=now, changes=(change,), proposals=(proposal,)
+            )
+            receipt = await self.writes.commit(plan)
+        for corrected in receipt.consent_requests:
+            await self.decide_consents(scope, [corrected.id], approve=True, node="hotpath")
+            return replace(corrected, decision="approved")
+        return replace(request, decision="approved")  # the field has this value
 
     async def expire_consents(self, scope: Scope) -> int:
         """End the pending requests whose time is over. Returns their number."""

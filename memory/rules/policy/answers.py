@@ -15,7 +15,8 @@ from muniment.memory.domain.consent import Consent, ProfileField, RequestId
 from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
 from muniment.memory.rules.policy.consent import parse_yes_no
 
-Decisions: TypeAlias = dict[RequestId, bool | None]  # yes, no, or None: unclear, to be asked again
+# Yes, no, another value in place of the one that was asked about, or None: unclear, to be asked again.
+Decisions: TypeAlias = dict[RequestId, bool | str | None]
 _Kind = Literal["yes", "no", "use", "all", "none", "only", "and", "ask", "filler", "value", "unknown"]
 
 _MAX_CHARS = 200
@@ -175,7 +176,7 @@ def _parse_flag(value: Any) -> bool | None:
 
 
 def _parse_edit(answer: Mapping[Any, Any], requests: Sequence[Consent]) -> Decisions:
-    """A value that was left as it is has its yes, an emptied one its no; another value is asked about again."""
+    """A value that was left as it is has its yes, an emptied one its no; another value takes its place."""
     action = answer.get("args") if isinstance(answer.get("args"), Mapping) else answer.get("edited_action")
     values = action.get("args", action) if isinstance(action, Mapping) else None
     if not isinstance(values, Mapping):
@@ -185,7 +186,7 @@ def _parse_edit(answer: Mapping[Any, Any], requests: Sequence[Consent]) -> Decis
         value = values.get(request.field, values.get(str(request.id)))
         text = " ".join(value.split()) if isinstance(value, str) else None
         if text is not None:
-            decisions[request.id] = True if text == request.value else None if text else False
+            decisions[request.id] = bool(text) if text in ("", request.value) else text
         else:
             decisions[request.id] = value if isinstance(value, bool) else None
     return decisions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from muniment.memory.domain.consent import SENSITIVE, Consent, ProfileField, Proposal
@@ -154,6 +155,17 @@ def _is_newer_value(memory: StoredMemory, approved: Consent) -> bool:
         and find_profile_field(memory.fact, memory.category) == approved.field
         and not has_value(memory, approved.value)
     )
+
+
+def correct_value(memory: StoredMemory, request: Consent, value: str) -> StoredMemory | None:
+    """The memory of a request with another value in its place; None where it cannot have it."""
+    fact = memory.fact
+    if fact is None or request.value not in memory.text or not has_value(memory, request.value):
+        return None
+    fact = replace(fact, object=value, persons=(), entities=())
+    if not tokens.get_lexeme_set(value) or find_profile_field(fact, memory.category) != request.field:
+        return None
+    return replace(memory, text=memory.text.replace(request.value, value), fact=fact, stable_key=fact.key)
 
 
 def find_supporting_memories(request: Consent, memories: Sequence[StoredMemory]) -> list[StoredMemory]:

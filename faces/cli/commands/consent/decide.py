@@ -35,7 +35,7 @@ def approve(ids: Ids, user: User = DEFAULT_USER, as_json: AsJson = False) -> Non
 
 
 def reject(ids: Ids, user: User = DEFAULT_USER, as_json: AsJson = False) -> None:
-    """Say no: the profile stays as it is, the statement is in no answer.
+    """Say no: the profile stays as it is, the statement goes.
 
     For example:
 
