@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.draft import CATEGORIES
 from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, parse_facts
 from muniment.memory.rules.language.json_finder import find_json
+from muniment.memory.rules.statements.filing import CATEGORIES
 from tests.answers import NOON, SLUGS, fact, one, told, turns
 
 

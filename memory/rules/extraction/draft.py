@@ -9,18 +9,7 @@ from dataclasses import dataclass
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-
-CATEGORIES: dict[FactKind, str] = {
-    "identity": "profile",
-    "skill": "profile",
-    "experience": "profile",
-    "preference": "preferences",
-    "relationship": "relationships",
-    "goal": "goals",
-    "constraint": "profile",
-    "event": "event",
-    "note": "activity",
-}
+from muniment.memory.rules.statements.filing import choose_fact_category
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +42,7 @@ def make_draft(
     negated: bool = False,
     timeless: bool = False,
 ) -> Draft:
-    """A draft with its fact; without `category` in the category of its kind."""
+    """A draft with its fact; without `category` in that of its kind and predicate."""
     fact = Fact(
         kind=kind,
         predicate=predicate,
@@ -69,7 +58,7 @@ def make_draft(
     return Draft(
         text=text,
         fact=fact,
-        category=category or CATEGORIES[kind],
+        category=category or choose_fact_category(kind, predicate),
         importance=importance,
         confidence=confidence,
         timeless=timeless,

@@ -14,7 +14,6 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import repair
-from muniment.memory.rules.extraction.draft import CATEGORIES
 from muniment.memory.rules.extraction.evidence.bearing import Support, contains_quote, find_support
 from muniment.memory.rules.extraction.evidence.citation import choose_words, has_own_words
 from muniment.memory.rules.extraction.evidence.clause_signs import drop_unknown_kin
@@ -25,6 +24,7 @@ from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.statements import predicates
+from muniment.memory.rules.statements.filing import CATEGORIES, choose_fact_category, correct_category
 
 _MIN_CONFIDENCE = 0.5
 _MIN_EVIDENCE = 0.5
@@ -283,9 +283,10 @@ class _AnswerFact:
     def _resolve_category(self, name: predicates.PredicateName) -> str:
         label = self._read_text("category")
         if label in self._categories:
-            return label
+            own = correct_category(name.kind, name.predicate, label)
+            return own if own in self._categories else label
         plain = label.casefold().replace(" ", "_")
-        category = plain if plain in self._categories else CATEGORIES[name.kind]
+        category = plain if plain in self._categories else choose_fact_category(name.kind, name.predicate)
         if category not in self._categories or (plain not in self._categories and name.kind == "note"):
             raise _RefusalError("unknown category")
         self.repairs.append("unknown category")

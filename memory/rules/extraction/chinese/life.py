@@ -212,7 +212,6 @@ def _never(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
             "cannot",
             f"{match['when']}{match['verb']}",
             f"用户{said}",
-            category="preferences",
             importance=3,
         )
 
@@ -226,7 +225,7 @@ def _due(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
             f"deadline_of_{what}",
             due,
             f"{what}要在{match['due']}之前{do}",
-            category="constraints",
+            category="tasks",
             importance=3,
             topic=what,
             single=True,

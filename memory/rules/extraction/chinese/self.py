@@ -259,7 +259,6 @@ def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
             f"{verb}{value}",
             f"用户{match['neg']}{verb}{value}",
             importance=4 if verb in "吃喝碰" else 3,
-            category=None if verb in "吃喝碰" else "preferences",
         )
 
 
@@ -289,7 +288,7 @@ def _deadline(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
             f"deadline_of_{what}",
             mentions.expand_dates(match["value"], clause.at),
             f"用户的{what}截止日期是{match['value']}",
-            category="constraints",
+            category="tasks",
             importance=3,
             topic=what,
             single=True,

@@ -60,7 +60,7 @@ def _deadline(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
             make_slug(f"deadline of {what}"),
             due,
             said,
-            category="constraints",
+            category="tasks",
             importance=3,
             topic=what,
             single=True,

@@ -264,9 +264,7 @@ def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     how = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}.get(neg, "cannot")
     text = f"The user {how} {conjugate_verb(match['verb']) + value[len(match['verb']) :] if how == 'never' else value}"
     food = match["verb"].casefold() in ("eat", "drink", "have", "tolerate", "consume", "digest")
-    yield make_draft(
-        "constraint", "cannot", value, text, importance=4 if food else 3, category=None if food else "preferences"
-    )
+    yield make_draft("constraint", "cannot", value, text, importance=4 if food else 3)
 
 
 def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:

@@ -52,7 +52,10 @@ def _keen(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     for value in parse_list(match["value"], clause):
         how = re.sub(r"^fan of", "a fan of", re.sub(r"\s+", " ", match["how"].casefold()))
         text = f"The user is {'not ' if against else ''}{how} {value}"
-        yield make_draft("preference", "likes", strip_article(value), text, negated=against, timeless=True)
+        pastime = not against and how.startswith(("interested", "passionate", "into", "obsessed"))
+        category = "interests" if pastime else None
+        thing = strip_article(value)
+        yield make_draft("preference", "likes", thing, text, category=category, negated=against, timeless=True)
 
 
 def _prefers(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
