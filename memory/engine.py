@@ -34,6 +34,7 @@ from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
+from muniment.memory.flows.writing.refile import Refiling
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
@@ -74,6 +75,7 @@ class Engine:
     writer: Writer
     import_rows: ImportRows
     transfer: Transfer
+    refiling: Refiling
     model_extraction: ModelExtraction
     pair_prompts: PairPrompts
     batch_submission: BatchSubmission

@@ -65,6 +65,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "maintenance.index:build_indexes",
         "Make the indexes of a large memory, or bring them up to date; from recall.index_from memories on.",
     ),
+    "refile": (
+        "maintenance.refile:refile_memories",
+        "Move memories of former versions to the category that facts of their kind have now.",
+    ),
     "migrate": ("database.migrate:migrate_database", "Bring the database's tables up to date."),
     "status": (
         "database.status:show_status",
