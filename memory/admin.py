@@ -10,9 +10,8 @@ from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult
 from muniment.memory.domain.embedding import SwitchProgress
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
 from muniment.memory.domain.ids import MemoryId, parse_memory_id
-from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult
+from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult, RefilingResult
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.refiling import RefilingResult
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import SpaceActivity, UsageReport
 from muniment.memory.engine import Engine
@@ -128,14 +127,14 @@ class Admin:
         May be interrupted and repeated. Raises NotFound for an unknown space, StoreError."""
         return await self.engine.maintenance_flow.maintain_space(scope)
 
-    async def refile(self, scope: Scope, *, dry: bool = False) -> RefilingResult:
+    async def refile_space(self, scope: Scope, *, dry: bool = False) -> RefilingResult:
         """Move the memories of a space to the categories that facts of their kind have now; `dry` only counts them.
 
         Raises BadConfig where the settings have categories or allowlists of their own, Conflict, StoreError."""
         return await self.engine.refiling.refile_space(scope, dry=dry)
 
     async def undo_refiling(self, scope: Scope, *, dry: bool = False) -> RefilingResult:
-        """Move what `refile` moved back, except what was filed elsewhere since. Raises Conflict, StoreError."""
+        """Move what `refile_space` moved back, except what was filed elsewhere since. Raises Conflict, StoreError."""
         return await self.engine.refiling.undo_refiling(scope, dry=dry)
 
     async def read_activity(self, scope: Scope, days: int, changes: int = 10) -> SpaceActivity:

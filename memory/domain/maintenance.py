@@ -1,15 +1,16 @@
-"""What is due in a space, and what maintenance did."""
+"""What is due in a space, what maintenance did, and what was made or moved in it by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import IndexPart
+from muniment.memory.domain.scope import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +60,11 @@ class MaintenanceResult:
     purged: int = 0
     turns: int = 0
     run: Run | None = None  # its consolidation, where it had changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefilingResult:
+    """How many memories of a space were moved, by their former and their new category."""
+
+    scope: Scope
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)

@@ -44,9 +44,9 @@ async def test_facts_move_to_the_category_of_their_kind_and_back(database_url: s
     async with engine(database_url) as memory:
         await memory.ingest(ANA, FORMER)
         before = await categories(memory)
-        planned = await memory.admin.refile(ANA, dry=True)
+        planned = await memory.admin.refile_space(ANA, dry=True)
         assert await categories(memory) == before
-        moved = await memory.admin.refile(ANA)
+        moved = await memory.admin.refile_space(ANA)
         assert moved == planned
         assert await categories(memory) == before | {
             "The user is allergic to peanuts": "constraints",
@@ -56,12 +56,12 @@ async def test_facts_move_to_the_category_of_their_kind_and_back(database_url: s
             "The user worked as a teacher": "history",
             "The deadline of the report is 3 May 2027": "tasks",
         }
-        assert (await memory.admin.refile(ANA)).counts == {}
+        assert (await memory.admin.refile_space(ANA)).counts == {}
         back = await memory.admin.undo_refiling(ANA)
         assert back.counts == {(new, former): count for (former, new), count in moved.counts.items()}
         assert await categories(memory) == before
         assert (await memory.admin.undo_refiling(ANA)).counts == {}
-        assert (await memory.admin.refile(ANA)).counts == moved.counts
+        assert (await memory.admin.refile_space(ANA)).counts == moved.counts
 
 
 async def test_each_move_is_a_revision_of_the_journal(database_url: str) -> None:
@@ -71,11 +71,13 @@ async def test_each_move_is_a_revision_of_the_journal(database_url: str) -> None
         (allergy,) = await memory.list(ANA)
         brief = await memory.brief(ANA, "supervisor", "hello there")
         await memory.conversation.mark_seen(ANA, brief.rev)
-        await memory.admin.refile(ANA)
+        await memory.admin.refile_space(ANA)
         entry, first = await memory.history(ANA, allergy.id)
         assert (entry.action, entry.meta["why"], entry.meta["category"]) == (
-            "UPDATE", "refiled", ["profile", "constraints"],
-        )  # fmt: skip
+            "UPDATE",
+            "refiled",
+            ["profile", "constraints"],
+        )
         assert first.action == "ADD"
         assert (await memory.get(ANA, allergy.id, as_of=brief.rev)).category == "profile"
         (now,) = await memory.list(ANA)
@@ -87,13 +89,14 @@ async def test_what_was_filed_elsewhere_since_is_left(database_url: str) -> None
     """Taking a refiling back undoes the move alone: later words stay, and a memory filed by somebody else stays."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, FORMER[:3])
-        await memory.admin.refile(ANA)
+        await memory.admin.refile_space(ANA)
         found = {one.text: one for one in await memory.list(ANA)}
         await memory.pin(ANA, found["The user is allergic to peanuts"].id)
         await memory.forget(ANA, found["The user speaks French"].id)
         assert (await memory.admin.undo_refiling(ANA)).counts == {
-            ("constraints", "preferences"): 1, ("constraints", "profile"): 1,
-        }  # fmt: skip
+            ("constraints", "preferences"): 1,
+            ("constraints", "profile"): 1,
+        }
         allergy = await memory.get(ANA, found["The user is allergic to peanuts"].id)
         assert (allergy.category, allergy.pinned) == ("profile", True)
         assert (await memory.get(ANA, found["The user speaks French"].id)).category == "knowledge"
@@ -108,7 +111,7 @@ async def test_categories_of_an_operator_are_left_alone(database_url: str) -> No
         async with engine(database_url, tuned=tuned) as memory:
             await memory.ingest(ANA, FORMER[:1])
             with pytest.raises(BadConfig, match="nothing was refiled"):
-                await memory.admin.refile(ANA)
+                await memory.admin.refile_space(ANA)
             assert await categories(memory) == {"The user is allergic to peanuts": "profile"}
 
 
@@ -126,7 +129,7 @@ async def test_skills_and_experience_are_found_by_the_researcher(database_url: s
     """They are no part of every context, and are found when they are asked for."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, FORMER[2:5])
-        await memory.admin.refile(ANA)
+        await memory.admin.refile_space(ANA)
         for agent in ("researcher", "supervisor"):
             answer = await memory.query(
                 ANA, agent, Query(text="Which languages does the user speak? French", threshold=0)

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.maintenance import RefilingResult
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
-from muniment.memory.domain.refiling import RefilingResult
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache

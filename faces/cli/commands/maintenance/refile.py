@@ -12,7 +12,7 @@ from muniment.faces.cli import session
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
-from muniment.memory.domain.refiling import RefilingResult
+from muniment.memory.domain.maintenance import RefilingResult
 from muniment.memory.errors import BadInput
 
 
@@ -59,7 +59,7 @@ async def _refile_spaces(
 ) -> list[RefilingResult]:
     async with session.open_memory(settings, quiet=quiet) as memory:
         admin = memory.admin
-        refile = admin.undo_refiling if undo else admin.refile
+        refile = admin.undo_refiling if undo else admin.refile_space
         scopes = await admin.list_spaces(settings.tenant) if user is None else [session.make_scope(settings, user)]
         results = []
         with terminal.show_progress("spaces", len(scopes), quiet=quiet) as move:
