@@ -156,7 +156,7 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
         unwritten="",
         asking=unclear,
         to_confirm=[],
-        decided=failure or codec.format_decisions(answers),
+        decided=codec.format_decisions(answers) if answers else failure,
     )
     times = state.get("to_learn", {})
     if len(unclear) == len(answers):  # a message that decides something is an answer, and no statement

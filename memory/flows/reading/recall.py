@@ -112,9 +112,10 @@ class Recall:
         retrieval = await self.retrieve_hits(reader, query, search, view)
         snapshot, hits = retrieval.snapshot, retrieval.answer.hits
         await self._record_search(scope, as_of, hits)
+        fields = find_current_fields(snapshot.profile, snapshot.stable) if snapshot.profile else ()
         return Brief(
             rev=snapshot.rev,
-            stable=render.render_stable(snapshot.stable, find_current_fields(snapshot.profile, snapshot.stable)),
+            stable=render.render_stable(snapshot.stable, fields),
             header=self._render_header(snapshot),
             bullets=tuple(map(render.format_bullet, hits)),
             moving=retrieval.token_budget.render_block(hits),
