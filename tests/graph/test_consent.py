@@ -90,7 +90,8 @@ async def test_what_a_job_found_is_asked_with_the_next_turn(memory: Memory, sett
     """A request that was made after the reply is asked about once, in the thread whose words it comes from."""
     talk = here(memory, settings, interrupts=False)
     await talk.say("Everybody at work says Annie.")
-    (turn,) = [one["turn_id"] for one in await memory.export(ana(settings)) if one.get("role") == "user"]
+    turns = [one for one in await memory.export(ana(settings)) if one["type"] == "turn"]
+    (turn,) = [one["turn_id"] for one in turns if one["role"] == "user"]
     fact = Fact(kind="identity", predicate="preferred_name", object="Annie", single=True)
     one = Candidate(text="Preferred name is Annie", category="profile", fact=fact, turns=(TurnId(UUID(turn)),))
     await memory.keep_candidates(ana(settings), [one])
