@@ -24,6 +24,7 @@ from muniment.memory.jobs import Jobs
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.fingerprints import hash_shingles
+from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 OnProgress = Callable[[int], None]
 
@@ -257,6 +258,10 @@ class Conversation:
     def redact(self, text: str) -> str:
         """Return the text without secrets. A text that holds none is returned unchanged, to the byte."""
         return self._memory.engine.redactor.redact_text(text)
+
+    def describe_redactions(self, text: str) -> tuple[str, ...]:
+        """Return what was taken out of a redacted text, in words: "a password", "an API key"."""
+        return describe_redactions(text)
 
     def make_tool_turn(self, scope: Scope, call: ToolUse) -> Turn:
         """Return a use of a tool as a turn for `record`, redacted and shortened."""

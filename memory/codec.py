@@ -162,7 +162,7 @@ def encode_receipt(receipt: Receipt) -> dict[str, Any]:
         "replayed": receipt.replayed,
         "skipped": receipt.skipped,
         "refused": list(receipt.refused),
-    }
+    } | ({"left_out": list(receipt.left_out)} if receipt.left_out else {})
 
 
 def encode_consent_request(consent: Consent) -> dict[str, str]:

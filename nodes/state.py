@@ -95,6 +95,8 @@ class State(TypedDict, total=False):
     unmet: str  # requests to forget that matched nothing, a sentence each
     unwritten: str  # why something of the turn was not stored, one sentence
     refused: bool  # the message itself is not valid
+    from_memory: bool  # the reply quotes memory: no model has made it
+    fresh: list[str]  # those of `bullets` that this conversation has not just said
     to_learn: dict[str, str]  # message id -> time: what memory could not take yet; the next turn tries again
     to_record: dict[str, str]  # the same for the ledger
     acts: list[PendingToolTurn]  # tool calls that the ledger does not have yet

@@ -18,6 +18,7 @@ from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
 from muniment.nodes.entry import report_failure
+from muniment.nodes.notices import READ
 from muniment.nodes.state import State, add_pending_turns, find_latest_time, find_turn_messages
 from muniment.nodes.tools import Toolbox
 
@@ -107,7 +108,7 @@ async def _reply_from_memory(
     hashes = [*state.get("recalled", ()), *recalled, *memory.conversation.shingle_hashes(*texts)]
     new_state = state | update
     reply = _make_reply(compose_reply(new_state, text, texts), new_state, *notes)
-    return update | State(recalled=hashes, messages=[reply])
+    return update | State(recalled=hashes, messages=[reply], from_memory=True)
 
 
 def _make_reply(text: str, state: State, *notes: str) -> AIMessage:
@@ -121,19 +122,20 @@ def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:
         return ""
     if not text.strip():
         return "Your message has no text that I can read."
+    found = state.get("bullets") or texts
+    if not (is_question := _is_question(text)):  # what was said a moment ago is no news
+        found = state.get("fresh", found)
     # On one line, so that no text looks like several memories.
-    bullets = [f"- {' '.join(bullet.split())}" for bullet in (state.get("bullets") or texts)[:_MAX_QUOTED]]
-    if _is_question(text):
+    bullets = [f"- {' '.join(bullet.split())}" for bullet in found[:_MAX_QUOTED]]
+    if is_question:
         related, lasting = _find_related(state, text), _list_profile_lines(state)
         body = _quote_lines("From memory:", [*related, *bullets]) or "I have nothing in memory about that."
         if not related and not bullets:
             body += "\n" * 2 * bool(lasting) + _quote_lines("What I do know about you:", lasting[:_MAX_QUOTED])
-    elif bullets:
-        body = _quote_lines("I have read that. What I remember that may bear on it:", bullets)
     else:
-        body = "I have read that. What it changes in memory, if anything, is being written."
+        body = _quote_lines(f"{READ} What I remember that may bear on it:", bullets) or READ
     if state.get("unread"):
-        body = "I have read that."
+        body = READ
     return "\n\n".join(filter(None, [state.get("header", ""), body]))
 
 

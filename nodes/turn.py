@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -17,10 +17,11 @@ from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import SENSITIVE, Consent
-from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
 from muniment.nodes.entry import begin_turn, find_owner, get_step, report_failure
+from muniment.nodes.notices import add_notes, explain_omissions, find_seen_revision
 from muniment.nodes.state import (
     PendingToolTurn,
     State,
@@ -75,10 +76,12 @@ async def read_context(
         unmet="",
         unwritten="",
         refused=False,
+        from_memory=False,
         rev=None,
         stable="",
         header="",
         bullets=[],
+        fresh=[],
         moving="",
         recalled=[],
         asking=[],
@@ -91,7 +94,9 @@ async def read_context(
     try:
         update |= await begin_turn(state, runtime, config, update["asked"])
         texts = [str(message.text) for message in messages]
-        update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"])
+        own = [message for message in thread if isinstance(message, HumanMessage)][-_MAX_RECENT:]
+        said = {make_turn(scope, message, update["at"]).id for message in own}
+        update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"], said)
     except MunimentError as error:
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
@@ -118,8 +123,12 @@ async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, 
     raise Denied("This thread belongs to another user.")
 
 
-async def _read_memory(memory: Memory, scope: Scope, texts: list[str], max_chars: int, as_of: int | None) -> State:
-    """What memory holds on the texts, as of a revision or now. Raises TooLarge, BadInput, StoreError."""
+async def _read_memory(
+    memory: Memory, scope: Scope, texts: list[str], max_chars: int, as_of: int | None, said: AbstractSet[TurnId]
+) -> State:
+    """What memory holds on the texts, as of a revision or now; `fresh` is what none of the turns in `said` says.
+
+    Raises TooLarge, BadInput, StoreError."""
     if texts and (size := len(texts[-1])) > max_chars:
         raise TooLarge(f"The message has {size:,} characters; at most {max_chars:,} can be read.", size=size)
     # The latest first: of a long text only the beginning is searched for.
@@ -140,6 +149,7 @@ async def _read_memory(memory: Memory, scope: Scope, texts: list[str], max_chars
         stable=brief.stable,
         header=brief.header,
         bullets=list(brief.bullets),
+        fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
         recalled=list(recalled),
     )
@@ -164,10 +174,10 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
     # A message that was removed from the thread waits no longer.
     waiting = {message.id: message for message in state["messages"] if message.id in times}
     for id_, message in list(waiting.items()):
+        turn = make_turn(scope, message, times[str(id_)])
         try:
-            at = times[str(id_)]
-            before = [make_turn(scope, each, at) for each in find_previous(state["messages"], message)]
-            receipt = await memory.learn(scope, make_turn(scope, message, at), previous=before)
+            before = [make_turn(scope, each, times[str(id_)]) for each in find_previous(state["messages"], message)]
+            receipt = await memory.learn(scope, turn, previous=before)
         except MunimentError as error:
             update["unwritten"] = await report_failure(memory, scope, "hotpath", "create", error)
             if not isinstance(error, BadInput) and type(error) is not StoreError:
@@ -179,7 +189,8 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
                 for request in receipt.consent_requests
                 if request.field in SENSITIVE
             ]
-            update["unmet"] = "\n\n".join(filter(None, [update["unmet"], *receipt.unmatched_requests]))
+            omissions = explain_omissions(turn, receipt, memory.conversation.describe_redactions(turn.text))
+            update["unmet"] = "\n\n".join(filter(None, [update["unmet"], *receipt.unmatched_requests, *omissions]))
         waiting.pop(id_)
     if not update["unwritten"]:
         update["asking"] += await _find_new_requests(
@@ -245,7 +256,7 @@ async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: S
             await _record_messages(state, scope, memory, waiting, pending, settings.limits.turn_chars)
             # What a run in the past has read says nothing about what the thread has seen.
             if rev is not None and scope.thread and state.get("as_of") is None:
-                await memory.conversation.mark_seen(scope, Revision(rev))
+                await memory.conversation.mark_seen(scope, find_seen_revision(Revision(rev), state.get("writes", [])))
         except BadInput as error:
             failure, waiting, pending = failure or str(error), {}, []  # a later turn would fail in the same way
         except MunimentError as error:
@@ -255,10 +266,9 @@ async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: S
     update = State(to_record=waiting, unwritten=failure, acts=pending)
     if not waiting:
         update |= await _capture_episode(state, scope, memory, settings)
-    notes = [note for note in (state.get("unmet", ""), "" if state.get("unread") else failure) if note]
-    if reply is not None and notes:
+    if reply is not None and (text := add_notes(state, str(reply.text), failure)) != str(reply.text):
         # The same id: the message is replaced, the thread has one reply.
-        update["messages"] = [AIMessage("\n\n".join([str(reply.text), *notes]), id=reply.id, name=reply.name)]
+        update["messages"] = [AIMessage(text, id=reply.id, name=reply.name)]
     return update
 
 

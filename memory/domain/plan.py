@@ -72,7 +72,8 @@ class Receipt:
     """What a write did. `skipped` is the gate's reason; `refused` has a reason for each candidate that failed
     validation.
 
-    `unmatched_requests` has a sentence for each request to forget that matched no memory."""
+    `left_out` names what was redacted, or cut off a statement. `unmatched_requests` has a sentence for each request to
+    forget that matched no memory."""
 
     rev: Revision
     changes: tuple[Change, ...] = ()
@@ -80,6 +81,7 @@ class Receipt:
     skipped: str | None = None
     repaired: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     unmatched_requests: tuple[str, ...] = ()
     consent_requests: tuple[Consent, ...] = ()  # requests for consent that this write made
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import StoredMemory
 
 Returns = Literal["bullets", "full"]
@@ -91,6 +91,7 @@ class Brief:
     stable: str
     header: str
     bullets: tuple[str, ...]
+    turns: tuple[frozenset[TurnId], ...]  # for each bullet those that say it
     moving: str  # header and fenced bullets as one block; empty when there is nothing to say
 
 

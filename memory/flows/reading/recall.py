@@ -118,6 +118,7 @@ class Recall:
             stable=render.render_stable(snapshot.stable, fields),
             header=self._render_header(snapshot),
             bullets=tuple(map(render.format_bullet, hits)),
+            turns=tuple(frozenset(hit.memory.turns) for hit in hits),
             moving=retrieval.token_budget.render_block(hits),
         )
 

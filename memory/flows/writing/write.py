@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,6 +32,7 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.notes import make_notes
 from muniment.memory.rules.extraction.validate import SUMMARY_RULES, validate_candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.policy.schedule import find_slot_start
@@ -38,9 +40,18 @@ from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.tool_calls import is_work_turn
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
+from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
+_PART = re.compile(r"\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE)
+_NO_STATEMENT: Mapping[str, str] = {
+    "question": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
+    "question about the assistant": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
+    "acknowledgement": "there is nothing in it to remember.",
+    "greeting": "there is nothing in it to remember.",
+}
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
+_CUT_QUOTE = 40  # characters before a cut that are quoted
 _MAX_SPACES = 10_000  # whose slots of insights are cached
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_PREVIOUS = 2  # turns before a turn that say what it answers
@@ -93,7 +104,8 @@ class Writer:
     async def remember_text(self, scope: Scope, text: str, category: str | None) -> Receipt:
         """Keep a text that a person asks to remember: as the statements that the rules find, or word for word.
 
-        Raises BadInput for an unknown category, an empty text, and a text that cannot be kept as it stands."""
+        The receipt names what was redacted or cut off. Raises BadInput for an unknown category, an empty text, a
+        question, a mere "ok", and a text that cannot be kept as it stands."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
         turn = self.sanitize_turn(
@@ -109,13 +121,9 @@ class Writer:
         )
         if not turn.text.strip():
             raise BadInput("there is no text to remember")
-        candidates = (
-            extract_statements(turn).candidates
-            or extract_statements(replace(turn, text=f"Remember that {turn.text}")).candidates
-        )
-        if not _covers_text(turn.text, candidates):
-            verbatim = Candidate(text=turn.text, category="activity", turns=(turn.id,), importance=3, kind="episodic")
-            candidates = (verbatim,)
+        if reason := _NO_STATEMENT.get(gate.find_skip_reason(turn.text, turn.role) or ""):
+            raise BadInput(f"cannot be remembered: {reason}")
+        candidates = _extract_request(turn)
         if category is not None:
             candidates = tuple(replace(candidate, category=category) for candidate in candidates)
         receipt = await self.commit_extraction(scope, Extraction(candidates=candidates), (turn,), "face")
@@ -123,7 +131,7 @@ class Writer:
             is_secret = set(receipt.refused) == {"a secret"}
             advice = _REPHRASE_ADVICE if is_secret else SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
             raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {advice}")
-        return receipt
+        return replace(receipt, left_out=(*describe_redactions(turn.text), *receipt.left_out))
 
     async def keep_candidates(
         self,
@@ -272,8 +280,14 @@ class Writer:
         that no answer is paid for twice. Raises Conflict, StoreError, ModelError."""
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
+        most = self.settings.limits.memory_chars
         results = [self.check_candidate(candidate) for candidate in extraction.candidates]
         valid = tuple(candidate for candidate, _ in results if candidate is not None)
+        cuts = tuple(
+            f'what follows "{candidate.text[-_CUT_QUOTE:]}" (a memory has at most {most} characters)'
+            for raw, (candidate, _) in zip(extraction.candidates, results, strict=True)
+            if candidate is not None and len(candidate.text) < len(" ".join(raw.text.split())) > most
+        )
         if any(candidate.state == "pending" for candidate in valid):
             valid = await self.consents.drop_already_pending(scope, valid)
         if node != "hotpath":
@@ -303,6 +317,7 @@ class Writer:
         return replace(
             receipt,
             refused=(record.refused if record else refused) + receipt.refused,
+            left_out=cuts,
             repaired=record.repaired if record else (),
         )
 
@@ -312,9 +327,29 @@ class Writer:
         return request, await self.recall.prepare_search(query, tuple(self.settings.categories)) if query.text else None
 
 
+def _extract_request(turn: Turn) -> tuple[Candidate, ...]:
+    """The statements of a text that a person wants remembered; where a part of it is in none of them, all of it too,
+    word for word."""
+    candidates = (
+        extract_statements(turn).candidates
+        or extract_statements(replace(turn, text=f"Remember that {turn.text}")).candidates
+    )
+    if _covers_text(turn.text, candidates) and not _find_missing_parts(turn.text, candidates):
+        return candidates
+    if not describe_redactions(turn.text) and _covers_text(turn.text, candidates):
+        return (*candidates, *(replace(note, importance=3) for note in make_notes([turn.text], turn)))
+    return (Candidate(text=turn.text, category="activity", turns=(turn.id,), importance=3, kind="episodic"),)
+
+
 def _covers_text(text: str, candidates: Sequence[Candidate]) -> bool:
-    """Whether there are statements, and they hold two thirds of the text's words: a person wants all of it
-    remembered."""
+    """Whether there are statements, and they hold two thirds of the text's words."""
     words = tokens.get_lexeme_set(text)
     missing = words - tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
     return bool(candidates) and len(missing) <= len(words) * _MAX_UNCOVERED
+
+
+def _find_missing_parts(text: str, candidates: Sequence[Candidate]) -> list[str]:
+    """The parts of an enumeration ("a dog and a house") of which no statement has a word."""
+    kept = tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
+    parts = [(part, tokens.get_lexeme_set(part)) for part in _PART.split(text)]
+    return [part for part, words in parts if words and not words & kept]

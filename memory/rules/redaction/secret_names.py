@@ -14,6 +14,12 @@ from typing import Any
 from muniment.memory.rules.language.lexicon import load_lexicon
 
 RedactText = Callable[[str], str]
+_KINDS: Mapping[str, str] = {
+    "api_key": "an API key", "card": "a card number", "email": "an e-mail address", "iban": "an account number",
+    "password": "a password", "phone": "a phone number", "private_key": "a private key", "token": "a token",
+}  # fmt: skip
+_OTHER_KIND = "a text that the settings name (redact.patterns)"
+_MARK = re.compile(r"\[redacted:(\w+)\]")
 REDACTED, NESTED_TOO_DEEPLY = "[redacted:password]", "[nested too deeply]"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _NESTED = 24
@@ -44,6 +50,11 @@ _LONG_NUMBER, _SHORT_NUMBER = 10**5, 100
 
 
 @lru_cache(maxsize=4_096)
+def describe_redactions(text: str) -> tuple[str, ...]:
+    """What was taken out of a redacted text, in words ("a password"), each once."""
+    return tuple(dict.fromkeys(_KINDS.get(kind, _OTHER_KIND) for kind in _MARK.findall(text)))
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name is a secret: True for `DB_PASS` and `x-api-key`, False for `token_count`."""
     words = _split_name(name)

@@ -44,5 +44,7 @@ def print_receipt(receipt: Receipt, *, as_json: bool, unchanged_message: str) ->
         )
     for reason in receipt.refused:
         screen.print_line(f"not remembered: {screen.join_lines(reason)}")
+    for what in receipt.left_out:
+        screen.print_line(f"left out: {screen.join_lines(what)}")
     if not receipt.changes and not receipt.refused:
         screen.print_line(unchanged_message)

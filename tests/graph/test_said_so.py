@@ -1,0 +1,76 @@
+"""What a reply says of the hot path: what was noted, and what was not kept and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pydantic import SecretStr
+
+from muniment.memory.config.settings import Settings
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.testing.openai_server import ScriptedOpenAI
+from tests.graph.conftest import Talk, last
+
+
+async def test_the_reply_names_what_was_noted(talk: Callable[..., Talk]) -> None:
+    """In one line, and where nothing was noted it does not pretend."""
+    ana = talk()
+    assert last(await ana.say("I like jazz.")).splitlines()[0] == "Noted: The user likes jazz."
+    assert last(await ana.say("我喜欢茶。")).startswith("已记下：")
+    assert last(await ana.say("Hello!")) == "I have read that."
+    assert "Noted" not in last(await ana.say("What do I like?"))
+
+
+async def test_what_was_just_said_is_no_news(talk: Callable[..., Talk]) -> None:
+    """Neither as header nor quoted back; asked about it is answered, and another conversation is told."""
+    ana = talk()
+    await ana.say("I am training for the Lisbon marathon.")
+    state = await ana.say("My marathon shoes for the Lisbon marathon are red.")
+    assert state["header"] == ""
+    assert "training" not in last(state)
+    assert "training" in last(await ana.say("Which marathon am I training for?"))
+    other = await ana.say("The Lisbon marathon is hard.", thread="b")
+    assert "training" in other["header"]
+    assert "training" in last(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Remember my password is hunter2x.", ["a password", "never kept", "I kept nothing of that"]),
+        ("记住我的密码是 hunter22", ["密码", "机密内容从不保存", "没有记住"]),
+        ("Please remember: what is the weather?", ["I kept nothing of that", "it is a question"]),
+        ("Remember that I like jazz. My token is sk-abcdefghijklmnop1234567890", ["Noted: ", "jazz", "an API key"]),
+    ],
+)
+async def test_what_is_not_kept_is_said(talk: Callable[..., Talk], text: str, said: list[str]) -> None:
+    """A request to remember that comes to nothing, and a secret, with the reason, in the person's language."""
+    reply = last(await talk().say(text))
+    assert all(part in reply for part in said), reply
+    assert "hunter2" not in reply
+
+
+async def test_a_model_hides_nothing_of_it(talk: Callable[..., Talk]) -> None:
+    """The reply of a model ends with what was not kept; what was noted it may leave to the model."""
+    with ScriptedOpenAI("Done, I will remember it.") as server:
+        chat = OpenAIChat("scripted", api_key=SecretStr("k"), base_url=server.base_url)
+        reply = last(await talk(chat).say("Remember my password is hunter2x."))
+        await chat.close()
+    assert reply.startswith("Done, I will remember it.")
+    assert "I kept nothing of that" in reply
+
+
+async def test_what_is_known_is_said_to_be(talk: Callable[..., Talk]) -> None:
+    """The same request again changes nothing, and the reply does not claim otherwise."""
+    ana = talk()
+    await ana.say("Remember that I like jazz.")
+    assert last(await ana.say("Remember that I like jazz.", thread="b")).endswith("I know that already.")
+
+
+async def test_a_cap_is_said(talk: Callable[..., Talk], settings: Settings) -> None:
+    """What the day's limit refuses is not lost in silence."""
+    ana = talk()
+    object.__setattr__(ana.memory.engine.settings.write, "per_day", 1)
+    await ana.say("I like jazz.")
+    assert "more than 1 a day" in last(await ana.say("Remember that I own a boat."))
