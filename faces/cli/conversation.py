@@ -36,6 +36,12 @@ class ChatSession:
         self._exit_stack = AsyncExitStack()
         self._graph: Pregel[Any, Who, Any, Any]
         self._memory: Memory
+        self._has_model = False
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of this chat, once it has started."""
+        return self._memory
 
     async def start(self) -> dict[str, Any] | None:
         """Open everything and finish a turn that was cut short. Returns that turn, None without one.
@@ -50,6 +56,7 @@ class ChatSession:
             )
         )
         model = bootstrap.make_chat_model(self.settings)
+        self._has_model = model is not None
         if model is not None:
             self._exit_stack.push_async_callback(model.close)
             # Jobs that need no model can wait until the chat is over.
@@ -63,7 +70,8 @@ class ChatSession:
     async def send_message(self, text: str, on_reply: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
         """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
 
-        `on_reply` is called with the turn as it is when the reply is there, before it is recorded."""
+        `on_reply` is called with the turn as it is when a model's reply is there, before it is recorded. Without a
+        model there is nothing to wait for, and the reply says at once what was noted."""
         # Opening memory starts an embedded server that has ended, which the checkpoints cannot do.
         with suppress(StoreError):
             await self._memory.open()
@@ -76,7 +84,7 @@ class ChatSession:
             kind, part = cast("tuple[str, Any]", event)  # with several modes it is a pair, whatever the types say
             if kind == "values":
                 state = part
-            elif on_reply is not None and (reply := (part.get("supervisor") or {}).get("messages")):
+            elif on_reply is not None and self._has_model and (reply := (part.get("supervisor") or {}).get("messages")):
                 on_reply(_turn_to_json(state | {"messages": reply}))
         return _turn_to_json(state)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muniment.faces.cli import options, session
+from muniment.faces.cli import chat_commands, options, session
 from muniment.faces.cli.loop import LoopThread
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen, terminal
@@ -36,8 +36,9 @@ def run_chat(
     Without --thread it is the one called main; another name begins or continues another conversation of the same
     user. What was said in one is known in all of them.
 
-    In a terminal, leave with Ctrl-D. From a pipe each line is a message, and the first error decides the exit code.
-    With --json every turn is one line: reply, rev, header, context, writes.
+    /help shows what can be typed besides messages: /memory, /forget ID, and exit. From a pipe each line is a message
+    or such a command, and the first error decides the exit code. With --json every line is a message, and every turn
+    one line: reply, rev, header, context, writes.
 
     For example:
 
@@ -71,30 +72,36 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, settings: Settings, 
     is_terminal = sys.stdin.isatty() and not as_json
     if is_terminal:
         terminal.print_hint(
-            f"Talking as {chat_session.scope.owner}, conversation {chat_session.scope.thread}. Leave with Ctrl-D."
+            f"Talking as {chat_session.scope.owner}, conversation {chat_session.scope.thread}. Leave with Ctrl-D; "
+            "/help shows more."
         )
     for text in _read_terminal() if is_terminal else _read_pipe():
+        if not as_json and chat_commands.is_leaving(text):
+            break
         try:
-            if len(text) > settings.limits.turn_chars:
-                raise TooLarge(
-                    f"the message has {len(text):,} characters; at most {settings.limits.turn_chars:,} are allowed",
-                    size=len(text),
-                )
-            early_replies: list[dict[str, Any]] = []
-            turn = loop.run(
-                chat_session.send_message(text, partial(_show_early_reply, early_replies) if is_terminal else None)
-            )
+            if not as_json and chat_commands.is_command(text):
+                loop.run(chat_commands.run_command(chat_session, text))
+            else:
+                _take_turn(loop, chat_session, settings, text, as_json=as_json, is_terminal=is_terminal)
         except MunimentError as error:
             exit_code = screen.report_error(error, as_json=as_json)
             code = code or exit_code
-        else:
-            _show_turn(
-                turn,
-                as_json=as_json,
-                is_terminal=is_terminal,
-                shown_reply=early_replies[0]["reply"] if early_replies else None,
-            )
     return code
+
+
+def _take_turn(
+    loop: LoopThread, chat_session: ChatSession, settings: Settings, text: str, *, as_json: bool, is_terminal: bool
+) -> None:
+    """Send a message and show the turn. Raises TooLarge, StoreError."""
+    if len(text) > settings.limits.turn_chars:
+        raise TooLarge(
+            f"the message has {len(text):,} characters; at most {settings.limits.turn_chars:,} are allowed",
+            size=len(text),
+        )
+    early_replies: list[dict[str, Any]] = []
+    turn = loop.run(chat_session.send_message(text, partial(_show_early_reply, early_replies) if is_terminal else None))
+    shown_reply = early_replies[0]["reply"] if early_replies else None
+    _show_turn(turn, as_json=as_json, is_terminal=is_terminal, shown_reply=shown_reply)
 
 
 def _read_terminal() -> Iterator[str]:
@@ -135,8 +142,8 @@ def _show_turn(turn: dict[str, Any], *, as_json: bool, is_terminal: bool, shown_
         return
     if shown_reply is None:
         _show_reply(turn)
-    elif rest := turn["reply"].removeprefix(shown_reply).strip():
-        screen.print_line("\n".join(map(screen.replace_controls, rest.splitlines())))
+    elif rest := _find_new_paragraphs(turn["reply"], shown_reply):
+        terminal.print_wrapped(rest)
     if is_terminal:
         for change in turn["writes"]:
             action = "waits for consent" if change.get("state") == "pending" else change["action"].lower()
@@ -146,4 +153,10 @@ def _show_turn(turn: dict[str, Any], *, as_json: bool, is_terminal: bool, shown_
 def _show_reply(turn: dict[str, Any]) -> None:
     if turn["header"] not in turn["reply"]:
         terminal.print_hint(turn["header"])
-    screen.print_line("\n".join(map(screen.replace_controls, turn["reply"].splitlines())))
+    terminal.print_wrapped(turn["reply"])
+
+
+def _find_new_paragraphs(reply: str, shown: str) -> str:
+    """What came to a reply after it was shown."""
+    seen = set(shown.split("\n\n"))
+    return "\n\n".join(part for part in reply.split("\n\n") if part not in seen).strip()

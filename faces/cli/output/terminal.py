@@ -27,6 +27,17 @@ def print_hint(text: str) -> None:
         Console(highlight=False).print(Text(replace_controls(text), style="dim"))
 
 
+def print_wrapped(text: str) -> None:
+    """Print lines on standard output: where a person watches, broken at words; else as they are."""
+    lines = list(map(replace_controls, text.splitlines())) or [""]
+    if not sys.stdout.isatty():
+        print_line("\n".join(lines))
+        return
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(Text(line))
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, text_columns: int = 1) -> None:
     """A table where a person watches, the last `texts` columns wrapped, each below the rest where that leaves no room
     for them; piped, a line per row with tabs between the cells and no heading."""
