@@ -31,6 +31,7 @@ from muniment.memory import bootstrap
 from muniment.memory.config import settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.payload import FENCE_OPEN
 from muniment.memory.rules.retrieval import token_budget as tokens
 from muniment.nodes.state import Input, Who
 from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
@@ -160,17 +161,28 @@ def written(body: Mapping[str, Any]) -> str:
 
 def recalled_first(body: Mapping[str, Any]) -> dict[str, Any]:
     """The same request as it is often made: what is recalled stands in the system's message."""
-    first, *rest = body["messages"]
     at = moves(body)
     if at is None:
         return dict(body)
-    together = first | {"content": f"{first['content']}\n\n{body['messages'][at]['content']}"}
-    return {**body, "messages": [together, *rest[: at - 1], *rest[at:]]}
+    messages = [dict(message) for message in body["messages"]]
+    text, recalled = split_recalled(messages[at]["content"])
+    messages[at]["content"] = text
+    messages[0]["content"] += f"\n\n{recalled}"
+    return {**body, "messages": messages}
 
 
 def moves(body: Mapping[str, Any]) -> int | None:
-    """Where what is recalled stands: the second message of the system."""
-    return next((n for n, one in enumerate(body["messages"]) if n and one["role"] == "system"), None)
+    """Which message ends with what is recalled: the last one of the user."""
+    messages = body["messages"]
+    return next(
+        (n for n, one in enumerate(messages) if one["role"] == "user" and FENCE_OPEN in (one["content"] or "")), None
+    )
+
+
+def split_recalled(content: str) -> tuple[str, str]:
+    """The person's own words, and the block behind them."""
+    text, fence, block = content.partition(FENCE_OPEN)
+    return text.rstrip(), fence + block
 
 
 def lasting(body: Mapping[str, Any]) -> str:

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set as AbstractSet
+from dataclasses import replace
 from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.payload import fence_text
-from muniment.memory.ports.llm import ChatMessage, ChatModel
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel
 from muniment.nodes.state import Report, State, Task
 from muniment.nodes.tools import Toolbox
+from muniment.nodes.written_calls import WrittenAnswer, read_answer
 
 _ROLES: dict[str, Literal["user", "assistant", "system"]] = {"human": "user", "ai": "assistant", "system": "system"}
+_BEGINNING = "(The conversation begins.)"  # before an assistant that speaks first
+_CUT_OFF = (
+    "(This reply was cut off: it has reached the limit of tokens, model.max_output_tokens.)",
+    "（回复已达到长度上限 model.max_output_tokens，到此中断。）",
+)
+_CJK = re.compile(r"[\u3400-\u9fff]")
 
 
 def build_prompt(state: State, instructions: str, max_chars: int) -> list[ChatMessage]:
-    """The supervisor's prompt: the lasting part, the thread, and last the part that changes with each turn.
+    """The supervisor's prompt: the lasting part, the thread, and in its last message the part that changes with each
+    turn.
 
     The first message stays byte-equal while the profile does, and the thread follows it: so the prompt of a turn begins
-    like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out."""
+    like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out.
+    The roles are system, then user and assistant in turns: the templates of some models accept no other order."""
     profile = fence_text(state.get("stable", ""))
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
     moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
-    last = "\n\n".join(filter(None, moving))
-    return [
-        ChatMessage(role="system", content=opening),
-        *_convert_thread(state["messages"], max_chars),
-        *([ChatMessage(role="system", content=last)] if last else []),
-    ]
+    thread = _convert_thread(state["messages"], max_chars)
+    system = [opening, *(message.content for message in thread if message.role == "system")]
+    prompt = [ChatMessage(role="system", content="\n\n".join(system))]
+    for message in thread:
+        if message.role != "system":
+            _add_message(prompt, message)
+    if last := "\n\n".join(filter(None, moving)):
+        _add_message(prompt, ChatMessage(role="user", content=last))
+    return prompt
 
 
 async def run_dialogue(
@@ -37,37 +51,82 @@ async def run_dialogue(
 ) -> ChatMessage | Task:
     """The model's answer, or the task that it hands over. After `max_rounds` of calls it has no tools any more.
 
-    Raises ModelError."""
+    A call that the model writes into its text is a call like any other. Raises ModelError."""
     prompt = list(messages)
+    names = {tool.name for tool in toolbox.tools}
     for _ in range(max_rounds):
         try:
-            message = (await model.chat(prompt, toolbox.tools)).message
+            answer = await model.chat(prompt, toolbox.tools)
+            written = _read_answer(answer, names, prompt, model.name)
         except BadModelAnswer as error:
             if (
                 "call" not in error.data or error.data["finish_reason"] == "length"
             ):  # the next answer would be cut off, too
                 raise
-            prompt.append(ChatMessage(role="system", content=f"Error: {error} Call again, or answer."))
+            _add_message(prompt, ChatMessage(role="user", content=f"Error: {error} Call again, or answer."))
             continue
-        if not message.tool_calls:
-            return message
-        if task := next(filter(None, map(toolbox.parse_task, message.tool_calls)), None):
+        message = answer.message
+        calls = message.tool_calls or written.calls
+        if not calls:
+            return _finish_reply(answer, written.text)
+        if task := next(filter(None, map(toolbox.parse_task, calls)), None):
             return task
-        results = [(call.id, await toolbox.run_call(call)) for call in message.tool_calls]
-        prompt += [message, *(ChatMessage(role="tool", content=text, tool_call_id=id_) for id_, text in results)]
-    message = (await model.chat(prompt)).message
-    if not message.content.strip():
+        results = [(call, await toolbox.run_call(call)) for call in calls]
+        if message.tool_calls:
+            prompt += [
+                message,
+                *(ChatMessage(role="tool", content=text, tool_call_id=call.id) for call, text in results),
+            ]
+        else:  # whoever writes calls as text reads results as text
+            told = "\n\n".join(f"Result of {call.name}:\n{text}" for call, text in results)
+            prompt.append(ChatMessage(role="assistant", content=message.content))
+            prompt.append(ChatMessage(role="user", content=f"{told}\n\nNow answer the person in plain words."))
+    answer = await model.chat(prompt)
+    written = _read_answer(answer, names, prompt, model.name)
+    if not written.text:
         raise BadModelAnswer("The model calls tools without end.", model=model.name)
-    return message
+    return _finish_reply(answer, written.text)
+
+
+def _read_answer(
+    answer: ChatAnswer, names: AbstractSet[str], prompt: Sequence[ChatMessage], model: str
+) -> WrittenAnswer:
+    """The text of an answer and the calls in it. Raises BadModelAnswer where nothing of it is for a person."""
+    written = read_answer(answer.message.content, names, prompt)
+    if answer.message.tool_calls or written.calls or written.text:
+        return written
+    finish = "length" if answer.is_cut_off else "stop"
+    if written.is_broken:
+        message = "The model's tool call cannot be read."
+        raise BadModelAnswer(message, model=model, finish_reason=finish, call="written")
+    if answer.message.content.strip():
+        raise BadModelAnswer("The model only repeats what it was shown.", model=model, finish_reason=finish)
+    return written
+
+
+def _finish_reply(answer: ChatAnswer, text: str) -> ChatMessage:
+    note = _CUT_OFF[bool(_CJK.search(text))] if answer.is_cut_off else ""
+    return replace(answer.message, content="\n\n".join(filter(None, [text, note])))
+
+
+def _add_message(prompt: list[ChatMessage], message: ChatMessage) -> None:
+    """Append a message; to one of the same role, or an error to a tool's result, its text."""
+    last = prompt[-1]
+    if last.role == message.role or (last.role == "tool" and message.role == "user"):
+        prompt[-1] = replace(last, content=f"{last.content}\n\n{message.content}")
+        return
+    if last.role == "system" and message.role == "assistant":
+        prompt.append(ChatMessage(role="user", content=_BEGINNING))
+    prompt.append(message)
 
 
 def explain_failure(error: ModelError) -> str:
-    """Why there is no answer, as the beginning of a sentence."""
+    """Why there is no answer, with the host where it is known, as the beginning of a sentence."""
     if isinstance(error, OverBudget):
         return "Today's budget for the model is used up"
     # A 401 says that the key is wrong, or that there is none.
     status = f", status {error.data['status']}" if "status" in error.data else ""
-    return f"The model did not answer ({type(error).__name__}{status})"
+    return f"{str(error).rstrip('.')} ({type(error).__name__}{status})"
 
 
 def _convert_thread(messages: Sequence[AnyMessage], max_chars: int) -> list[ChatMessage]:

@@ -36,59 +36,58 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 _OPT_IN_CATEGORY = "procedural"
 _MAX_ERROR_CHARS = 1_000  # an error may quote a long text of the model
-_CATEGORIES_HELP = "Where to look; everywhere when left out"
-_OPT_IN_HELP = (
-    f"Where to look; when left out everywhere but in {_OPT_IN_CATEGORY}, which holds how something was done before"
-)
+_OPT_IN_HELP = f"All but {_OPT_IN_CATEGORY}, how something was done before, when left out"
 _COLLEAGUES = {
-    "planner": "plans, priorities, deadlines, steps towards a goal",
+    "planner": "plans, deadlines, steps to a goal",
     "stylist": "wording, tone and style of a text",
-    "researcher": "what the person knows, is interested in, or has looked into",
-    "executor": "carrying out a task within its constraints",
+    "researcher": "what the person knows, likes or has looked into",
+    "executor": "carrying a task out",
 }
 SUBAGENTS = tuple(_COLLEAGUES)
 
 
-def build_parameters(settings: Settings, agent: str) -> dict[str, Any]:
-    """The JSON schema of `memory_query` for this agent, with its own categories and no field for the owner."""
+def build_parameters(settings: Settings, agent: str, *, full: bool | None = None) -> dict[str, Any]:
+    """The JSON schema of `memory_query` for this agent, with its own categories and no field for the owner.
+
+    Filters, explanations, bounds and defaults, of use to few models and most of the tokens, are in it where
+    `model.tool_schema` is `full`, or where asked for by `full`."""
     recall, limits = settings.recall, settings.limits
     categories = sorted(settings.allowlists[agent])
-    return {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "What to look for, in plain words"},
-            "categories": {
-                "type": "array", "items": {"type": "string", "enum": categories},
-                "description": _OPT_IN_HELP if _OPT_IN_CATEGORY in categories else _CATEGORIES_HELP,
-            },
-            "filters": {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False},
-            "top_k": {"type": "integer", "minimum": 1, "maximum": limits.top_k, "default": recall.top_k},
-            "return": {"type": "string", "enum": ["bullets", "full"], "default": "bullets"},
-            "budget_tokens": {
-                "type": "integer", "minimum": 1, "default": recall.budget_tokens,
-                "description": f"Of the answer; when left out {codec.FULL_BUDGET_FACTOR} times as many for full",
-            },
-            "threshold": {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold},
-            "explain": {
-                "type": "boolean", "default": False,
-                "description": "With scores, and what was left out and why; comes on top of budget_tokens",
-            },
-        },
-        "required": ["query"],
-        "additionalProperties": False,
-    }  # fmt: skip
+    properties: dict[str, dict[str, Any]] = {
+        "query": {"type": "string"},
+        "categories": {"type": "array", "items": {"type": "string", "enum": categories}},
+        "top_k": {"type": "integer"},
+        "return": {"enum": ["bullets", "full"]},
+        "budget_tokens": {"type": "integer"},
+        "threshold": {"type": "number"},
+    }
+    if _OPT_IN_CATEGORY in categories:
+        properties["categories"]["description"] = _OPT_IN_HELP
+    if settings.model.tool_schema == "full" if full is None else full:
+        properties["top_k"] |= {"minimum": 1, "maximum": limits.top_k, "default": recall.top_k}
+        properties["return"] |= {"type": "string", "default": "bullets"}
+        properties["budget_tokens"] |= {
+            "minimum": 1,
+            "default": recall.budget_tokens,
+            "description": f"Of the answer; when left out {codec.FULL_BUDGET_FACTOR} times as many for full",
+        }
+        properties["threshold"] |= {"minimum": 0, "maximum": 1, "default": recall.threshold}
+        properties["filters"] = {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False}
+        properties["explain"] = {
+            "type": "boolean",
+            "default": False,
+            "description": "With scores, and what was left out and why; comes on top of budget_tokens",
+        }
+    return {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False}
 
 
 def make_transfer_tool(agent: str) -> Tool:
     """The tool that hands a task to this subagent."""
-    task = {"type": "string", "description": "The task, complete in itself"}
     return Tool(
         name=f"{TRANSFER_PREFIX}{agent}",
-        description=f"Hand a task to the {agent}: {_COLLEAGUES[agent]}.",
-        parameters={
-            "type": "object", "properties": {"task": task}, "required": ["task"], "additionalProperties": False,
-        },
-    )  # fmt: skip
+        description=_COLLEAGUES[agent],
+        parameters={"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]},
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ class Toolbox:
         """The tools that the model gets."""
         query = Tool(
             name=QUERY_TOOL,
-            description="Search the person's long-term memory. Only for what the context at hand does not hold.",
+            description="Search the person's memory, only for what is not at hand.",
             parameters=build_parameters(self.settings, self.agent),
         )
         return (query, *map(make_transfer_tool, self.colleagues))
@@ -159,7 +158,8 @@ class Toolbox:
         raise BadInput(f"{call.name}: exactly one argument wanted, 'task', a text that is not empty")
 
     def _parse_query(self, arguments: Mapping[str, Any]) -> Query:
-        allowed = build_parameters(self.settings, self.agent)["properties"]
+        # Also what a short schema leaves out: it is no mistake to know it.
+        allowed = build_parameters(self.settings, self.agent, full=True)["properties"]
         if unknown := sorted(set(arguments) - set(allowed)):
             raise BadInput(f"{QUERY_TOOL}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
         recall = self.settings.recall

@@ -136,6 +136,7 @@ class ModelLimits(SettingsPart):
     timeout_seconds: Positive
     max_retries: Annotated[int, Field(ge=0)]
     max_output_tokens: Count
+    tool_schema: Literal["short", "full"]
     tool_rounds: Annotated[int, Field(ge=0)]
     handoffs: Annotated[int, Field(ge=0)]
 

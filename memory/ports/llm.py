@@ -98,12 +98,13 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAnswer:
-    """A model's answer and what it cost in tokens."""
+    """A model's answer and what it cost in tokens. `is_cut_off`: its text has reached the limit of tokens."""
 
     message: ChatMessage
     model: str
     input_tokens: int = 0
     output_tokens: int = 0
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

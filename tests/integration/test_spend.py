@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import psycopg
 import pytest
@@ -281,7 +282,7 @@ async def test_a_budget_that_cannot_be_read_is_kept(database_url: str) -> None:
 async def test_what_a_fact_cost_is_counted_over_the_users_of_a_tenant(database_url: str) -> None:
     """Facts that a model has written, of this tenant's users and of no other's."""
     made = fact("The user teaches pottery", predicate="teaches", object="pottery", kind="skill", category="profile")
-    usage = {"input_tokens": 500, "output_tokens": 100}
+    usage: dict[str, Any] = {"input_tokens": 500, "output_tokens": 100}
     said_so = ChatMessage(role="assistant", content=json.dumps({"facts": [made]}))
     model = ScriptedChat(lambda *_: ChatAnswer(message=said_so, model="scripted", **usage))
     async with engine(database_url, tuned=tuned(database_url), model=model) as memory:

@@ -196,6 +196,7 @@ class OpenAIChat:
             model=completion.model or self._model,
             input_tokens=usage.prompt_tokens or 0,
             output_tokens=usage.completion_tokens or 0,
+            is_cut_off=finish == "length",
         )
 
     def _parse_call(self, call: _Call, finish: str | None) -> ToolCall:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import socket
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import openai
@@ -11,6 +13,14 @@ from pydantic import SecretStr
 from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
 
 OPENAI_URL = "https://api.openai.com/v1"
+_OPENAI_HOST = "api.openai.com"
+_NO_KEY = "none"  # a local endpoint needs no key, but the client does
+_CONNECT_SECONDS = 5.0
+_STATUS_HINTS: Mapping[int, str] = {
+    401: ": it refuses the key (OPENAI_API_KEY)",
+    403: ": it refuses the key (OPENAI_API_KEY)",
+    404: ": it has no such model (MUNIMENT_MODEL) or path (OPENAI_BASE_URL)",
+}
 SLOW = (408, 504)
 UNACCEPTABLE = (400, 413, 422)
 UNKNOWN_OPTION = (400, 422)
@@ -20,18 +30,24 @@ _OPTIONS = ("response_format", "temperature")  # what a refusal may name
 def open_client(
     *, api_key: SecretStr, base_url: str | None, timeout_seconds: float, max_retries: int
 ) -> openai.AsyncOpenAI:
-    """Return a client that takes only its proxies from the process environment."""
+    """Return a client that takes only its proxies from the process environment.
+
+    An answer may take `timeout_seconds`, a connection at most five: a host that does not answer is known soon."""
     return openai.AsyncOpenAI(
-        api_key=api_key.get_secret_value() or "none",
+        api_key=api_key.get_secret_value() or _NO_KEY,
         base_url=base_url or OPENAI_URL,
-        timeout=timeout_seconds,
+        timeout=openai.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_SECONDS)),
         max_retries=max_retries,
     )
 
 
 @contextmanager
 def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
-    """Raise failures of the client as ModelError, without their cause, which may quote the key or the texts."""
+    """Raise failures of the client as ModelError that names the host, without their cause, which may quote the key or
+    the texts."""
+    host = _name_host(client)
+    if client.api_key == _NO_KEY and client.base_url.host == _OPENAI_HOST:
+        raise ModelUnavailable(f"OPENAI_API_KEY is empty, and {host} wants a key.", model=model, sent=False)
     try:
         yield
     except RuntimeError:
@@ -41,34 +57,70 @@ def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
         raise ModelUnavailable(
             "The model's client has been closed.", model=model, sent=client.max_retries > 0
         ) from None
-    except openai.APITimeoutError:
-        raise ModelTimeout(model=model) from None
+    except openai.APITimeoutError as error:
+        raise _build_timeout_error(error, model, client) from None
     except openai.APIConnectionError as error:
         # A request that was never sent costs nothing. By name: the client has changed its HTTP library before.
         if type(error.__cause__).__name__ == "ConnectError":
-            raise ModelUnavailable(model=model, sent=False) from None
-        raise ModelUnavailable(model=model) from None
+            why = _find_connection_failure(error)
+            raise ModelUnavailable(
+                f"The model's host {host} cannot be reached: {why} (OPENAI_BASE_URL).", model=model, sent=False
+            ) from None
+        raise ModelUnavailable(f"The model's host {host} has broken off the connection.", model=model) from None
     except openai.RateLimitError as error:
         raise ModelRateLimited(
-            model=model, retry_after=_parse_seconds(error.response.headers.get("retry-after"))
+            f"The model's host {host} asks to slow down.",
+            model=model,
+            retry_after=_parse_seconds(error.response.headers.get("retry-after")),
         ) from None
     except openai.APIStatusError as error:
-        raise _build_status_error(error, model) from None
+        raise _build_status_error(error, model, host) from None
     except openai.OpenAIError:
         raise BadModelAnswer(model=model) from None
 
 
-def _build_status_error(error: openai.APIStatusError, model: str) -> ModelError:
+def _name_host(client: openai.AsyncOpenAI) -> str:
+    """The host and the port, without the user and the password that an address may have."""
+    url = client.base_url
+    return f"{url.host}:{url.port}" if url.port else url.host
+
+
+def _build_timeout_error(error: openai.APITimeoutError, model: str, client: openai.AsyncOpenAI) -> ModelError:
+    host = _name_host(client)
+    if type(error.__cause__).__name__ == "ConnectTimeout":
+        return ModelUnavailable(f"The model's host {host} does not answer (OPENAI_BASE_URL).", model=model, sent=False)
+    seconds = client.timeout.read if isinstance(client.timeout, openai.Timeout) else client.timeout
+    return ModelTimeout(
+        f"The model at {host} has not answered within {seconds:g} seconds (model.timeout_seconds).",
+        model=model,
+        slow=True,
+    )
+
+
+def _find_connection_failure(error: BaseException) -> str:
+    """Why there is no connection, in words of the operating system's error."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return "the name is not known"
+        if isinstance(cause, OSError) and cause.errno:
+            return os.strerror(cause.errno).lower()
+        cause = cause.__cause__ or cause.__context__
+    return "no connection"
+
+
+def _build_status_error(error: openai.APIStatusError, model: str, host: str) -> ModelError:
     status = error.status_code
     if status in SLOW:
-        return ModelTimeout(model=model, status=status)
+        return ModelTimeout(f"The model's host {host} answers with status {status}.", model=model, status=status)
     if status in UNACCEPTABLE:
         text = f"{error.message} {error.param or ''}"
         options = {"about": about} if (about := tuple(name for name in _OPTIONS if name in text)) else {}
         return ModelError(
-            f"The model's endpoint does not accept the request ({status}).", model=model, status=status, **options
+            f"The model's host {host} does not accept the request ({status}).", model=model, status=status, **options
         )
-    return ModelUnavailable(f"The model's endpoint answers with status {status}.", model=model, status=status)
+    hint = _STATUS_HINTS.get(status, "")
+    return ModelUnavailable(f"The model's host {host} answers with status {status}{hint}.", model=model, status=status)
 
 
 def _parse_seconds(header: str | None) -> float | None:

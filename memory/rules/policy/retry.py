@@ -73,7 +73,10 @@ def is_rejected_request(error: Exception) -> bool:
 def find_retry_delay(error: ModelError, attempt: int) -> float | None:
     """The seconds before a person's request is tried again after `attempt` attempts; None if it should not be.
 
-    A person waits for the answer, so a delay of more than 10 seconds is not worth it."""
+    A person waits for the answer, so a delay of more than 10 seconds is not worth it. An endpoint that is merely slow
+    would only be slow again."""
+    if error.data.get("slow"):
+        return None
     status = error.data.get("status")
     passing = isinstance(error, ModelTimeout | ModelRateLimited) or (
         isinstance(error, ModelUnavailable) and "sent" not in error.data and (status is None or status >= _SERVER)
