@@ -15,7 +15,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Purpose, Settlement
 from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
-from muniment.memory.flows.process_state import WriteBehind
+from muniment.memory.flows.process_state import RequestOrder, WriteBehind
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.ports.usage import UsageStore
@@ -23,6 +23,7 @@ from muniment.memory.rules.policy import cost
 from muniment.memory.rules.policy.retry import find_retry_delay
 from muniment.memory.rules.redaction.redact import Redactor
 
+_REQUEST_ORDER = RequestOrder()
 _log = logging.getLogger(__name__)
 
 
@@ -56,7 +57,8 @@ class UsageMeter:
         safe = [self._redact_message(message) for message in messages]
         for attempt in count():
             try:
-                return await self._ask_once(scope, purpose, safe, tools, form, model)
+                async with _REQUEST_ORDER.hold_place(model.name, is_reply=purpose == "reply"):
+                    return await self._ask_once(scope, purpose, safe, tools, form, model)
             except ModelError as error:
                 has_retry = purpose == "reply" and attempt < self.settings.model.max_retries
                 wait = find_retry_delay(error, attempt) if has_retry else None

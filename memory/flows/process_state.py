@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from time import monotonic
 from weakref import WeakValueDictionary
 
 from muniment.memory.domain.ids import MemoryId, RunId, SpaceId
@@ -20,6 +23,9 @@ from muniment.memory.ports.usage import UsageStore
 from muniment.memory.ports.writes import MemoryWrites
 
 _MAX_BUFFERED_EVENTS = 200  # of one scope
+_PARALLEL_REPLIES = 4  # under way at one model: with more of them it surely serves requests in parallel
+_ROUND_SECONDS, _RECENT_SECONDS = 0.2, 60.0  # since a reply: another round may follow; another message may
+_MAX_YIELD_SECONDS, _POLL_SECONDS = 30.0, 0.02
 _MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within it waits for a later flush
 # Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A
 # write
@@ -39,6 +45,66 @@ class ProcessCache:
         """Drop what is cached of a space from which something was erased."""
         self.insight_slots.pop(scope.space, None)
         self.daily_counts.pop(scope.space, None)
+
+
+@dataclass(slots=True)
+class _ModelRequests:
+    """The requests to one model that are under way, and when the last reply was."""
+
+    replies: int = 0
+    background: int = 0
+    replied_at: float = -math.inf
+
+    def admits_background(self, now: float) -> bool:
+        """Whether a background request may start.
+
+        So many replies at once say that the endpoint serves requests in parallel, so that nothing waits for it. Where a
+        person was answered a moment ago the next round of the same reply may follow, and in the next minute at most one
+        request is ahead of theirs."""
+        if self.replies:
+            return self.replies > _PARALLEL_REPLIES
+        pause = now - self.replied_at
+        return pause > _RECENT_SECONDS or (pause > _ROUND_SECONDS and not self.background)
+
+
+class RequestOrder:
+    """Gives replies precedence over background work at the same model: a local one serves one request at a time.
+
+    It holds for all memories of this process, in whichever event loop."""
+
+    def __init__(self) -> None:
+        self._models: defaultdict[str, _ModelRequests] = defaultdict(_ModelRequests)
+        self._lock = threading.Lock()
+
+    @asynccontextmanager
+    async def hold_place(self, model: str, *, is_reply: bool) -> AsyncIterator[None]:
+        """Hold a place at a model: a reply's at once, another's when no reply is under way, or after 30 seconds."""
+        requests = self._models[model]
+        deadline = monotonic() + _MAX_YIELD_SECONDS
+        while not self._enter(requests, is_reply=is_reply, is_late=monotonic() > deadline):
+            await asyncio.sleep(_POLL_SECONDS)  # noqa: ASYNC110 - the other request may be of another event loop
+        try:
+            yield
+        finally:
+            self._leave(requests, is_reply=is_reply)
+
+    def _enter(self, requests: _ModelRequests, *, is_reply: bool, is_late: bool) -> bool:
+        with self._lock:
+            if is_reply:
+                requests.replies += 1
+            elif is_late or requests.admits_background(monotonic()):
+                requests.background += 1
+            else:
+                return False
+        return True
+
+    def _leave(self, requests: _ModelRequests, *, is_reply: bool) -> None:
+        with self._lock:
+            if is_reply:
+                requests.replies -= 1
+                requests.replied_at = monotonic()
+            else:
+                requests.background -= 1
 
 
 class SpaceLocks:
