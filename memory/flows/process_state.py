@@ -82,7 +82,7 @@ class RequestOrder:
         requests = self._models[model]
         deadline = monotonic() + _MAX_YIELD_SECONDS
         while not self._enter(requests, is_reply=is_reply, is_late=monotonic() > deadline):
-            await asyncio.sleep(_POLL_SECONDS)  # noqa: ASYNC110 - the other request may be of another event loop
+            await asyncio.sleep(_POLL_SECONDS)
         try:
             yield
         finally:
