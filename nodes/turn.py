@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
@@ -94,13 +94,17 @@ async def read_context(
     try:
         update |= await begin_turn(state, runtime, config, update["asked"])
         texts = [str(message.text) for message in messages]
-        own = [message for message in thread if isinstance(message, HumanMessage)][-_MAX_RECENT:]
-        said = {make_turn(scope, message, update["at"]).id for message in own}
+        said = {make_turn(scope, message, update["at"]).id for message in _list_recent(thread)}
         update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"], said)
     except MunimentError as error:
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
     return Command(goto=["supervisor", "hotpath"], update=update)
+
+
+def _list_recent(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
+    """The latest messages of the user."""
+    return [message for message in messages if isinstance(message, HumanMessage)][-_MAX_RECENT:]
 
 
 def _redact_content(content: Any, memory: Memory) -> Any:
@@ -213,7 +217,7 @@ async def _find_new_requests(
     new = [request for request in requests if request.field in SENSITIVE and str(request.id) not in old_ids]
     if not new:
         return []
-    messages = [message for message in state["messages"] if isinstance(message, HumanMessage)][-_MAX_RECENT:]
+    messages = _list_recent(state["messages"])
     turn_ids = {make_turn(scope, message, state["at"]).id for message in messages}
     return [codec.encode_consent_request(request) for request in new if turn_ids.intersection(request.turns)]
 
