@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from difflib import SequenceMatcher
 
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
@@ -63,6 +65,32 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
     if len(found) != 1:
         found = _find_named(said, found or known) or found
     return found
+
+
+def correct_memory(
+    candidate: Candidate, neighbours: Iterable[Neighbour], at: datetime
+) -> tuple[Neighbour, StoredMemory] | None:
+    """The one memory in which a candidate puts a value in the place of another one, before and after; None for no
+    memory, for several, and for a more trusted one."""
+    texts = [
+        (item, text)
+        for item in neighbours
+        if not set(item.memory.turns) & set(candidate.turns)
+        and (text := correct_text(candidate.text, item.memory.text))
+    ]
+    if len(texts) != 1 or TRUST_RANK[candidate.trust] < TRUST_RANK[texts[0][0].memory.trust]:
+        return None
+    item, text = texts[0]
+    fact = item.memory.fact
+    value = correct_text(candidate.text, fact.object) if fact else None
+    after = replace(
+        item.memory,
+        text=text,
+        fact=replace(fact, object=value, persons=(), entities=()) if fact and value else fact,
+        updated_at=at,
+        turns=tuple(dict.fromkeys(item.memory.turns + candidate.turns)),
+    )
+    return item, after
 
 
 def correct_text(said: str, text: str) -> str | None:

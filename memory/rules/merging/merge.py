@@ -18,13 +18,14 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.endings import correct_text, find_ended
+from muniment.memory.rules.merging.endings import correct_memory, find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
     is_related,
     is_repetition,
     judge_candidate,
 )
+from muniment.memory.rules.merging.read_notes import retire_read_notes
 from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
@@ -88,6 +89,8 @@ def merge_candidates(
             for relation in _link_neighbours(change.after, neighbours, writing.link_min, profile):
                 relations[relation.a, relation.b] = relation
     final = tuple(all_changes if keep_separate else changes.values())
+    known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
+    final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days))
     return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
 
 
@@ -246,10 +249,15 @@ def _decide_change(
 
 def _end_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at: datetime) -> Change | str | None:
     """Return the change of the one memory that the candidate ends, if it ends one that is known by then."""
-    if corrected := _correct_memory(incoming, neighbours, at):
-        return corrected
+    current = [item for item in neighbours if item.memory.updated_at <= at]
+    if corrected := correct_memory(incoming.candidate, current, at):
+        item, after = corrected
+        sim, meta = round(min(item.sim, 1.0), 4), {"why": "supersedes"}
+        return Change(
+            action="UPDATE", after=after, before=item.memory, vector=incoming.vector, band="check", sim=sim, meta=meta
+        )
     sims = {item.memory.id: item.sim for item in neighbours}
-    ended = find_ended(incoming.candidate, [item.memory for item in neighbours if item.memory.updated_at <= at])
+    ended = find_ended(incoming.candidate, [item.memory for item in current])
     if len(ended) != 1:
         return None
     sim = sims[ended[0].id]
@@ -259,33 +267,6 @@ def _end_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at
         key = _choose_key(incoming.candidate, ended[0], others)
         result = replace(result, after=replace(result.after, stable_key=key))
     return result
-
-
-def _correct_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at: datetime) -> Change | None:
-    """Return the change of the one memory in which the candidate puts a value in the place of another one."""
-    candidate = incoming.candidate
-    texts = [
-        (item, text)
-        for item in neighbours
-        if item.memory.updated_at <= at and not set(item.memory.turns) & set(candidate.turns)
-        if (text := correct_text(candidate.text, item.memory.text))
-    ]
-    if len(texts) != 1 or TRUST_RANK[candidate.trust] < TRUST_RANK[texts[0][0].memory.trust]:
-        return None
-    item, text = texts[0]
-    fact = item.memory.fact
-    value = correct_text(candidate.text, fact.object) if fact else None
-    after = replace(
-        item.memory,
-        text=text,
-        fact=replace(fact, object=value, persons=(), entities=()) if fact and value else fact,
-        updated_at=at,
-        turns=_join_turns(item.memory.turns, candidate.turns),
-    )
-    sim, meta = round(min(item.sim, 1.0), 4), {"why": "supersedes"}
-    return Change(
-        action="UPDATE", after=after, before=item.memory, vector=incoming.vector, band="check", sim=sim, meta=meta
-    )
 
 
 def _add_memory(incoming: IncomingCandidate, memory: StoredMemory, neighbours: Sequence[Neighbour]) -> Change:
