@@ -16,8 +16,13 @@ def test_life_of_a_memory(muniment: Muniment) -> None:
     short = memory_id[:8]
     assert "peanuts" in muniment("list").out
     shown = muniment("show", short, "--json").json
-    assert (shown["id"], shown["category"], shown["state"], shown["actor_id"]) == (memory_id, "profile", "active", "me")
-    assert muniment("pin", short).out.startswith(f"UPDATE {short} [profile] ")
+    assert (shown["id"], shown["category"], shown["state"], shown["actor_id"]) == (
+        memory_id,
+        "constraints",
+        "active",
+        "me",
+    )
+    assert muniment("pin", short).out.startswith(f"UPDATE {short} [constraints] ")
     assert muniment("show", memory_id, "--json").json["pinned"] is True
     assert muniment("pin", short).out == "Pinned already.\n"
     assert muniment("unpin", short, "--json").json["changes"][0]["action"] == "UPDATE"
@@ -42,9 +47,9 @@ def test_query(muniment: Muniment) -> None:
     muniment("remember", "I am allergic to peanuts")
     muniment("remember", "Hand in the tax form", "--category", "tasks")
     found = muniment("query", "peanuts allergy", "--agent", "supervisor")
-    assert (found.code, found.out) == (0, "- [profile] The user is allergic to peanuts\n")
+    assert (found.code, found.out) == (0, "- [constraints] The user is allergic to peanuts\n")
     assert muniment("query", "peanuts allergy", "--agent", "supervisor", "--user", "other").out == ""
-    assert muniment("query", "peanuts allergy", "--agent", "planner").out == ""
+    assert muniment("query", "peanuts allergy", "--agent", "stylist").out == ""
     bullets = muniment("query", "tax form", "--agent", "planner", "--categories", "tasks,goals", "--json").json
     assert set(bullets) == {"rev", "results"}
     assert [(one["category"], set(one)) for one in bullets["results"]] == [("tasks", {"id", "category", "text"})]

@@ -212,10 +212,11 @@ def test_why_not(muniment: Muniment) -> None:
     assert shown["words"] == ["peanut"]
     assert (there.json["rev"], shown["rev"]) == (answer["rev"], 1)
     told = muniment(*why, "supervisor", "--query", "tax return").out
-    assert told.startswith(f"{memory_id[:8]}  [profile] The user is allergic to peanuts\nno match: No channel finds it")
+    line = f"{memory_id[:8]}  [constraints] The user is allergic to peanuts"
+    assert told.startswith(f"{line}\nno match: No channel finds it")
     assert "at revision 1" in told
-    denied = muniment(*why, "planner", "--query", "peanuts").out
-    assert denied.startswith("not allowed: Agent planner may not read profile")
+    denied = muniment(*why, "stylist", "--query", "peanuts").out
+    assert denied.startswith("not allowed: Agent stylist may not read constraints")
     assert "peanuts" not in denied
     filtered = muniment(*why, "supervisor", "--query", "peanut allergy", "--filter", "importance_min=5", "--json").json
     assert (filtered["reason"], filtered["facts"]["has"]) == ("filtered", 4)

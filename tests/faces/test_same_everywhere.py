@@ -166,11 +166,11 @@ def test_a_refusal_is_the_same(muniment: Muniment, ana: tuple[Settings, Scope]) 
         async with bootstrap.create_memory(ana[0]) as memory:
             tools = Toolbox(memory=memory, settings=ana[0], scope=ana[1], agent="supervisor")
             return await tools.run_call(
-                ToolCall(id="1", name=QUERY_TOOL, arguments={"query": "tea", "categories": ["knowledge"]})
+                ToolCall(id="1", name=QUERY_TOOL, arguments={"query": "tea", "categories": ["procedural"]})
             )
 
     told = alone(ask()).removeprefix("Error: ")
-    line = muniment("query", "tea", "--agent", "supervisor", "--user", "ana", "--categories", "knowledge", "--json")
+    line = muniment("query", "tea", "--agent", "supervisor", "--user", "ana", "--categories", "procedural", "--json")
     assert line.code == 3
-    assert "may not read knowledge" in told
+    assert "may not read procedural" in told
     assert told in line.out + line.err

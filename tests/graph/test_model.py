@@ -145,7 +145,7 @@ async def test_a_colleague_is_kept_to_its_allowlist(
         ({"query": "x", "agent": "planner"}, "unknown argument 'agent'"),
         ({"query": "x", "user": "bob"}, "unknown argument 'user'"),
         ({"query": "x", "filters": {"user_id": "bob"}}, "another user"),
-        ({"query": "x", "categories": ["tone"]}, "may not read tone"),
+        ({"query": "x", "categories": ["procedural"]}, "may not read procedural"),
         ({"query": "x", "top_k": 0}, "top_k"),
         (
             {"query": "x", "categories": [f"goals api_key=sk-proj-{'a1B2' * 9} {'y' * 99_999}"]},

@@ -97,7 +97,7 @@ async def test_another_space_says_nothing(memory: Memory) -> None:
 async def test_not_allowed(memory: Memory) -> None:
     """A category beyond the agent's allowlist is named, the text is not told."""
     (tied,) = await kept(memory, CELLO, category="knowledge")
-    verdict = await why(memory, tied)
+    verdict = await why(memory, tied, agent="planner")
     assert (verdict.reason, verdict.facts["category"], verdict.memory) == ("not allowed", "knowledge", None)
     assert "cello" not in str(encode_explanation(verdict))
     assert (await why(memory, tied, agent="researcher")).reason == "in the answer"
@@ -317,8 +317,8 @@ async def test_as_of_then(database_url: str) -> None:
 async def test_a_request_that_is_refused(memory: Memory) -> None:
     """What a query refuses, this refuses in the same way."""
     (cello,) = await kept(memory, CELLO)
-    with pytest.raises(Denied, match="may not read tone"):
-        await why(memory, cello, replace(ASKED, categories=("tone",)))
+    with pytest.raises(Denied, match="may not read procedural"):
+        await why(memory, cello, replace(ASKED, categories=("procedural",)))
     with pytest.raises(BadInput, match="top_k"):
         await why(memory, cello, replace(ASKED, top_k=10_000))
     with pytest.raises(BadConfig):

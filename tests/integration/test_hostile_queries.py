@@ -183,10 +183,10 @@ async def test_a_moment_before_everything(memory: Memory) -> None:
 
 async def test_one_denied_category_among_many(memory: Memory) -> None:
     """Refuses the request, however often the others are named; so does another user's name."""
-    with pytest.raises(Denied, match="may not read knowledge;"):
-        await asked(memory, Query(text="green tea", categories=("activity",) * 49 + ("knowledge",)))
-    with pytest.raises(Denied, match="knowledge"):
-        await asked(memory, Query(text="green tea", categories=("activity",), filters=Filters(category="knowledge")))
+    with pytest.raises(Denied, match="may not read procedural;"):
+        await asked(memory, Query(text="green tea", categories=("activity",) * 49 + ("procedural",)))
+    with pytest.raises(Denied, match="procedural"):
+        await asked(memory, Query(text="green tea", categories=("activity",), filters=Filters(category="procedural")))
     with pytest.raises(Denied, match="another user"):
         await asked(memory, Query(text="green tea", filters=Filters(user_id="bob")))
 
@@ -201,7 +201,7 @@ IMPOSSIBLE: list[dict[str, Any]] = [
     {"categories": {"activity": 1}},
     {"categories": [None]},
     {"categories": [["activity"]]},
-    {"categories": ["knowledge"]},
+    {"categories": ["procedural"]},
     {"filters": "category = activity"},
     {"filters": ["category"]},
     {"filters": 5},
