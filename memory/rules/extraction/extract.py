@@ -132,7 +132,10 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
 def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_requested: bool) -> _Reading:
     texts = [candidate.text for candidate in found]
     said = sentence if is_requested else notes.select_statement(sentence, is_read=bool(found))
-    return _Reading(said or sentence, found, bool(said) and not notes.is_covered(said, texts, at), is_requested)
+    rest = notes.strip_covered(said, texts, at) if said else ""
+    if rest != said and not is_requested and not notes.is_own_statement(rest, is_read=False):
+        rest = ""  # `in case you wonder why` says nothing without what was read
+    return _Reading(rest or sentence, found, bool(rest), is_requested)
 
 
 def _add_neighbours(readings: Sequence[_Reading]) -> None:

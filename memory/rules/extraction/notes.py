@@ -27,6 +27,7 @@ _LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
 _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们")
+_FEW_CJK = 3
 _MIN_WORDS, _MIN_CJK = 3, 4
 _LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
@@ -35,6 +36,7 @@ _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
 _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
+_CLAUSES = lazy_compile(r"[，,;；。]\s*|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE)
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
@@ -65,9 +67,21 @@ def is_own_statement(sentence: str, *, is_read: bool) -> bool:
     return score_statement(sentence) > (_LEAST_SCORE if is_certain else _MIN_SCORE)
 
 
+def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
+    """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
+    if is_covered(sentence, texts, at):
+        return ""
+    parts = [part for part in _CLAUSES.split(sentence) if part.strip()] if texts else [sentence]
+    rest = [part for part in parts if not is_covered(part, texts, at)]
+    if not rest or len(rest) == len(parts):
+        return sentence
+    return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in rest)
+
+
 def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
-    """Whether statements hold what a sentence says: all its names and numbers, and all of its words but one or a
-    quarter, for a rule may put a word such as `call` in its own terms."""
+    """Whether statements hold what a sentence says: all its names and numbers, and its words but for one of four.
+
+    A rule may put a word such as `call` in its own terms; of two words or fewer none may be missing."""
     if not texts:
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
@@ -78,9 +92,9 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
         missing = [sign for sign in signs if sign not in folded]
-        return len(missing) <= max(2, _OTHER_WORDS * len(signs))
+        return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else 0)
     words, there = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(said)
-    return len(words - there) <= max(1, _OTHER_WORDS * len(words))
+    return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
 
 
 def make_notes(

@@ -21,11 +21,12 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.merging.endings import correct_memory, find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
+    is_note,
     is_related,
     is_repetition,
     judge_candidate,
 )
-from muniment.memory.rules.merging.read_notes import retire_read_notes
+from muniment.memory.rules.merging.read_notes import is_told, retire_read_notes
 from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
@@ -226,6 +227,8 @@ def _decide_change(
         return None
     if (ended := _end_memory(incoming, neighbours, at)) or candidate.is_correction:
         return ended
+    if is_note(candidate.fact) and any(is_told(candidate, item.memory) for item in neighbours):
+        return None
     # A name that owns something may be the user's.
     names = find_user_names(item.memory.fact for item in neighbours)
     named = replace(candidate, text=replace_user_names(candidate.text, names)) if names else candidate
