@@ -10,7 +10,7 @@ from typing import Any, Literal
 from uuid import uuid5
 
 from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Role, StoredMemory, Trust
+from muniment.memory.domain.memory import NOTE, ROLE_TRUST, Fact, Kind, Role, StoredMemory, Trust
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
 
@@ -109,6 +109,15 @@ class Extraction:
     candidates: tuple[Candidate, ...] = ()
     forget_requests: tuple[ForgetRequest, ...] = ()
     requested_texts: frozenset[str] = frozenset()  # texts of candidates that the person asked to remember
+
+    @property
+    def facts(self) -> tuple[Candidate, ...]:
+        """Return the candidates with structure: neither notes nor words that may only correct what is known."""
+        return tuple(
+            candidate
+            for candidate in self.candidates
+            if not candidate.is_correction and candidate.fact is not None and candidate.fact.predicate != NOTE
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ def turn(text: str, role: Role = "user") -> Turn:
 
 
 def found(text: str) -> list[Candidate]:
-    return list(extract_statements(turn(text)).candidates)
+    return list(extract_statements(turn(text)).facts)
 
 
 def fact(text: str) -> Fact:
@@ -124,11 +124,11 @@ def test_somebody_elses_fact_is_theirs() -> None:
     ],
 )
 def test_a_bare_answer(question: str, answer: str, statement: str) -> None:
-    """It is a statement after the assistant's question, and nothing without it."""
+    """It is a statement after the assistant's question, and no fact without it."""
     asked = extract_statements(turn(answer), previous=(turn(question, "assistant"),))
-    assert [one.text for one in asked.candidates] == [statement]
-    assert extract_statements(turn(answer)).candidates == ()
-    assert extract_statements(turn(answer), previous=(turn(question, "user"),)).candidates == ()
+    assert [one.text for one in asked.facts] == [statement]
+    assert extract_statements(turn(answer)).facts == ()
+    assert extract_statements(turn(answer), previous=(turn(question, "user"),)).facts == ()
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool", "system"])
@@ -144,7 +144,7 @@ def test_the_last_word_counts() -> None:
 
 
 def test_a_long_message_is_read_from_its_start() -> None:
-    """No more statements than can be meant, and none from beyond the first thousand clauses."""
+    """No more facts than can be meant, and none from beyond the first thousand clauses."""
     assert len(found(" ".join(f"I like dish{n}." for n in range(60)))) == 24
     assert found("It rains. " * 1200 + "I like tea.") == []
     assert len(found("It rains. " * 900 + "I like tea.")) == 1
@@ -210,4 +210,4 @@ def test_long_texts_are_cheap(unit: str) -> None:
 )
 def test_a_place_ends_where_something_else_begins(said: str, places: list[str]) -> None:
     """Behind `and` a capital goes on with its name, and a verb does not."""
-    assert [one.fact.object for one in extract_statements(turn(said)).candidates if one.fact] == places
+    assert [one.fact.object for one in extract_statements(turn(said)).facts if one.fact] == places

@@ -113,7 +113,7 @@ def test_a_verb_and_back() -> None:
 def test_a_line_is_read_as_a_turn() -> None:
     """It gives the same facts as the person's own words."""
     for theirs, own in (("User is allergic to peanuts", "I am allergic to peanuts"), ("用户住在罗马", "我住在罗马")):
-        (known,) = extract_statements(line(own)).candidates
+        (known,) = extract_statements(line(own)).facts
         (found,) = extract_line(line(theirs), "ana", has_date=False)
         assert (found.fact, found.text, found.category, found.context) == (known.fact, known.text, known.category, None)
 
@@ -129,10 +129,10 @@ def test_a_line_is_read_as_a_turn() -> None:
     ],
 )
 def test_a_line_that_leaves_its_owner_out(text: str, statement: str) -> None:
-    """It is the owner's in an import; nobody says so of themselves in a chat."""
+    """It is the owner's in an import; in a chat no fact is read in it."""
     (found,) = extract_line(line(text), "ana", has_date=False)
     assert found.text == statement
-    assert extract_statements(line(text)).candidates == ()
+    assert extract_statements(line(text)).facts == ()
 
 
 def test_whose_home_it_is() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.provenance import quoted
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 
@@ -253,8 +254,8 @@ AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
         "我忘了带钥匙",
     ],
 )
-def test_a_near_miss_states_nothing(text: str) -> None:
-    """Supposed, asked, reported, quoted, played, joked or idle: nothing of it is a fact of the user."""
-    found = extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT))
-    assert found.candidates == ()
+def test_no_fact_is_read_in_a_near_miss(text: str) -> None:
+    """Supposed, asked, reported, quoted, played, joked or idle: no fact of the user is read in it."""
+    found = extract_statements(quoted.strip_quoted(Turn.make(session="s", key="k", role="user", text=text, at=AT)))
+    assert found.facts == ()
     assert found.forget_requests == ()

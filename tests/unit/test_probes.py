@@ -23,11 +23,11 @@ CATEGORIES = frozenset(SETTINGS.categories)
 
 
 def learnt(text: str, at: datetime = AT) -> list[str]:
-    """What the rules keep of a message."""
+    """The facts that the rules read in a message."""
     turn = Turn.make(session="s", key=text, role="user", text=text, at=at)
     if gate.find_skip_reason(text, "user"):
         return []
-    found = (validate_candidate(one, categories=CATEGORIES)[0] for one in extract_statements(turn).candidates)
+    found = (validate_candidate(one, categories=CATEGORIES)[0] for one in extract_statements(turn).facts)
     return [one.text for one in found if one]
 
 
@@ -40,7 +40,7 @@ def history(*said: str) -> list[str]:
         near = tuple(Neighbour(memory=one, sim=0.9) for one in known.values())
         incoming = [
             IncomingCandidate(candidate=one, vector=hash_vector(one.text), neighbours=near, id=MemoryId(uuid4()))
-            for one in extract_statements(turn).candidates
+            for one in extract_statements(turn).facts
         ]
         profile = SETTINGS.find_profile("default")
         done = merge_candidates(incoming, scope=Scope(owner="ana"), at=at, profile=profile, writing=SETTINGS.write)

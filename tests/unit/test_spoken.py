@@ -109,8 +109,8 @@ STATEMENTS = [
 
 @pytest.mark.parametrize(("text", "statements"), STATEMENTS)
 def test_what_is_left_out_is_put_back(text: str, statements: list[str]) -> None:
-    """Each statement names who and when, and is fit to be kept as it is."""
-    candidates = extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT)).candidates
+    """Each fact names who and when, and is fit to be kept as it is."""
+    candidates = extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT)).facts
     assert [one.text for one in candidates] == statements
     assert all(validate_candidate(one, categories=CATEGORIES) == (one, None) for one in candidates)
 
@@ -138,8 +138,8 @@ def test_what_is_left_out_is_put_back(text: str, statements: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_nobody_can_know_is_not_put_back(text: str) -> None:
-    """Where it may be another, or nothing is stated, there is no statement."""
-    assert extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT)).candidates == ()
+    """Where it may be another, or nothing is stated, no fact is read."""
+    assert extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT)).facts == ()
 
 
 @pytest.mark.parametrize(

@@ -93,16 +93,16 @@ STATEMENTS = [
         ["The user is allergic to peanuts", "The user is allergic to shellfish"],
     ),
     ("I am not allergic to cats", "constraints", ["The user is not allergic to cats"]),
-    ("I'm not allergic to cats anymore", "profile", ["The user is no longer allergic to cats"]),
-    ("Actually I'm no longer allergic to cats", "profile", ["The user is no longer allergic to cats"]),
-    ("I'm a vegetarian, so no ham please", "profile", ["The user is vegetarian"]),
+    ("I'm not allergic to cats anymore", "constraints", ["The user is no longer allergic to cats"]),
+    ("Actually I'm no longer allergic to cats", "constraints", ["The user is no longer allergic to cats"]),
+    ("I'm a vegetarian, so no ham please", "constraints", ["The user is vegetarian"]),
     ("I'm no longer vegan", "constraints", ["The user is no longer vegan"]),
     ("I don't eat pork", "constraints", ["The user does not eat pork"]),
     ("I can't eat gluten", "constraints", ["The user cannot eat gluten"]),
     ("I have asthma", "constraints", ["The user has asthma"]),
     ("I can't work on Sundays", "constraints", ["The user cannot work on Sundays"]),
     ("My budget for the trip is $2,000", "constraints", ["The user's budget for the trip is $2,000"]),
-    ("The deadline for the report is next Friday", "constraints", ["The deadline for the report is on 15 May 2026"]),
+    ("The deadline for the report is next Friday", "tasks", ["The deadline for the report is on 15 May 2026"]),
     # people
     ("My wife's name is Maria.", "relationships", ["The user's wife is Maria"]),
     ("I'm married to John", "relationships", ["The user's spouse is John"]),
@@ -224,14 +224,14 @@ STATEMENTS = [
     ("我最喜欢的颜色是蓝色", "preferences", ["用户最喜欢的颜色是蓝色"]),
     ("以后请用英文回答", "style", ["用户希望用英文回答"]),
     ("回答简短一点", "style", ["用户希望回答简短"]),
-    ("我对花生和虾仁过敏", "profile", ["用户对花生过敏", "用户对虾仁过敏"]),
+    ("我对花生和虾仁过敏", "constraints", ["用户对花生过敏", "用户对虾仁过敏"]),
     ("我乳糖不耐受", "constraints", ["用户乳糖不耐受"]),
-    ("我不再吃素了", "profile", ["用户不再吃素"]),
+    ("我不再吃素了", "constraints", ["用户不再吃素"]),
     ("我不能吃辣", "constraints", ["用户不能吃辣"]),
     ("我有高血压", "constraints", ["用户患有高血压"]),
     ("我的预算是5000元", "constraints", ["用户的预算是5000元"]),
-    ("我的论文截止日期是下周五", "constraints", ["用户的论文截止日期是2026年5月15日"]),
-    ("论文的截止日期是下周五", "constraints", ["用户的论文截止日期是2026年5月15日"]),
+    ("我的论文截止日期是下周五", "tasks", ["用户的论文截止日期是2026年5月15日"]),
+    ("论文的截止日期是下周五", "tasks", ["用户的论文截止日期是2026年5月15日"]),
     ("王敏是我老婆", "relationships", ["用户的配偶是王敏（老婆）"]),
     ("我女儿叫小雨", "relationships", ["用户的女儿是小雨"]),
     ("我妹妹住在成都", "relationships", ["用户的姐妹（妹妹）住在成都"]),
@@ -258,7 +258,7 @@ STATEMENTS = [
     ("我老婆王芳很累", "relationships", ["用户的配偶是王芳（老婆）"]),
     ("我妈妈李梅最喜欢跳舞", "relationships", ["用户的母亲是李梅（妈妈）", "用户的母亲李梅（妈妈）最喜欢跳舞"]),
     ("This is Omar speaking", "profile", ["The user's name is Omar"]),
-    ("I'm fluent in German", "profile", ["The user speaks German"]),
+    ("I'm fluent in German", "knowledge", ["The user speaks German"]),
     ("I work as a nurse for kids", "profile", ["The user works as a nurse"]),
     ("I work for Initech as a tester", "profile", ["The user works at Initech", "The user works as a tester"]),
     ("I'm on a keto diet", "constraints", ["The user is on a keto diet"]),
@@ -294,7 +294,7 @@ STATEMENTS = [
 def test_a_statement(text: str, category: str, statements: list[str]) -> None:
     """What is said becomes third-person statements in the category of their kind, each fit to be kept as it is."""
     turn = Turn.make(session="s", key="k", role="user", text=text, at=AT)
-    candidates = extract_statements(turn).candidates
+    candidates = extract_statements(turn).facts
     assert [one.text for one in candidates] == statements
     assert {one.category for one in candidates} == {category}
     for one in candidates:
@@ -305,6 +305,6 @@ def test_a_statement(text: str, category: str, statements: list[str]) -> None:
 def test_a_secret_is_taken_out_whole() -> None:
     """What the rules make of a secret still says that it is one, so that it is refused."""
     turn = Turn.make(session="s", key="k", role="user", text="Remember that my PIN is [redacted:password]", at=AT)
-    assert [validate_candidate(one, categories=CATEGORIES) for one in extract_statements(turn).candidates] == [
+    assert [validate_candidate(one, categories=CATEGORIES) for one in extract_statements(turn).facts] == [
         (None, "a secret")
     ]

@@ -123,7 +123,7 @@ class ModelExtraction:
         self, passage: Passage, candidates: Sequence[Candidate]
     ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
         """Return the candidates, redacted, in the categories and with the trust that the rules give; and refusals."""
-        by_rules = extract.extract_statements(passage.turn).candidates
+        by_rules = extract.extract_statements(passage.turn).facts
         aligned = align_candidates(candidates, by_rules)
         weighed = [
             quoted.weigh_trust(self.writer.sanitize_candidate(drop_stray_turns(each, passage.turns)), passage.turns)

@@ -214,7 +214,7 @@ def _parse_chinese_question(sentence: str) -> str | None:
 
 def _find_action(turn: Turn, sentence: str) -> str | None:
     """The decision or action in a sentence; None if the sentence states a fact."""
-    if extract_statements(replace(turn, text=sentence)).candidates:
+    if extract_statements(replace(turn, text=sentence)).facts:
         return None
     for clause in split_clauses(sentence):
         action = _parse_chinese_action(clause) if _ZH.search(clause) else _parse_english_action(_FILLER.sub("", clause))

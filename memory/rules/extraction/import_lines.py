@@ -41,17 +41,17 @@ def extract_line(line: Turn, owner: str, *, has_date: bool) -> tuple[Candidate, 
         or gate.find_skip_reason(own.text, own.role)
     ):
         return ()
-    extraction = extract_statements(own)
-    if not extraction.candidates or not _covers_line(own, extraction.candidates):
+    facts = extract_statements(own).facts
+    if not facts or not _covers_line(own, facts):
         return ()
     if (
         _depends_on_date(own, has_date=has_date)
-        and extract_statements(replace(own, at=own.at + _ANOTHER_DAY)) != extraction
+        and extract_statements(replace(own, at=own.at + _ANOTHER_DAY)).facts != facts
     ):
         return ()
-    is_split = len(extraction.candidates) > 1
+    is_split = len(facts) > 1
     return tuple(
-        replace(candidate, context=line.text) if is_split else candidate for candidate in extraction.candidates
+        replace(candidate, context=line.text) if is_split else candidate for candidate in facts
     )
 
 

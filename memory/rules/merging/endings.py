@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from difflib import SequenceMatcher
 
-from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory
+from muniment.memory.domain.memory import NOTE, TRUST_RANK, Fact, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
@@ -57,6 +57,7 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
         and memory.state == "active"
         and not set(memory.turns) & set(candidate.turns)
         and not memory.pinned
+        and not (is_structured(candidate.fact) and is_structured(memory.fact))
         and is_single_sentence(memory.text)
     ]
     if not known:
@@ -76,6 +77,7 @@ def correct_memory(
         (item, text)
         for item in neighbours
         if not set(item.memory.turns) & set(candidate.turns)
+        and not (is_structured(candidate.fact) and is_structured(item.memory.fact))
         and (text := correct_text(candidate.text, item.memory.text))
     ]
     if len(texts) != 1 or TRUST_RANK[candidate.trust] < TRUST_RANK[texts[0][0].memory.trust]:
@@ -105,6 +107,11 @@ def correct_text(said: str, text: str) -> str | None:
                 if new != old and SequenceMatcher(None, new, old).ratio() >= _ALIKE:
                     return text.replace(old, new)
     return None
+
+
+def is_structured(fact: Fact | None) -> bool:
+    """Whether a fact has a subject, a relation and a value; of two such facts these say whether one ends the other."""
+    return fact is not None and fact.predicate not in (NOTE, "note")
 
 
 def is_single_sentence(text: str) -> bool:

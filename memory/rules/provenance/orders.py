@@ -23,6 +23,7 @@ _WRITE = lazy_compile(
 _CONTENT = lazy_compile(
     r"(?i)\b(?:saying|says?|that|stating|telling|tell|explaining|who|whose|where|because)\b|(?P<colon>:(?=\s)|：)"
 )
+_TOLD_BY_I = lazy_compile(r"(?i)(?:where|who|whose)\s+(?:i|i'm|my)\b")  # what follows is told by the same person
 _WRITE_ZH = lazy_compile(
     r"^(?:我(?:想让|要|想请|需要|想麻烦)你)?(?:[^，,。！？写拟编发回：:\n我他她]|(?<=[帮替给])我)*(?:写|起草|拟|回|发|编)"
     r"[^，。！？：:\n]{0,16}?(?:信|邮件|短信|消息|微信|朋友圈|帖子|微博|回复|通知|请假条|条子|文案|评论|检讨|稿|故事|小说|诗|歌"
@@ -45,7 +46,8 @@ def find_ordered_spans(text: str) -> Iterator[tuple[int, int]]:
             yield sentence.start() + len(head) - len(bare) + at, len(text)
             return
         if content := _find_content(head):
-            yield sentence.start() + content.end(), len(text) if content["colon"] else sentence.end()
+            goes_on = content["colon"] or _TOLD_BY_I.match(head, content.start())
+            yield sentence.start() + content.end(), len(text) if goes_on else sentence.end()
         if asked := _SAY.search(head):
             yield sentence.start() + asked.end(), sentence.end()
         if asked := _SAY_ZH.search(head):

@@ -75,7 +75,7 @@ _SPELT = lazy_compile(
 )
 _CONTRASTS = (
     lazy_compile(
-        r"(?P<new>\b[\w'’-]+(?: (?!not\b)[A-Z][\w'’-]+)*),?\s+(?:and\s+)?not\s+(?:an?\s+|the\s+|in\s+|at\s+|on\s+)?"
+        r"(?P<new>\b(?:[A-Z][\w'’-]+(?: (?!not\b)[A-Z][\w'’-]+)*|[\w'’-]+)),?\s+(?:and\s+)?not\s+(?:an?\s+|the\s+|in\s+|at\s+|on\s+)?"
         r"(?P<old>[\w'’-]+(?: [A-Z][\w'’-]+)*)"
     ),
     lazy_compile(r"\bnot\s+(?P<old>[\w'’-]+),?\s+(?:but\s+|it's\s+)(?P<new>[\w'’-]+)"),
