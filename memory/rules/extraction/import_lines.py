@@ -50,9 +50,7 @@ def extract_line(line: Turn, owner: str, *, has_date: bool) -> tuple[Candidate, 
     ):
         return ()
     is_split = len(facts) > 1
-    return tuple(
-        replace(candidate, context=line.text) if is_split else candidate for candidate in facts
-    )
+    return tuple(replace(candidate, context=line.text) if is_split else candidate for candidate in facts)
 
 
 def _covers_line(line: Turn, candidates: tuple[Candidate, ...]) -> bool:

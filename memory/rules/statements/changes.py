@@ -73,10 +73,16 @@ _CORRECTING = lazy_compile(
 _SPELT = lazy_compile(
     r"\b(?:spell?ed|spelt|spelling|typo|autocorrect(?:ed)?|with an? [a-z]\b|mis-?typed|i meant?)\b", re.IGNORECASE
 )
+# Words before a `not` that belongs to the verb.
+_NO_VALUE = (
+    r"(?i:i|we|you|they|user|is|are|am|was|were|do|does|did|has|have|had|will|would|can|could|shall|should|may|might|must"
+    r"|and|or|but|if|why|still|just|also|maybe|there|really|probably|definitely|certainly|usually|only"
+    r"|\w+['’](?:m|s|re|ve|d|ll))"
+)
 _CONTRASTS = (
     lazy_compile(
-        r"(?P<new>\b(?:[A-Z][\w'’-]+(?: (?!not\b)[A-Z][\w'’-]+)*|[\w'’-]+)),?\s+(?:and\s+)?not\s+(?:an?\s+|the\s+|in\s+|at\s+|on\s+)?"
-        r"(?P<old>[\w'’-]+(?: [A-Z][\w'’-]+)*)"
+        rf"(?<![\w'’-])(?!{_NO_VALUE}\b)(?P<new>[A-Z][\w'’-]+(?: (?!not\b)[A-Z][\w'’-]+)*|[\w'’-]+)"
+        r"(?:,?\s+and\s+|,?\s+)not\s+(?:an?\s+|the\s+|in\s+|at\s+|on\s+)?(?P<old>[\w'’-]+(?: [A-Z][\w'’-]+)*)"
     ),
     lazy_compile(r"\bnot\s+(?P<old>[\w'’-]+),?\s+(?:but\s+|it's\s+)(?P<new>[\w'’-]+)"),
     lazy_compile(r"[是叫在](?P<new>[^，,。是不]{1,8})[，,]?(?:而)?不[是叫在](?P<old>[^，,。！!]{1,8})"),
