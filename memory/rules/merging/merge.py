@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
-from muniment.memory.domain.memory import NOTE, TRUST_RANK, Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
