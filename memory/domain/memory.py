@@ -89,6 +89,7 @@ class Neighbour:
 
 
 NOTE = "said"  # the predicate of a note: what a person said of themselves, in their own words
+MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps replaces another one, whose id follows
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STATES: tuple[State, ...] = get_args(State)
 TRUSTS: tuple[Trust, ...] = get_args(Trust)

@@ -21,7 +21,6 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING, find_contrasts, is_respelling
 from muniment.memory.rules.statements.parse import parse_statement
 
-MAY_REPLACE = "may replace "  # the start of the tag of a memory that perhaps replaces another one; its id follows
 _NAMED_SHARE = 0.3  # of a memory's words that the ending clause names
 _LEAST_SHARE = 0.15  # the same where one of them is a name right beside the ending
 _BESIDE = 4  # words between an ending and what it ends

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
-from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory
+from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
@@ -28,10 +28,12 @@ from muniment.memory.rules.merging.judge import (
 )
 from muniment.memory.rules.merging.read_notes import is_told, retire_read_notes
 from muniment.memory.rules.merging.restatements import is_same_claim
+from muniment.memory.rules.merging.stable_keys import choose_key, find_free_key
 from muniment.memory.rules.merging.wording import Verdict
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
 from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
 
+_MAX_MARKS = 3  # memories that a memory is said to replace perhaps
 OUTDATED = "said before what is known now"
 LESS_TRUSTED = "contradicts what a more trusted source said"
 # The share of common words replaces the cosine where the embedder does not know the script; these are its bands.
@@ -225,8 +227,27 @@ def _decide_change(
         return None if is_known else _add_memory(incoming, new_memory, neighbours)
     if is_covered_by_parts(candidate, neighbours):
         return None
-    if (ended := _end_memory(incoming, neighbours, at)) or candidate.is_correction:
-        return ended
+    current = [item for item in neighbours if item.memory.updated_at <= at]
+    ended = find_ended(candidate, [item.memory for item in current])
+    if changed := _correct_or_end(incoming, current, neighbours, ended, at):
+        return changed
+    if candidate.is_correction and not ended:
+        return None
+    if ended:  # it is not certain which of them
+        marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])
+        new_memory = replace(new_memory, tags=new_memory.tags + marks)
+    return _merge_candidate(incoming, new_memory, neighbours, profile, writing)
+
+
+def _merge_candidate(
+    incoming: IncomingCandidate,
+    new_memory: StoredMemory,
+    neighbours: Sequence[Neighbour],
+    profile: EmbedderProfile,
+    writing: WritingSettings,
+) -> Change | str | None:
+    """Return the change of a candidate that ends no memory."""
+    candidate, at = incoming.candidate, new_memory.created_at
     if is_note(candidate.fact) and any(is_told(candidate, item.memory) for item in neighbours):
         return None
     # A name that owns something may be the user's.
@@ -244,30 +265,34 @@ def _decide_change(
             others = [item for item in neighbours if item.memory.id != memory.id]
             result = _change_memory(incoming, memory, verdict, band, sim, at)
             if isinstance(result, Change):
-                result = replace(result, after=replace(result.after, stable_key=_choose_key(candidate, memory, others)))
+                result = replace(result, after=replace(result.after, stable_key=choose_key(candidate, memory, others)))
         if result != "different":
             return result
     return _add_memory(incoming, new_memory, neighbours)
 
 
-def _end_memory(incoming: IncomingCandidate, neighbours: Sequence[Neighbour], at: datetime) -> Change | str | None:
-    """Return the change of the one memory that the candidate ends, if it ends one that is known by then."""
-    current = [item for item in neighbours if item.memory.updated_at <= at]
+def _correct_or_end(
+    incoming: IncomingCandidate,
+    current: Sequence[Neighbour],
+    neighbours: Sequence[Neighbour],
+    ended: Sequence[StoredMemory],
+    at: datetime,
+) -> Change | str | None:
+    """Return the change of the one memory in which the candidate puts a value in the place of another, or that it
+    ends."""
     if corrected := correct_memory(incoming.candidate, current, at):
         item, after = corrected
         sim, meta = round(min(item.sim, 1.0), 4), {"why": "supersedes"}
         return Change(
             action="UPDATE", after=after, before=item.memory, vector=incoming.vector, band="check", sim=sim, meta=meta
         )
-    sims = {item.memory.id: item.sim for item in neighbours}
-    ended = find_ended(incoming.candidate, [item.memory for item in current])
     if len(ended) != 1:
         return None
-    sim = sims[ended[0].id]
+    sim = next(item.sim for item in current if item.memory.id == ended[0].id)
     result = _change_memory(incoming, ended[0], "supersedes", "check", sim, at)
     if isinstance(result, Change):
         others = [item for item in neighbours if item.memory.id != ended[0].id]
-        key = _choose_key(incoming.candidate, ended[0], others)
+        key = choose_key(incoming.candidate, ended[0], others)
         result = replace(result, after=replace(result.after, stable_key=key))
     return result
 
@@ -277,7 +302,7 @@ def _add_memory(incoming: IncomingCandidate, memory: StoredMemory, neighbours: S
     best = max((neighbour.sim for neighbour in neighbours), default=None)
     return Change(
         action="ADD",
-        after=replace(memory, stable_key=_find_free_key(incoming.candidate, neighbours)),
+        after=replace(memory, stable_key=find_free_key(incoming.candidate, neighbours)),
         vector=incoming.vector,
         band="new",
         sim=round(min(best, 1.0), 4) if best is not None else None,
@@ -344,26 +369,6 @@ def _replace_name(candidate: Candidate, memory: StoredMemory) -> str | None:
     if len(wrong) != 1 or not old.words - new.words - new.retracted_words:
         return None
     return re.sub(rf"\b{re.escape(wrong.pop())}\b", lambda _: fact.object, memory.text)
-
-
-def _find_free_key(candidate: Candidate, neighbours: Sequence[Neighbour]) -> str | None:
-    """Return the candidate's key, or a longer one if another memory has it: of a second event, or of a denied value
-    beside one that holds."""
-    if candidate.fact is None or candidate.state == "pending":
-        return None
-    taken = {item.memory.stable_key for item in neighbours if item.memory.state == "active"}
-    key = candidate.fact.key
-    if key in taken:
-        when = candidate.event_time.date().isoformat() if candidate.event_time else "-"
-        key = f"{candidate.fact.attribute}{tokens.fold_text(candidate.fact.object)}|{when}"
-    return key if key not in taken else None
-
-
-def _choose_key(candidate: Candidate, memory: StoredMemory, others: Sequence[Neighbour]) -> str | None:
-    """Return the key of a changed memory: its own, also a longer one, while it is about the same."""
-    if candidate.fact is None or (memory.fact is not None and memory.fact.key == candidate.fact.key):
-        return memory.stable_key
-    return _find_free_key(candidate, others)
 
 
 def _is_known(candidate: Candidate, memory: StoredMemory) -> bool:
