@@ -40,7 +40,7 @@ _OPT_IN_HELP = f"All but {_OPT_IN_CATEGORY}, how something was done before, when
 _COLLEAGUES = {
     "planner": "plans, deadlines, steps to a goal",
     "stylist": "wording, tone and style of a text",
-    "researcher": "what the person knows, likes or has looked into",
+    "researcher": "what the person knows and likes",
     "executor": "carrying a task out",
 }
 SUBAGENTS = tuple(_COLLEAGUES)
@@ -49,7 +49,7 @@ SUBAGENTS = tuple(_COLLEAGUES)
 def build_parameters(settings: Settings, agent: str, *, full: bool | None = None) -> dict[str, Any]:
     """The JSON schema of `memory_query` for this agent, with its own categories and no field for the owner.
 
-    Filters, explanations, bounds and defaults, of use to few models and most of the tokens, are in it where
+    Filters, explanations, limits and defaults, of use to few models and most of the tokens, are in it where
     `model.tool_schema` is `full`, or where asked for by `full`."""
     recall, limits = settings.recall, settings.limits
     categories = sorted(settings.allowlists[agent])
@@ -58,20 +58,19 @@ def build_parameters(settings: Settings, agent: str, *, full: bool | None = None
         "categories": {"type": "array", "items": {"type": "string", "enum": categories}},
         "top_k": {"type": "integer"},
         "return": {"enum": ["bullets", "full"]},
-        "budget_tokens": {"type": "integer"},
-        "threshold": {"type": "number"},
     }
     if _OPT_IN_CATEGORY in categories:
         properties["categories"]["description"] = _OPT_IN_HELP
     if settings.model.tool_schema == "full" if full is None else full:
         properties["top_k"] |= {"minimum": 1, "maximum": limits.top_k, "default": recall.top_k}
         properties["return"] |= {"type": "string", "default": "bullets"}
-        properties["budget_tokens"] |= {
+        properties["budget_tokens"] = {
+            "type": "integer",
             "minimum": 1,
             "default": recall.budget_tokens,
             "description": f"Of the answer; when left out {codec.FULL_BUDGET_FACTOR} times as many for full",
         }
-        properties["threshold"] |= {"minimum": 0, "maximum": 1, "default": recall.threshold}
+        properties["threshold"] = {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold}
         properties["filters"] = {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False}
         properties["explain"] = {
             "type": "boolean",
@@ -110,7 +109,7 @@ class Toolbox:
         """The tools that the model gets."""
         query = Tool(
             name=QUERY_TOOL,
-            description="Search the person's memory, only for what is not at hand.",
+            description="Search memory for what is not at hand.",
             parameters=build_parameters(self.settings, self.agent),
         )
         return (query, *map(make_transfer_tool, self.colleagues))

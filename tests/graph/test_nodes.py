@@ -73,11 +73,11 @@ def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
     settings = load_settings({})
     schema = build_parameters(settings, agent)
     fields: dict[str, Any] = schema["properties"]
-    assert set(fields) == {"query", "categories", "top_k", "return", "budget_tokens", "threshold"}
+    assert set(fields) == {"query", "categories", "top_k", "return"}
     assert set(fields["categories"]["items"]["enum"]) == set(settings.allowlists[agent])
     assert schema["additionalProperties"] is False
     whole = build_parameters(settings, agent, full=True)["properties"]
-    assert set(whole) == {*fields, "filters", "explain"}
+    assert set(whole) == {*fields, "filters", "budget_tokens", "threshold", "explain"}
     assert set(whole["categories"]["items"]["enum"]) == set(settings.allowlists[agent])
     assert "user_id" not in whole["filters"]["properties"]
 
