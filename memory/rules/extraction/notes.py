@@ -92,7 +92,7 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
         missing = [sign for sign in signs if sign not in folded]
-        return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else 0)
+        return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2)
     words, there = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(said)
     return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
 
