@@ -133,8 +133,8 @@ def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_re
     texts = [candidate.text for candidate in found]
     said = sentence if is_requested else notes.select_statement(sentence, is_read=bool(found))
     rest = notes.strip_covered(said, texts, at) if said else ""
-    if rest != said and not is_requested and not notes.is_own_statement(rest, is_read=False):
-        rest = ""  # `in case you wonder why` says nothing without what was read
+    if rest != said and not is_requested:  # `in case you wonder why` says nothing without what was read
+        rest = notes.keep_remainder(rest, said)
     return _Reading(rest or sentence, found, bool(rest), is_requested)
 
 

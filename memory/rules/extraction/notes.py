@@ -28,6 +28,7 @@ _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们")
 _FEW_CJK = 3
+_MIN_REST = 5  # words or Chinese characters that are understood by themselves
 _MIN_WORDS, _MIN_CJK = 3, 4
 _LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
@@ -76,6 +77,16 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     if not rest or len(rest) == len(parts):
         return sentence
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in rest)
+
+
+def keep_remainder(rest: str, sentence: str) -> str:
+    """What is noted of a sentence of which `rest` is not read: the rest, all of it where the rest is too short to be
+    understood, or nothing where the rest says nothing."""
+    if not rest:
+        return ""
+    if _NAME.search(f"x {rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
+        return rest if len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_REST else sentence
+    return ""
 
 
 def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:

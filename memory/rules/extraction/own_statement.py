@@ -20,7 +20,7 @@ from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import parse_vocabulary
 
-PLACES = 8192
+PLACES = 16384
 WEIGHTS = Path(__file__).with_name("own_statement.weights")
 HEADER = Struct("<ff")  # the weight of one step of a byte, and the bias
 _MAX_TOKENS = 60  # of a sentence; the rest has no say

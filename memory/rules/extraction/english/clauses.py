@@ -193,6 +193,8 @@ _WE = lazy_compile(
     r"(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|" + _TOGETHER + r"\b).*)$",
     re.IGNORECASE,
 )
+_JOINED = lazy_compile(r"\s+(?:and|but|so|with|since)\s+", re.IGNORECASE)
+_CERTAIN_KINDS = ("identity", "constraint")
 _RULES = self.RULES + _DATE_RULES + tastes.RULES + tastes.AIM_RULES + past.RULES + _THING_RULES
 
 
@@ -210,10 +212,19 @@ def draft_facts(clause: Clause) -> list[Draft]:
 
 
 def _draft_own_facts(clause: Clause) -> list[Draft]:
-    ending = trim_clause(clause.text)
+    """The drafts of the first rule that matches the clause, less trailing fillers; else those of its start that are
+    certain whatever follows: a name, a home, an allergy."""
+    for form in dict.fromkeys((clause.text, trim_clause(clause.text))):
+        if drafts := _match_rules(form, clause):
+            return drafts
+    start = _JOINED.split(clause.text, maxsplit=1)[0]
+    drafts = _match_rules(start, clause) if start != clause.text else []
+    return drafts if all(draft.fact.kind in _CERTAIN_KINDS for draft in drafts) else []
+
+
+def _match_rules(text: str, clause: Clause) -> list[Draft]:
     for pattern, build in _RULES:
-        match = pattern.match(clause.text) or pattern.match(ending)
-        if match and (drafts := list(build(match, clause))):
+        if (match := pattern.match(text)) and (drafts := list(build(match, clause))):
             return drafts
     return []
 
