@@ -213,8 +213,15 @@ def _over(neg: str | None, said: str) -> bool:
     return bool(neg) and (" ".join(str(neg).casefold().split()) == "no longer" or bool(ENDED.search(said)))
 
 
+# `and carry a card` goes on with a verb, `and all the nuts` with another allergen.
+_NEXT_VERB = lazy_compile(
+    r",?\s+(?:and|so|but)\s+(?!(?:all|both|most|many|even|also|only|to|in|of|with|not|or)\b)[a-z]+(?<!ing)\s+(?:an?|the|my|it)\b",
+    re.IGNORECASE,
+)
+
+
 def _allergy(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against, said = bool(match["neg"]), trim_phrase(match["value"])
+    against, said = bool(match["neg"]), trim_phrase(_NEXT_VERB.split(match["value"], maxsplit=1)[0])
     over = _over(match["neg"], said)
     for value in parse_list(ENDED.sub("", said), clause):
         if IN_JEST.match(value):

@@ -1,0 +1,177 @@
+"""Notes: what the rules read no fact in, or only a part, is kept in the person's own words."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.memory import NOTE
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.extraction import notes
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.validate import validate_candidate
+
+AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
+CATEGORIES = frozenset(load_settings({"HOME": "/nonexistent"}).categories)
+
+
+def turn(text: str) -> Turn:
+    return Turn.make(session="s", key="k", role="user", text=text, at=AT)
+
+
+def noted(text: str) -> list[Candidate]:
+    """The notes of a message."""
+    found = extract_statements(turn(text)).candidates
+    return [one for one in found if one.fact and one.fact.predicate == NOTE and not one.is_correction]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("I restore old canoes in the shed.", "The user restores old canoes in the shed."),
+        (
+            "My knee has been playing up since the marathon, so I swim instead.",
+            "The user's knee has been playing up since the marathon, so the user swims instead.",
+        ),
+        ("我每个周末都去水库钓鱼", "用户每个周末都去水库钓鱼。"),
+        ("外婆给我留下一间老茶铺", "外婆给用户留下一间老茶铺。"),
+        # who `we`, `our` and a sentence without a subject are about is not certain
+        ("We keep eleven hens behind the garage.", 'The user said: "We keep eleven hens behind the garage."'),
+        (
+            "we're both left-handed and our kids are too",
+            'The user said: "we\'re both left-handed and our kids are too"',
+        ),
+    ],
+)
+def test_what_is_not_read_is_noted(text: str, note: str) -> None:
+    """In the third person where that is certain, else as a quotation; fit to be kept as it is."""
+    (one,) = noted(text)
+    assert one.text == note
+    assert validate_candidate(one, categories=CATEGORIES) == (one, None)
+    assert (one.importance, one.kind, one.turns) == (notes.IMPORTANCE, "semantic", (turn(text).id,))
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "note"),
+    [
+        ("I live in Porto and drink green tea", "The user lives in Porto", "drink green tea"),
+        ("My brother lives in Porto and drives a taxi", "The user's brother lives in Porto", "drives a taxi"),
+        ("I'm allergic to penicillin and carry a card in my wallet", "The user is allergic to penicillin", "card"),
+    ],
+)
+def test_what_is_read_in_part_is_noted_beside_the_fact(text: str, fact: str, note: str) -> None:
+    """No suffix takes a fact away, and none is lost."""
+    assert fact in [one.text for one in extract_statements(turn(text)).facts]
+    (one,) = noted(text)
+    assert note in one.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Porto.",
+        "I am allergic to peanuts.",
+        "My sister is Zoe.",
+        "我住在杭州。",
+    ],
+)
+def test_what_is_read_whole_has_no_note(text: str) -> None:
+    """The fact says all of it."""
+    assert extract_statements(turn(text)).facts
+    assert noted(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, that helps!",
+        "What is the capital of Peru?",
+        "Should I oil the hinges of my door or not?",
+        "Write a poem about the sea.",
+        "Translate this paragraph into German for me.",
+        "这个函数怎么写？",
+        "帮我把这段话翻译成英文",
+        "谢谢，辛苦了",
+        "ok",
+    ],
+)
+def test_what_states_nothing_leaves_nothing(text: str) -> None:
+    """Questions, orders and thanks."""
+    assert noted(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("I restore canoes. What wood should I use?", "The user restores canoes."),
+        ("I've got a shed full of bees, can you suggest a good smoker?", "The user has got a shed full of bees."),
+    ],
+)
+def test_a_question_is_cut_off(text: str, note: str) -> None:
+    """Also one that begins behind a comma."""
+    assert [one.text for one in noted(text)] == [note]
+
+
+def test_neighbouring_sentences_share_a_note() -> None:
+    """Where one of them cannot be told in the third person, they are quoted together."""
+    (one,) = noted("I keep bees. We sell the honey at the market.")
+    assert one.text == 'The user said: "I keep bees. We sell the honey at the market."'
+
+
+def test_a_redacted_sentence_is_left_out() -> None:
+    """What stands beside it stays."""
+    (one,) = noted("I keep bees behind the house. My code is [redacted:password].")
+    assert one.text == "The user keeps bees behind the house."
+    assert one.context is None or "secret" not in one.context
+    assert noted("I keep bees and my code is [redacted:password].") == []
+
+
+def test_a_date_is_written_beside_the_words_for_it() -> None:
+    """And it is the time of the note."""
+    (one,) = noted("I've been restoring an old canoe since March.")
+    assert one.text == "The user has been restoring an old canoe since March (March 2026)."
+    assert one.event_time == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_a_long_sentence_is_cut_at_its_commas() -> None:
+    """Every piece fits, and no word is lost."""
+    clauses = [
+        f"I feed them {grain} in the morning" for grain in ["corn", "oats", "barley", "rye", "wheat", "millet", "peas"]
+    ]
+    text = "We keep hens behind the house, " + ", ".join(clauses) + "."
+    found = noted(text)
+    assert len(found) > 1
+    assert all(len(one.text) <= notes.MAX_CHARS for one in found)
+    assert all(any(clause in one.text for one in found) for clause in clauses)
+
+
+def test_more_than_fits_is_noted_together() -> None:
+    """Where a turn has more facts than it may write, the less important ones are noted, and none is dropped."""
+    text = "I like tea. I like jazz. I like skiing. I like chess. I am allergic to peanuts."
+    found = extract_statements(turn(text), most=3).candidates
+    assert len(found) <= 3
+    assert "The user is allergic to peanuts" in [one.text for one in found]
+    assert all(any(word in one.text for one in found) for word in ("tea", "jazz", "skiing", "chess"))
+
+
+def test_what_is_asked_to_be_remembered_is_important() -> None:
+    """Its note is worth more than one that was only said, and nothing of it is judged away."""
+    (one,) = noted("Remember that we keep the spare key under the third pot.")
+    assert one.importance > notes.IMPORTANCE
+    assert "third pot" in one.text
+
+
+def test_a_quotation_mark_does_not_end_the_quotation() -> None:
+    """Marks of the person's own are turned into single ones."""
+    (one,) = notes.make_notes(['We call our shed "the ark" at home'], turn("x"))
+    assert one.text == "The user said: \"We call our shed 'the ark' at home\""
+
+
+@given(st.lists(st.text(max_size=400), min_size=1, max_size=4))
+def test_any_note_fits(sentences: list[str]) -> None:
+    """On one line, at most 280 characters long but for the dates that are added."""
+    for one in notes.make_notes(sentences, turn("x")):
+        assert one.fact is not None
+        assert len(one.text) <= notes.MAX_CHARS + 40
+        assert len(one.fact.object) <= notes.MAX_CHARS
