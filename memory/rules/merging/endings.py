@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from datetime import datetime
 from difflib import SequenceMatcher
 
-from muniment.memory.domain.memory import NOTE, TRUST_RANK, Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import NOTE, Fact, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
@@ -31,6 +29,7 @@ _SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 
 
+_PLAIN_ZH = frozenset("的了是在有一个把和也都就很我家")  # signs that name nothing
 _CLAUSE = lazy_compile(
     r"[,;:.!?，。；：！？]|\b(?:and|but|since|because|so|when|while|before|although|though)\b", re.IGNORECASE
 )
@@ -67,33 +66,6 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
     return found
 
 
-def correct_memory(
-    candidate: Candidate, neighbours: Iterable[Neighbour], at: datetime
-) -> tuple[Neighbour, StoredMemory] | None:
-    """The one memory in which a candidate puts a value in the place of another one, before and after; None for no
-    memory, for several, and for a more trusted one."""
-    texts = [
-        (item, text)
-        for item in neighbours
-        if not set(item.memory.turns) & set(candidate.turns)
-        and not (is_structured(candidate.fact) and is_structured(item.memory.fact))
-        and (text := correct_text(candidate.text, item.memory.text))
-    ]
-    if len(texts) != 1 or TRUST_RANK[candidate.trust] < TRUST_RANK[texts[0][0].memory.trust]:
-        return None
-    item, text = texts[0]
-    fact = item.memory.fact
-    value = correct_text(candidate.text, fact.object) if fact else None
-    after = replace(
-        item.memory,
-        text=text,
-        fact=replace(fact, object=value, persons=(), entities=()) if fact and value else fact,
-        updated_at=at,
-        turns=tuple(dict.fromkeys(item.memory.turns + candidate.turns)),
-    )
-    return item, after
-
-
 def correct_text(said: str, text: str) -> str | None:
     """A memory's text with the value that a statement puts in the place of another one; None where it puts none."""
     for new, old in find_contrasts(strip_quotation(said)):
@@ -128,12 +100,12 @@ def _find_changed(said: str, memories: list[StoredMemory]) -> Iterator[StoredMem
     """The memories of a condition that the statement changes."""
     for condition in CONDITIONS:
         change = condition.change.search(said)
-        if change is None or _find_holder(said, change.end()):
+        if change is None or find_holder(said, change.end()):
             continue
         for memory in memories:
             text = strip_quotation(memory.text)
             state = condition.state.search(text)
-            holder = _find_holder(text, len(text))
+            holder = find_holder(text)
             if state and not _DENIED.search(text) and (not holder or state.group().casefold() == holder):
                 yield memory
 
@@ -143,13 +115,13 @@ def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
     shares: dict[float, list[StoredMemory]] = {}
     for clause in _split_endings(said):
         words = _list_words(clause)
-        holder = _find_holder(said, len(said))
+        holder = find_holder(said)
         is_open = not holder and not _SPEAKER.search(clause)  # a clause without a subject may be about anybody
         for memory in memories:
             text = strip_quotation(memory.text)
             own = _list_words(text)
             shared = own & words
-            is_theirs = is_open or _find_holder(text, len(text)) == holder
+            is_theirs = is_open or find_holder(text) == holder
             if not shared or _DENIED.search(text) or not is_theirs:
                 continue
             share = len(shared) / len(own)
@@ -181,10 +153,13 @@ def _split_endings(said: str) -> Iterator[str]:
 
 def _list_words(text: str) -> frozenset[str]:
     """The words of a text that name something; of Chinese its pairs of characters."""
-    return parse_statement(text).words if not _CJK.search(text) else tokens.get_lexeme_set(text) - {"用户"}
+    if not _CJK.search(text):
+        return parse_statement(text).words
+    return frozenset(pair for pair in tokens.get_lexeme_set(text) - {"用户"} if not _PLAIN_ZH.intersection(pair))
 
 
-def _find_holder(text: str, end: int) -> str:
-    """The relative that a statement begins with before `end`; empty for the user."""
+def find_holder(text: str, end: int | None = None) -> str:
+    """The relative that a statement names, before `end`; empty for the user."""
+    end = len(text) if end is None else end
     match = _KIN.search(text, 0, end) or _KIN_ZH.search(text, 0, end)
     return match["kin"].casefold() if match else ""

@@ -18,7 +18,8 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.endings import correct_memory, find_ended
+from muniment.memory.rules.merging.corrections import correct_memories
+from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
     is_note,
@@ -81,14 +82,15 @@ def merge_candidates(
     for item in incoming:
         neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if keep_separate else None]
         new_memory = make_memory(item.candidate, item.id, scope, at)
-        change = _decide_change(item, new_memory, neighbours, profile, writing)
-        if isinstance(change, str):
-            refused.append(change)
-        elif change is not None:
+        for change in _decide_changes(item, new_memory, neighbours, profile, writing):
+            if isinstance(change, str):
+                refused.append(change)
+                continue
             all_changes.append(change)
-            if not keep_separate and (earlier := changes.get(change.after.id)):
-                change = replace(change, action=earlier.action, before=earlier.before)
-            changes[change.after.id] = change
+            earlier = None if keep_separate else changes.get(change.after.id)
+            changes[change.after.id] = (
+                replace(change, action=earlier.action, before=earlier.before) if earlier else change
+            )
             for relation in _link_neighbours(change.after, neighbours, writing.link_min, profile):
                 relations[relation.a, relation.b] = relation
     final = tuple(all_changes if keep_separate else changes.values())
@@ -212,6 +214,22 @@ def _link_neighbours(
             yield Relation(a=low, b=high, strength=min(1.0, round(sim, 4)))
 
 
+def _decide_changes(
+    incoming: IncomingCandidate,
+    new_memory: StoredMemory,
+    neighbours: Sequence[Neighbour],
+    profile: EmbedderProfile,
+    writing: WritingSettings,
+) -> tuple[Change | str, ...]:
+    """Return the changes of a candidate: of all memories that it puts right, else of the one that it is or changes."""
+    candidate, at = incoming.candidate, new_memory.created_at
+    is_active = candidate.state != "pending"
+    if is_active and (corrected := correct_memories(candidate, incoming.vector, neighbours, at)):
+        return corrected
+    change = _decide_change(incoming, new_memory, neighbours, profile, writing)
+    return () if change is None else (change,)
+
+
 def _decide_change(
     incoming: IncomingCandidate,
     new_memory: StoredMemory,
@@ -229,7 +247,7 @@ def _decide_change(
         return None
     current = [item for item in neighbours if item.memory.updated_at <= at]
     ended = find_ended(candidate, [item.memory for item in current])
-    if changed := _correct_or_end(incoming, current, neighbours, ended, at):
+    if changed := _end_memory(incoming, current, neighbours, ended, at):
         return changed
     if candidate.is_correction and not ended:
         return None
@@ -271,21 +289,14 @@ def _merge_candidate(
     return _add_memory(incoming, new_memory, neighbours)
 
 
-def _correct_or_end(
+def _end_memory(
     incoming: IncomingCandidate,
     current: Sequence[Neighbour],
     neighbours: Sequence[Neighbour],
     ended: Sequence[StoredMemory],
     at: datetime,
 ) -> Change | str | None:
-    """Return the change of the one memory in which the candidate puts a value in the place of another, or that it
-    ends."""
-    if corrected := correct_memory(incoming.candidate, current, at):
-        item, after = corrected
-        sim, meta = round(min(item.sim, 1.0), 4), {"why": "supersedes"}
-        return Change(
-            action="UPDATE", after=after, before=item.memory, vector=incoming.vector, band="check", sim=sim, meta=meta
-        )
+    """Return the change of the one memory that the candidate ends."""
     if len(ended) != 1:
         return None
     sim = next(item.sim for item in current if item.memory.id == ended[0].id)

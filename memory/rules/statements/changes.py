@@ -22,14 +22,19 @@ def _condition(change: str, state: str) -> Condition:
     return Condition(lazy_compile(change, re.IGNORECASE), lazy_compile(state, re.IGNORECASE))
 
 
+_THING = r"(?:the|an?|my|our|his|her|their|some|it|them|user's)\b"  # a thing is moved or left, not a home or a job
+_WORKPLACE = (
+    r"(?:\w+\s+)?(?:job|work|company|firm|role|position|post|employer|bank|agency|hospital|school|team|studio)\b"
+)
 CONDITIONS = (
     _condition(
-        r"\b(?:moved|relocated|moving)\b[^,.;]*\b(?:to|in|into|back|out|from|here|over)\b|\b(?:don't|doesn't|no longer)"
-        r" live\b|搬(?:到|去|回|家|来|进|了)|不(?:再)?住",
+        rf"\b(?:moved|relocated|moving)\b(?!\s+{_THING})[^,.;]*\b(?:to|in|into|back|out|from|here|over)\b"
+        r"|\b(?:don't|doesn't|no longer) live\b|搬(?:到|去|回|家|来|进|了)|不(?:再)?住",
         r"\blives? (?:in|at|on|near)\b|\bbased in\b|\bmoved to\b|住",
     ),
     _condition(
-        r"\b(?:left|quit|quitting|resigned|joined|got fired|laid off|let go|retired|new (?:job|employer|role|position)"
+        rf"\b(?:left\b(?!\s+(?:{_THING}\s+)++(?!{_WORKPLACE}))|quit|quitting|resigned|joined|got fired|laid off"
+        r"|let go|retired|new (?:job|employer|role|position)"
         r"|switched jobs|chang(?:ed|ing) jobs|start(?:ed)? (?:at|as)|(?:is|am|i'm|work|works) (?:now )?"
         r"(?:at|for|with)\b[^,.;]*\bnow)\b|跳槽|离职|辞职|辞了|入职|换(?:了)?(?:个)?工作|退休|失业|被裁"
         r"|不(?:在)?.{0,12}(?:上班|工作|干)了",
