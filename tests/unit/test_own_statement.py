@@ -1,0 +1,111 @@
+"""The classifier of own statements: its weights, its training text, and how well it tells unseen sentences apart."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import statements
+from muniment.memory.rules.extraction import own_statement
+
+SHARED = Path(__file__).parents[3] / "shared/data"
+BENCHMARKS = ("conversation.json", "everyday.json", "everyday_later.json", "strangers.json", "weak_model.jsonl")
+FLOORS = {"en": 0.83, "zh": 0.78}  # the share of unseen sentences on the right side of 0
+
+
+def fold(text: str) -> str:
+    return " ".join(re.findall(r"[\w']+", text.lower().replace("’", "'")))
+
+
+def list_texts(data: Any) -> Iterator[str]:
+    """Every text in a JSON value."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from list_texts(value)
+
+
+def list_sentences(file: Path) -> Iterator[str]:
+    """The texts of a benchmark's file and the sentences in them, without marks and capitals."""
+    lines = file.read_text(encoding="utf-8")
+    for data in map(json.loads, lines.splitlines() if file.suffix == ".jsonl" else [lines]):
+        for text in list_texts(data):
+            yield from map(fold, [text, *re.split(r"(?<=[.!?。！？])\s*", text)])
+
+
+def test_the_weights_are_those_that_the_script_trains() -> None:
+    """Byte by byte, but for one step where two machines round differently."""
+    known = statements.read(statements.TRAINING)
+    weights, bias = statements.train(
+        statements.featurize(known), np.array([sentence.label == statements.OWN for sentence in known])
+    )
+    small, step = statements.quantize(weights)
+    content = own_statement.WEIGHTS.read_bytes()
+    header = own_statement.HEADER
+    assert header.unpack_from(content) == pytest.approx((step, bias), rel=1e-3)
+    shipped = np.frombuffer(content, np.int8, offset=header.size)
+    assert shipped.size == own_statement.PLACES
+    assert np.abs(shipped.astype(int) - small.astype(int)).max() <= 1
+
+
+@pytest.mark.parametrize("lang", sorted(FLOORS))
+def test_unseen_sentences_are_told_apart(lang: str) -> None:
+    """By the shipped weights."""
+    unseen = [sentence for sentence in statements.read(statements.UNSEEN) if sentence.lang == lang]
+    right = [
+        (own_statement.score_statement(sentence.text) > 0) == (sentence.label == statements.OWN) for sentence in unseen
+    ]
+    assert len(right) >= 50
+    assert sum(right) / len(right) >= FLOORS[lang]
+
+
+def test_no_training_sentence_is_measured() -> None:
+    """Neither the unseen file nor a benchmark, here or beside the repository, has one."""
+    files = [statements.DATA / name for name in BENCHMARKS]
+    files += sorted(SHARED.glob("*.json")) if SHARED.is_dir() else []
+    measured = {sentence for file in files for sentence in list_sentences(file)}
+    measured |= {fold(sentence.text) for sentence in statements.read(statements.UNSEEN)}
+    known = {fold(sentence.text) for sentence in statements.read(statements.TRAINING)} - {""}
+    assert known & measured == set()
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("I keep eleven hens behind the garage", "how many hens fit behind a garage?"),
+        ("My knee has been playing up since the marathon", "Write a story about a marathon runner"),
+        ("We moved the wedding to August", "If we moved the wedding to August, who would come?"),
+        ("我每个周末都去水库钓鱼", "周末去水库钓鱼要带什么？"),
+        ("我姐姐在医院当护士", "帮我写一封给护士的感谢信"),
+    ],
+)
+def test_who_states_scores_above_who_asks(own: str, other: str) -> None:
+    """The same words, asked, ordered or supposed, are less of a statement."""
+    assert own_statement.score_statement(own) > own_statement.score_statement(other)
+
+
+@pytest.mark.parametrize(
+    ("clause", "is_request"),
+    [
+        ("what wood should I use?", True),
+        ("can you suggest a good smoker", True),
+        ("translate this into German", True),
+        ("帮我写一封信", True),
+        ("这个怎么修", True),
+        ("I restore old canoes", False),
+        ("我在修一条旧船", False),
+    ],
+)
+def test_a_request_by_its_form(clause: str, is_request: bool) -> None:
+    """A question or an order, whatever it is about."""
+    assert own_statement.is_request(clause) is is_request
+
+
+def test_any_text_has_a_score() -> None:
+    """Also none, and one that is longer than is looked at."""
+    assert all(np.isfinite(own_statement.score_statement(text)) for text in ("", "?", "\x00", "wordy " * 5000))
