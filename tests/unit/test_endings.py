@@ -116,7 +116,7 @@ def test_what_is_out_of_reach_stays() -> None:
     several = noted('The user said: "I have a red canoe. It came from an aunt in Oban."')
     assert find_ended(said(text), [several]) == []
     assert find_ended(said(text), [replace(one, pinned=True)]) == []
-    assert find_ended(said(text), [replace(one, state="archived")]) == []
+    assert find_ended(said(text), [replace(one, state="superseded")]) == []
     candidate = said(text)
     assert find_ended(candidate, [replace(one, turns=candidate.turns)]) == []
 
