@@ -66,6 +66,9 @@ _ANSWERS = (
     (lazy_compile(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
     (lazy_compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
 )
+_GOES_ON = lazy_compile(
+    r"(?!(?:in|to|at|on|for|with|of|if|so|as|by|from|it|that|this|you|what|why|how)\b)[a-z]+\s+\w", re.IGNORECASE
+)
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = lazy_compile(
     r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
@@ -133,8 +136,10 @@ def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_re
     texts = [candidate.text for candidate in found]
     said = sentence if is_requested else notes.select_statement(sentence, is_read=bool(found))
     rest = notes.strip_covered(said, texts, at) if said else ""
-    if rest != said and not is_requested:  # `in case you wonder why` says nothing without what was read
-        rest = notes.keep_remainder(rest, said)
+    if rest != said and not is_requested:
+        # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
+        goes_on = _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
+        rest = said if goes_on else notes.keep_remainder(rest, said)
     return _Reading(rest or sentence, found, bool(rest), is_requested)
 
 
