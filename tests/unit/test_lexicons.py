@@ -54,6 +54,7 @@ GENERAL_NAMES = {
         turin uppsala utrecht valencia vienna vietnam wales warsaw washington york zealand zurich
     """,
     "brands, programs, clubs and works that are known everywhere": """
+        python
         adidas asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica
         mazda mercedes
         minecraft monde nikon notion octavia oracle photoshop pixel renault ruby skoda sony spotify swift toyota

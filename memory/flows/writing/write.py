@@ -330,8 +330,9 @@ class Writer:
 def _extract_request(turn: Turn) -> tuple[Candidate, ...]:
     """The statements of a text that a person wants remembered; where a part of it is in none of them, all of it too,
     word for word."""
+    found = extract_statements(turn).candidates
     candidates = (
-        extract_statements(turn).candidates
+        tuple(candidate for candidate in found if not candidate.is_correction)
         or extract_statements(replace(turn, text=f"Remember that {turn.text}")).candidates
     )
     if _covers_text(turn.text, candidates) and not _find_missing_parts(turn.text, candidates):
