@@ -68,7 +68,7 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
     """Each option alone and some together; what is typed is text and no pattern."""
     for text, category in (
         ("Café Central is 100% closed", "activity"),
-        ("Paint shed1_final", "goals"),
+        ("Shed1_final is painted", "goals"),
         ("Ship v2", "goals"),
     ):
         muniment("remember", text, "--category", category)
@@ -80,10 +80,10 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
 
     assert texts("--contains", "CAFÉ") == texts("--contains", "Cafe\u0301") == ["Café Central is 100% closed"]
     assert texts("--contains", "0%") == ["Café Central is 100% closed"]
-    assert texts("--contains", "1_f") == ["Paint shed1_final"]
+    assert texts("--contains", "1_f") == ["Shed1_final is painted"]
     assert texts("--contains", "2_f") == texts("--contains", "s%l") == []
     assert texts("--pinned") == ["Ship v2"]
-    assert set(texts("--not-pinned")) == {"Café Central is 100% closed", "Paint shed1_final"}
+    assert set(texts("--not-pinned")) == {"Café Central is 100% closed", "Shed1_final is painted"}
     assert texts("--category", "activity") == texts("--categories", "activity,tone") == ["Café Central is 100% closed"]
     assert len(texts("--trust", "user")) == 3
     assert texts("--trust", "document,agent") == []

@@ -143,10 +143,10 @@ async def test_what_can_never_be_learned_holds_nothing_up(
     here = talk()
     learn = here.memory.learn
 
-    async def refused(who: Scope, turn: Turn) -> Receipt:
+    async def refused(who: Scope, turn: Turn, **more: Any) -> Receipt:
         if turn.text == "poison":
             raise StoreError("no such thing can be stored (54000)")
-        return await learn(who, turn)
+        return await learn(who, turn, **more)
 
     monkeypatch.setattr(here.memory, "learn", refused)
     state = await here.say("poison")

@@ -12,6 +12,7 @@ from datetime import datetime
 from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import is_request, score_statement
 from muniment.memory.rules.language import tokens
@@ -39,7 +40,7 @@ _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECAS
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
 _CLAUSES = lazy_compile(r"[，,;；。]\s*|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE)
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
-_NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+")
+_NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
 _ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
 
@@ -82,7 +83,7 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
 def keep_remainder(rest: str, sentence: str) -> str:
     """What is noted of a sentence of which `rest` is not read: the rest, all of it where the rest is too short to be
     understood, or nothing where the rest says nothing."""
-    if not rest:
+    if not rest or gate.find_skip_reason(rest, "user"):  # `Hi, call me …` leaves a greeting
         return ""
     if _NAME.search(f"x {rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
         return rest if len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_REST else sentence
