@@ -29,7 +29,7 @@ _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们")
 _FEW_CJK = 3
-_MIN_REST = 5  # words or Chinese characters that are understood by themselves
+_MIN_REST = 5  # words that are understood by themselves
 _MIN_WORDS, _MIN_CJK = 3, 4
 _LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
@@ -86,7 +86,7 @@ def keep_remainder(rest: str, sentence: str) -> str:
     if not rest or gate.find_skip_reason(rest, "user"):  # `Hi, call me …` leaves a greeting
         return ""
     if _NAME.search(f"x {rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
-        return rest if len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_REST else sentence
+        return rest if len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK else sentence
     return ""
 
 

@@ -69,6 +69,8 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
 def correct_text(said: str, text: str) -> str | None:
     """A memory's text with the value that a statement puts in the place of another one; None where it puts none."""
     for new, old in find_contrasts(strip_quotation(said)):
+        if tokens.STOP_WORDS & {new.casefold(), old.casefold()}:
+            continue
         pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isascii() else re.escape(old)
         if re.search(pattern, text, re.IGNORECASE) and new.casefold() != old.casefold():
             return re.sub(pattern, re.escape(new).replace("\\ ", " "), text, flags=re.IGNORECASE)

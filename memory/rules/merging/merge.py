@@ -247,13 +247,13 @@ def _decide_change(
         return None
     current = [item for item in neighbours if item.memory.updated_at <= at]
     ended = find_ended(candidate, [item.memory for item in current])
+    ended = [each for each in ended if candidate.is_correction or judge_candidate(candidate, each) != "same"]
     if changed := _end_memory(incoming, current, neighbours, ended, at):
         return changed
     if candidate.is_correction and not ended:
         return None
-    if ended:  # it is not certain which of them
-        marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])
-        new_memory = replace(new_memory, tags=new_memory.tags + marks)
+    marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])  # it is not certain which of them
+    new_memory = replace(new_memory, tags=new_memory.tags + marks)
     return _merge_candidate(incoming, new_memory, neighbours, profile, writing)
 
 
