@@ -30,6 +30,9 @@ from tests.faces.conftest import PROGRAM, Muniment
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
 
+PAINT = 'The user said: "Paint shed1_final"'
+
+
 def rows(count: int) -> str:
     """Plain rows to import that have nothing in common, a category in turn."""
     categories = ("goals", "tasks", "event")
@@ -68,7 +71,7 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
     """Each option alone and some together; what is typed is text and no pattern."""
     for text, category in (
         ("Café Central is 100% closed", "activity"),
-        ("Shed1_final is painted", "goals"),
+        ("Paint shed1_final", "goals"),
         ("Ship v2", "goals"),
     ):
         muniment("remember", text, "--category", category)
@@ -80,10 +83,10 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
 
     assert texts("--contains", "CAFÉ") == texts("--contains", "Cafe\u0301") == ["Café Central is 100% closed"]
     assert texts("--contains", "0%") == ["Café Central is 100% closed"]
-    assert texts("--contains", "1_f") == ["Shed1_final is painted"]
+    assert texts("--contains", "1_f") == [PAINT]
     assert texts("--contains", "2_f") == texts("--contains", "s%l") == []
     assert texts("--pinned") == ["Ship v2"]
-    assert set(texts("--not-pinned")) == {"Café Central is 100% closed", "Shed1_final is painted"}
+    assert set(texts("--not-pinned")) == {"Café Central is 100% closed", PAINT}
     assert texts("--category", "activity") == texts("--categories", "activity,tone") == ["Café Central is 100% closed"]
     assert len(texts("--trust", "user")) == 3
     assert texts("--trust", "document,agent") == []

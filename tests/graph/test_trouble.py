@@ -62,15 +62,19 @@ class Shut:
             await c.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (self.name,))
 
 
-async def test_no_database_is_no_silence(clock: FixedClock) -> None:
-    """Without a database every turn has a reply that says so once."""
+@pytest.mark.parametrize("tokens", [None, 1_000_000])
+async def test_no_database_is_no_silence(clock: FixedClock, tokens: int | None) -> None:
+    """Without a database every turn has a reply that says so once; the model's, unless a budget cannot be read."""
     settings = load_settings({"MUNIMENT_DATABASE_URL": NOWHERE, "MUNIMENT_EMBEDDER": "hash-256"})
+    settings = settings.model_copy(update={"spend": settings.spend.model_copy(update={"daily_tokens": tokens})})
     memory = bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock)
     slow = Slow()
     slow.go.set()
     graph = build(memory, slow, settings).compile(checkpointer=InMemorySaver())
     state = await graph.ainvoke(Input(messages=[HumanMessage(STORY)]), {"configurable": {"thread_id": "a"}})
-    assert last(state).startswith("Done.")
+    assert slow.asked.is_set() is (tokens is None)
+    assert last(state).startswith("Done.") is (tokens is None)
+    assert ("the budget cannot be read" in last(state)) is (tokens is not None)
     assert last(state).count("Memory is unavailable") == 1
     assert "StoreDown" in last(state)
     assert state["rev"] is None

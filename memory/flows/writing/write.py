@@ -90,7 +90,9 @@ class Writer:
         own = replace(own, text=requests.strip_keep_request(own.text))  # a request to keep a procedure is no statement
         reason = gate.find_skip_reason(own.text, own.role)
         most = self.settings.write.per_turn
-        before = tuple(map(self.sanitize_turn, previous[-_MAX_PREVIOUS:]))
+        longest = self.settings.limits.turn_chars  # a turn that was refused for its length is no context either
+        readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
+        before = tuple(map(self.sanitize_turn, readable))
         extraction = extract_statements(own, before, most=most) if reason is None else Extraction()
         extraction = replace(extraction, candidates=extraction.candidates + instructions)
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"

@@ -36,6 +36,7 @@ _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
+_WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
 _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
 _CLAUSES = lazy_compile(r"[，,;；。]\s*|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE)
@@ -61,6 +62,8 @@ def select_statement(sentence: str, *, is_read: bool) -> str:
 def is_own_statement(sentence: str, *, is_read: bool) -> bool:
     """Whether a sentence states something of its speaker that is worth a note. `is_read`: a rule read a part of it."""
     if _REDACTED in sentence or _UNFINISHED.search(sentence):
+        return False
+    if not is_read and _WONDERS.search(sentence):  # a question by its meaning
         return False
     cjk = len(_CJK.findall(sentence))
     if cjk < _MIN_CJK and len(_WORD.findall(sentence)) < _MIN_WORDS:
