@@ -30,7 +30,7 @@ from tests.faces.conftest import PROGRAM, Muniment
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
 
-PAINT = 'The user said: "Paint shed1_final"'
+PAINT, SHIP = 'The user said: "Paint shed1_final"', 'The user said: "Ship v2"'
 
 
 def rows(count: int) -> str:
@@ -85,7 +85,7 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
     assert texts("--contains", "0%") == ["Café Central is 100% closed"]
     assert texts("--contains", "1_f") == [PAINT]
     assert texts("--contains", "2_f") == texts("--contains", "s%l") == []
-    assert texts("--pinned") == ["Ship v2"]
+    assert texts("--pinned") == [SHIP]
     assert set(texts("--not-pinned")) == {"Café Central is 100% closed", PAINT}
     assert texts("--category", "activity") == texts("--categories", "activity,tone") == ["Café Central is 100% closed"]
     assert len(texts("--trust", "user")) == 3
@@ -94,7 +94,7 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
     assert texts("--until", "2020-01-01") == texts("--since", "2990-01-01") == []
     assert texts("--tag", "none") == []
     assert texts("--kind", "procedural") == []
-    assert texts("--kind", "semantic,episodic", "--category", "goals", "--contains", "ship", "--pinned") == ["Ship v2"]
+    assert texts("--kind", "semantic,episodic", "--category", "goals", "--contains", "ship", "--pinned") == [SHIP]
     assert muniment("list", "--category", "goals", "--limit", "1", "--json").json["total"] == 2
     for name, one, other in (
         ("--category", "goals", "activity"),
@@ -103,7 +103,7 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
     ):
         assert texts(name, one, name, other) == texts(name, f"{one},{other}") != texts(name, other)
     muniment("forget", pin)
-    assert texts("--state", "soft_deleted", "--pinned") == ["Ship v2"]
+    assert texts("--state", "soft_deleted", "--pinned") == [SHIP]
     assert len(texts("--state", "all")) == 3
 
 

@@ -161,7 +161,7 @@ async def test_a_run_whose_checkpoint_goes_meanwhile(
 ) -> None:
     """A slow one beside others is refused when it saves, and the thread is as it was; a fork has all it needs and goes
     on."""
-    monkeypatch.setattr(supervisor, "_SNAPSHOT_EVERY", 7)  # three a turn: none of the first two has a snapshot
+    monkeypatch.setattr(supervisor, "_SNAPSHOT_EVERY", 9)  # at most four a turn: none of the first two has a snapshot
     here = ways("delta")
     await here.say("I own 0 bikes.")
     start = await here.graph.aget_state(at("a"))
