@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import TurnId, Vector
+from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import (
@@ -29,6 +30,7 @@ from muniment.memory.errors import (
 )
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.rules.merging.judge import is_note
 from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.answers import fact
 from tests.engine import NOON, engine, said, scope
@@ -74,6 +76,13 @@ async def listening(url: str, reply: Replies, **more: Any) -> AsyncIterator[tupl
             yield memory, server
 
 
+def added(receipt: Receipt) -> list[str]:
+    """The new memories of a receipt; a note whose words they hold goes as they come."""
+    assert {change.action for change in receipt.changes} <= {"ADD", "DELETE"}
+    assert all(is_note(change.after.fact) for change in receipt.changes if change.action == "DELETE")
+    return [change.after.text for change in receipt.changes if change.action == "ADD"]
+
+
 async def texts(memory: Memory, who: Scope) -> set[str]:
     return {one.text for one in await memory.list(who)}
 
@@ -91,10 +100,11 @@ async def test_the_model_adds_to_what_the_rules_found_and_doubles_nothing(databa
     async with listening(database_url, facts(MOVED, SPOUSE, POTTERY)) as (memory, server):
         turn = await recorded(memory)
         before = await texts(memory, scope())
-        assert len(before) == 2
+        [note] = [one.text for one in await memory.list(scope()) if is_note(one.fact)]
+        assert len(before - {note}) == 2
         receipt = await memory.jobs.extract(scope(), turn.id)
-        assert [change.after.text for change in receipt.changes] == ["Maria teaches pottery to refugees"]
-        assert await texts(memory, scope()) == before | {"Maria teaches pottery to refugees"}
+        assert added(receipt) == ["Maria teaches pottery to refugees"]
+        assert await texts(memory, scope()) == before - {note} | {"Maria teaches pottery to refugees"}
         again = await memory.jobs.extract(scope(), turn.id)
     assert again.replayed
     assert len(server.requests) == 1
@@ -177,7 +187,7 @@ async def test_a_failing_model_has_a_name_and_costs_no_fact(
         assert raised.value.data["retry_after"] == 7
     async with listening(database_url, facts(POTTERY)) as (memory, _):
         receipt = await memory.jobs.extract(scope(), turn.id)
-        assert len(receipt.changes) == 1
+        assert len(added(receipt)) == 1
         assert not receipt.replayed
 
 
@@ -211,11 +221,12 @@ async def test_what_is_not_right_is_counted_and_marked(database_url: str) -> Non
         turn = await recorded(memory, "I teach pottery.")
         receipt = await memory.jobs.extract(scope(), turn.id)
         rows = await extractions(database_url)
-    assert [change.after.text for change in receipt.changes] == ["The user teaches pottery"]
+    assert added(receipt) == ["The user teaches pottery"]
+    assert [change.action for change in receipt.changes] == ["ADD", "DELETE"]  # it takes the place of the note
     assert receipt.repaired == ("pronoun",)
     assert receipt.refused == ("not in the turn", "first or second person", "low confidence")
     model = next(row for row in rows if row["source"] == "model")
-    assert (model["turn_id"], model["found"], model["written"]) == (turn.id, 4, 1)
+    assert (model["turn_id"], model["found"], model["written"]) == (turn.id, 4, 2)
     assert (model["repaired"], model["refused"]) == (list(receipt.repaired), list(receipt.refused))
     assert (model["prompt"], model["model"]) == ("extract-2", "tiny-1")
 
@@ -298,7 +309,7 @@ async def test_a_look_that_is_cancelled_can_be_taken_again(database_url: str) ->
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert len((await memory.jobs.extract(scope(), turn.id)).changes) == 1
+        assert len(added(await memory.jobs.extract(scope(), turn.id))) == 1
 
 
 async def test_without_a_model_the_turn_waits(database_url: str) -> None:

@@ -15,7 +15,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.merging.endings import is_single_sentence, strip_quotation
+from muniment.memory.rules.merging.endings import is_single_sentence, is_structured, strip_quotation
 from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
@@ -76,7 +76,10 @@ def judge_candidate(candidate: Candidate, memory: StoredMemory, *, is_vouched: b
 def _judge_note(candidate: Candidate, memory: StoredMemory) -> Verdict:
     """Judge two statements of which one is a note in a person's own words.
 
-    It says the same only where it says nothing more; a note of several sentences is never superseded as a whole."""
+    It says the same only where it says nothing more; a note of several sentences is never superseded as a whole.
+    A fact that is read from a note's turn is no repetition of it: it takes the place of the note that it covers."""
+    if is_structured(candidate.fact) and is_note(memory.fact) and set(candidate.turns) & set(memory.turns):
+        return "different"
     new, old = (parse_statement(strip_quotation(text)) for text in (candidate.text, memory.text))
     verdict = compare_texts(new, old)
     if verdict == "same":
