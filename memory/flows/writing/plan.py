@@ -177,8 +177,8 @@ class Quotas:
 def cap_changes(merged: MergeResult, limit: int, exempt: Collection[MemoryId], reason: str) -> MergeResult:
     """Return the result with at most `limit` of its changes: by importance, then by confidence, then by position.
 
-    Changes of memories in `exempt` stay and do not count. A note leaves its place to the facts that it was read as; where
-    not all of them fit, it stays."""
+    Changes of memories in `exempt` stay and do not count. A note leaves its place to the facts that it was read as;
+    where not all of them fit, it stays."""
     read = {change.after.id for change in merged.changes if change.meta.get("why") == "read"}
     counted = [change.after for change in merged.changes if change.after.id not in read.union(exempt)]
     if len(counted) <= limit + len(read.intersection(exempt)):
