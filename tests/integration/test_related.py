@@ -75,7 +75,7 @@ async def test_a_weak_edge_brings_nothing(database_url: str) -> None:
 async def test_an_edge_does_not_lead_out_of_the_allowlist(database_url: str) -> None:
     """What the agent may not read is not brought along either."""
     async with engine(database_url) as memory:
-        await tied(memory, 0.9, category="knowledge")
+        await tied(memory, 0.9, category="procedural")
         assert texts(await memory.query(scope(), "supervisor", Query(text=ASKED))) == [HUB]
 
 
