@@ -23,7 +23,7 @@ from muniment.memory.rules.statements.changes import has_changed_condition
 
 MAX_CHARS = 280
 IMPORTANCE = 1
-_MIN_SCORE = -0.4
+_MIN_SCORE = -0.5
 _LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
 _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
