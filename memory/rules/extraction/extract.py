@@ -67,7 +67,8 @@ _ANSWERS = (
     (lazy_compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
 )
 _GOES_ON = lazy_compile(
-    r"(?!(?:in|to|at|on|for|with|of|if|so|as|by|from|it|that|this|you|what|why|how)\b)[a-z]+\s+\w", re.IGNORECASE
+    r"(?!(?:i|i'm|i've|we|my|our|in|to|at|on|for|with|of|if|so|as|by|from|it|that|this|you|what|why|how)\b)[a-z]+\s+\w",
+    re.IGNORECASE,
 )
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = lazy_compile(

@@ -91,7 +91,12 @@ def keep_remainder(rest: str, sentence: str) -> str:
     if not rest or gate.find_skip_reason(rest, "user"):  # `Hi, call me …` leaves a greeting
         return ""
     if _NAME.search(f"x {rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
-        return rest if len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK else sentence
+        has_subject = _SPEAKER.match(rest) is not None
+        return (
+            rest
+            if has_subject or len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK
+            else sentence
+        )
     return ""
 
 
