@@ -211,7 +211,12 @@ def test_the_chat_works_while_nobody_types(environment: dict[str, str]) -> None:
             chat.stdin.write(f"{FACTS['ana'][0]}.\n".encode())
             chat.stdin.flush()
             assert json.loads(chat.stdout.readline())["reply"] == "I see."
-            until(lambda: ask(here, "select text from muniment.memories") == [(FACTS["ana"][0],)] and not left(here))
+            until(
+                lambda: (
+                    ask(here, "select text from muniment.memories where state = 'active'") == [(FACTS["ana"][0],)]
+                    and not left(here)
+                )
+            )
             chat.stdin.close()
             assert chat.wait(20) == 0
 

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
+from muniment.memory.errors import BadExtraction
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.engine import engine, scope
@@ -106,5 +108,6 @@ async def test_extraction_sees_no_tools(database_url: str) -> None:
         assert {one["role"] for one in shown["conversation"]} == {"user"}
         assert "procedural" not in shown["categories"]
         assert [one.category for one in await memory.list(scope())] != ["procedural"]
-        await memory.jobs.reflect(scope())
+        with pytest.raises(BadExtraction, match="insights"):  # the model answers with facts, whatever it is asked
+            await memory.jobs.reflect(scope())
         assert "parse_pdf" not in str(server.requests[-1].body["messages"][1])

@@ -45,8 +45,9 @@ async def test_a_chat_goes_on(home: Path) -> None:
         await talk.send_message("I live in Porto.")
         assert await server.stop_server(home)
         turn = await talk.send_message("I am allergic to walnuts.")
+        answer = await talk.send_message("Where do I live?")
     finally:
         await talk.close()
     assert turn["warnings"] == []
-    assert "Porto" in turn["header"]
+    assert "Porto" in answer["reply"]
     assert [one["text"] for one in turn["writes"]] == ["The user is allergic to walnuts"]

@@ -135,7 +135,10 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
 
 def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_requested: bool) -> _Reading:
     texts = [candidate.text for candidate in found]
-    said = sentence if is_requested else notes.select_statement(sentence, is_read=bool(found))
+    if is_requested:
+        said = sentence if found or notes.states_something(sentence) else ""
+    else:
+        said = notes.select_statement(sentence, is_read=bool(found))
     rest = notes.strip_covered(said, texts, at) if said else ""
     if rest != said and not is_requested:
         # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.

@@ -42,6 +42,7 @@ _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\
 _CLAUSES = lazy_compile(
     r"[，,;；。]\s*(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
 )
+_BARE_NOUN = lazy_compile(r"(?:the|this|that|these|those|all)\s+\w+(?:\s+for\s+[\w ]{1,30})?[.!]*", re.IGNORECASE)
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
@@ -59,6 +60,12 @@ def select_statement(sentence: str, *, is_read: bool) -> str:
         return ""
     rest = ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；") for part in stated)
     return rest if is_own_statement(rest, is_read=is_read) else ""
+
+
+def states_something(sentence: str) -> bool:
+    """Whether a sentence that a person asks to remember says something: `the steps for next time` does not."""
+    is_nothing = _BARE_NOUN.fullmatch(sentence) or is_request(sentence)
+    return not is_nothing and score_statement(sentence) > _LEAST_SCORE
 
 
 def is_own_statement(sentence: str, *, is_read: bool) -> bool:
