@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil  # type: ignore[import-untyped]
+import psutil  # type: ignore[import-untyped] # it has no types
 import psycopg
 import pytest
 from psycopg import sql

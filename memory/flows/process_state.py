@@ -81,8 +81,9 @@ class RequestOrder:
         """Hold a place at a model: a reply's at once, another's when no reply is under way, or after 30 seconds."""
         requests = self._models[model]
         deadline = monotonic() + _MAX_YIELD_SECONDS
-        # An asyncio.Event belongs to one event loop; here those of several wait.
-        while not self._enter(requests, is_reply=is_reply, is_late=monotonic() > deadline):  # noqa: ASYNC110
+        while not self._enter(  # noqa: ASYNC110 - an asyncio.Event belongs to one event loop, here those of several wait
+            requests, is_reply=is_reply, is_late=monotonic() > deadline
+        ):
             await asyncio.sleep(_POLL_SECONDS)
         try:
             yield

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil  # type: ignore[import-untyped] # it has no types
 import psycopg
 import pytest
 
