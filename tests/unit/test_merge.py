@@ -19,9 +19,9 @@ from muniment.memory.rules.merging.merge import (
     LESS_TRUSTED,
     IncomingCandidate,
     MergeResult,
-    find_band,
     merge_candidates,
 )
+from muniment.memory.rules.merging.neighbours import find_band
 from tests.engine import NOON
 
 SETTINGS = load_settings({"HOME": "/nonexistent"})

@@ -34,6 +34,7 @@ from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.judge import is_note
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
+from muniment.memory.rules.statements.changes import is_correcting
 
 _JITTER_SECONDS = 0.005
 _MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lacked
@@ -242,6 +243,7 @@ class Planner:
             profile=self.profile,
             writing=self.settings.write,
             keep_separate=draft.is_independent,
+            is_by_model=record is not None and record.source == "model",
         )
         write = WriteContext(
             scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=draft.requested_texts
@@ -284,7 +286,7 @@ class Planner:
 
     async def _find_neighbours(self, scope: Scope, draft: Draft) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
-        does not know the script."""
+        does not know the script or the candidate corrects something."""
         candidates = draft.candidates
         probes = [
             NeighbourProbe(
@@ -297,7 +299,13 @@ class Planner:
         ]
         most = self.settings.write.neighbours
         rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
-        if places := [n for n, each in enumerate(candidates) if not is_legible(self.profile.scripts, each.text)]:
+        # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
+        places = [
+            n
+            for n, each in enumerate(candidates)
+            if not is_legible(self.profile.scripts, each.text) or is_correcting(each.text)
+        ]
+        if places:
             # After the revision was read: what another writer adds in between makes the plan a Conflict.
             texts = [(candidates[n].kind, candidates[n].text) for n in places]
             for n, matches in zip(places, await self.reads.find_neighbours_by_words(scope, texts, most), strict=True):

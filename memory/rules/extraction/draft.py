@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.rules.language.clause import Clause
@@ -14,7 +14,9 @@ from muniment.memory.rules.statements.filing import choose_fact_category
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A statement and its fact. Dates in a `timeless` statement, such as a birthday, stay as the person wrote them."""
+    """A statement and its fact. Dates in a `timeless` statement, such as a birthday, stay as the person wrote them.
+
+    `source` are the words that a rule read, and `captured` those of them that are no part of its pattern."""
 
     text: str
     fact: Fact
@@ -22,6 +24,8 @@ class Draft:
     importance: int = 2
     confidence: float = 0.9
     timeless: bool = False
+    source: str = ""
+    captured: str = ""
 
 
 def make_draft(
@@ -94,6 +98,16 @@ IDLE = lazy_compile(
 def strip_article(words: str) -> str:
     """The words without a leading article or quantity."""
     return re.sub(_OPENING, "", words, flags=re.IGNORECASE)
+
+
+def match_rule(rule: Rule, text: str, clause: Clause) -> list[Draft]:
+    """The drafts that a rule makes of a text of the clause; none where it does not match."""
+    pattern, build = rule
+    match = pattern.match(text)
+    if match is None:
+        return []
+    captured = " ".join(group for group in match.groups() if group)
+    return [replace(draft, source=text, captured=captured) for draft in build(match, clause)]
 
 
 def make_rule(pattern: str, build: Build) -> Rule:

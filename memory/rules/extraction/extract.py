@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
@@ -23,6 +22,7 @@ from muniment.memory.rules.extraction.clauses import (
 from muniment.memory.rules.extraction.draft import Draft
 from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import POLITE, parse_forget_request
+from muniment.memory.rules.extraction.own_statement import is_request
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import is_correcting
@@ -104,20 +104,17 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     person = next(filter(None, people), None)
     for sentence in split_sentences(text):
         if request := parse_forget_request(sentence):
-            drafts = (
+            described = (
                 ()
                 if request.key_prefixes or not request.words
                 else _draft_statements(request.quote, turn, budget, person, lower=is_lowercase)
             )
-            requests[request.quote] = replace(request, facts=tuple(draft.fact for draft in drafts))
+            requests[request.quote] = replace(request, facts=tuple(draft.fact for draft in described))
             continue
         inner = _parse_remember_request(sentence)
-        found = [
-            _make_candidate(draft, turn)
-            for draft in _draft_statements(sentence, turn, budget, person, lower=is_lowercase)
-        ]
+        drafts = tuple(_draft_statements(sentence, turn, budget, person, lower=is_lowercase))
         readings.append(
-            _read_sentence(inner or replace_pronoun(sentence, person), found, turn.at, is_requested=bool(inner))
+            _read_sentence(inner or replace_pronoun(sentence, person), drafts, turn, is_requested=bool(inner))
         )
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
@@ -133,31 +130,52 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     )
 
 
-def _read_sentence(sentence: str, found: list[Candidate], at: datetime, *, is_requested: bool) -> _Reading:
+def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_requested: bool) -> _Reading:
+    found = [_make_candidate(draft, turn) for draft in drafts]
     texts = [candidate.text for candidate in found]
+    texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
     if is_requested:
         said = sentence if found or notes.states_something(sentence) else ""
     else:
         said = notes.select_statement(sentence, is_read=bool(found))
-    rest = notes.strip_covered(said, texts, at) if said else ""
+    rest = notes.strip_covered(said, texts, turn.at) if said else ""
     if rest != said and not is_requested:
+        if extended := _extend_fact(found, drafts, rest, sentence, turn):
+            return _Reading(sentence, extended, is_noted=False, is_requested=False)
         # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
-        goes_on = _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
+        goes_on = (
+            not said.startswith(rest) and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
+        )
         rest = said if goes_on else notes.keep_remainder(rest, said)
     return _Reading(rest or sentence, found, bool(rest), is_requested)
 
 
+def _extend_fact(
+    found: list[Candidate], drafts: Sequence[Draft], rest: str, sentence: str, turn: Turn
+) -> list[Candidate]:
+    """The statements with the rest of their sentence behind the one that it goes on with; empty where it does not."""
+    if is_request(rest) or not notes.is_own_statement(f"I {rest}", is_read=True):
+        return []
+    for n, draft in reversed(list(enumerate(drafts))):
+        if draft.fact.kind == "identity":
+            continue
+        if text := notes.extend_statement(found[n].text, draft.source, rest, sentence, turn.at):
+            return [*found[:n], replace(found[n], text=text), *found[n + 1 :]]
+    return []
+
+
 def _add_neighbours(readings: Sequence[_Reading]) -> None:
-    """Note also the sentences beside a noted one that lean on it, for a note has room for both."""
+    """Note also the sentences beside a noted one that belong to it, for a note has room for both.
+
+    These are what its speaker states too, and what it refers to: a question before `It's my favourite tree`."""
     noted = [n for n, reading in enumerate(readings) if reading.is_noted and not reading.is_requested]
-    for n in {place for at in noted for place in (at - 1, at + 1) if 0 <= place < len(readings)}:
-        reading = readings[n]
-        if (
-            not reading.candidates
-            and not reading.is_requested
-            and notes.is_own_statement(reading.sentence, is_read=True)
-        ):
-            reading.is_noted = True
+    for at in noted:
+        for n in (at - 1, at + 1):
+            reading = readings[n] if 0 <= n < len(readings) else None
+            if reading is None or reading.candidates or reading.is_requested or reading.is_noted:
+                continue
+            is_meant = n < at and notes.refers_back(readings[at].sentence) and notes.is_quotable(reading.sentence)
+            reading.is_noted = is_meant or notes.is_own_statement(reading.sentence, is_read=True)
 
 
 def _find_corrections(readings: Sequence[_Reading], turn: Turn) -> Iterator[Candidate]:

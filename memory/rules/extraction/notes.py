@@ -40,9 +40,19 @@ _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\
 _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
 _CLAUSES = lazy_compile(
-    r"[，,;；。]\s*(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
+    r"(?:[，,;；。：]\s*|:\s+)(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
+)
+_REFERS_BACK = lazy_compile(
+    r"^\W*(?:and |but |so )?(?:it|that|this|they|these|those)(?:['’](?:s|re|ll|d))?\b"
+    r"|\b(?:go|going|went|get|getting|fly|flying|live|work|stay|staying|be|been|move|moving) there\b|^(?:它|那|这)",
+    re.IGNORECASE,
 )
 _BARE_NOUN = lazy_compile(r"(?:the|this|that|these|those|all)\s+\w+(?:\s+for\s+[\w ]{1,30})?[.!]*", re.IGNORECASE)
+_JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[，,;；]\s*$", re.IGNORECASE)
+_END = " .!。！~～"
+_ZH_OTHER = lazy_compile(r"[我你您他她咱俺]")
+_USER = "The user "
+_THIRD_PERSON = lazy_compile(r"(?:(?:also|now|still)\s+)?[a-z]{2,}s\s+\w")
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
@@ -60,6 +70,16 @@ def select_statement(sentence: str, *, is_read: bool) -> str:
         return ""
     rest = ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；") for part in stated)
     return rest if is_own_statement(rest, is_read=is_read) else ""
+
+
+def refers_back(sentence: str) -> bool:
+    """Whether a sentence is about something that the one before it names: `It's my favourite tree`."""
+    return _REFERS_BACK.search(sentence) is not None
+
+
+def is_quotable(sentence: str) -> bool:
+    """Whether a sentence may stand in a note for the sake of the one after it."""
+    return _REDACTED not in sentence and len(sentence) <= MAX_CHARS // 2
 
 
 def states_something(sentence: str) -> bool:
@@ -97,7 +117,8 @@ def keep_remainder(rest: str, sentence: str) -> str:
     understood, or nothing where the rest says nothing."""
     if not rest or gate.find_skip_reason(rest, "user"):  # `Hi, call me …` leaves a greeting
         return ""
-    if _NAME.search(f"x {rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
+    opening = "" if sentence.startswith(rest) else "x "  # a capital within a sentence is a name's
+    if _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
         has_subject = _SPEAKER.match(rest) is not None
         return (
             rest
@@ -105,6 +126,31 @@ def keep_remainder(rest: str, sentence: str) -> str:
             else sentence
         )
     return ""
+
+
+def extend_statement(text: str, source: str, rest: str, sentence: str, at: datetime) -> str | None:
+    """A statement with the words that go on with its subject right behind its source: `…, just started school`.
+
+    None where the rest stands elsewhere in the sentence, has a subject of its own, or makes the statement too long."""
+    body, rest = sentence.rstrip(_END), rest.rstrip(_END)
+    before = body.removesuffix(rest)
+    joint = _JOINT.search(before)
+    if not rest or before == body or joint is None or not source or not before[: joint.start()].endswith(source):
+        return None
+    if _CJK.search(rest):
+        longer = None if _ZH_OTHER.search(rest) else f"{text}，{mentions.annotate_dates(rest, at)}"
+    else:
+        told = _continue_subject(text, rest) if joint["and"] else None
+        longer = f"{text} {joint['and']} {mentions.annotate_dates(told, at)}" if told else None
+    return longer if longer and len(longer) <= MAX_CHARS else None
+
+
+def _continue_subject(text: str, rest: str) -> str | None:
+    """A clause without a subject, so that it goes on with that of a statement in the third person."""
+    if text.startswith("The user's"):
+        return rest if _THIRD_PERSON.match(rest) else None
+    told = narrate_first_person(f"I {rest}") if text.startswith(_USER) else None
+    return told.removeprefix(_USER).rstrip(_END) if told else None
 
 
 def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
@@ -115,8 +161,7 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
     folded = tokens.fold_text(said)
-    details = [*_NAME.findall(bare), *tokens.extract_numbers(bare)]
-    if any(tokens.fold_text(detail) not in folded for detail in details):
+    if not holds_details(bare, folded):
         return False
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
@@ -124,6 +169,23 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
         return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2)
     words, there = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(said)
     return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
+
+
+def is_read_whole(source: str, captured: str, texts: Sequence[str], at: datetime) -> bool:
+    """Whether statements hold all that a rule took from its source: the captured words, and every name and number."""
+    folded = tokens.fold_text(" ".join(texts))
+    bare, taken = mentions.remove_dates(source, at), mentions.remove_dates(captured, at)
+    if not holds_details(bare, folded):
+        return False
+    if _CJK.search(taken):
+        return all(sign in folded for sign in set(_CJK.findall(taken)) - _PLAIN_ZH)
+    return tokens.get_lexeme_set(taken) <= tokens.get_lexeme_set(folded)
+
+
+def holds_details(said: str, text: str) -> bool:
+    """Whether a text has all names and numbers of another one, `said`."""
+    details, folded = [*_NAME.findall(said), *tokens.extract_numbers(said)], tokens.fold_text(text)
+    return all(tokens.fold_text(detail) in folded for detail in details)
 
 
 def make_notes(
@@ -177,6 +239,8 @@ def _write_note(sentences: Sequence[str], at: datetime) -> str:
 
 def _narrate(sentence: str) -> str | None:
     """The sentence in the third person with its full stop, or None where that is not certain."""
+    if sentence.endswith(("?", "？")):
+        return None
     if not _CJK.search(sentence):
         text = narrate_first_person(sentence)
         return text if text is None or text.endswith((".", "!", "…")) else f"{text}."

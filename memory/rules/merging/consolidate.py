@@ -17,7 +17,8 @@ from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
-from muniment.memory.rules.merging.merge import make_candidate, measure_similarity
+from muniment.memory.rules.merging.merge import make_candidate
+from muniment.memory.rules.merging.neighbours import measure_similarity
 from muniment.memory.rules.merging.restatements import (
     has_same_words,
     is_corrected,

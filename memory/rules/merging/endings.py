@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import NOTE, Fact, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
@@ -26,9 +27,11 @@ _ALIKE = 0.7  # of two spellings of one name
 _NAME = lazy_compile(r"(?<!^)\b[A-Z][\w'’-]{2,}")
 _LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
 _SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
+_SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])\s*(?=\S)")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 
 
+_ATTITUDE = frozenset({"like"})  # the form that to love and to hate have, too: none of them names a thing
 _PLAIN_ZH = frozenset("的了是在有一个把和也都就很我家")  # signs that name nothing
 _CLAUSE = lazy_compile(
     r"[,;:.!?，。；：！？]|\b(?:and|but|since|because|so|when|while|before|although|though)\b", re.IGNORECASE
@@ -68,18 +71,33 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
 
 def correct_text(said: str, text: str) -> str | None:
     """A memory's text with the value that a statement puts in the place of another one; None where it puts none."""
-    for new, old in find_contrasts(strip_quotation(said)):
-        if tokens.STOP_WORDS & {new.casefold(), old.casefold()}:
-            continue
-        pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isascii() else re.escape(old)
-        if re.search(pattern, text, re.IGNORECASE) and new.casefold() != old.casefold():
-            return re.sub(pattern, re.escape(new).replace("\\ ", " "), text, flags=re.IGNORECASE)
+    if text_after := replace_contrast(said, text):
+        return text_after
     if is_respelling(said):
         for new in _NAME.findall(strip_quotation(said)):
             for old in _NAME.findall(text):
                 if new != old and SequenceMatcher(None, new, old).ratio() >= _ALIKE:
                     return text.replace(old, new)
     return None
+
+
+def replace_contrast(said: str, text: str, value: str = "") -> str | None:
+    """A memory's text with `Emily` in the place of `Emma` where a statement says `Emily, not Emma`; else None.
+
+    `value` is what a rule has read as the right one."""
+    for found, old in find_contrasts(strip_quotation(said)):
+        new = value if value and value in found else found
+        if tokens.STOP_WORDS & {new.casefold(), old.casefold()}:
+            continue
+        pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isascii() else re.escape(old)
+        if re.search(pattern, text, re.IGNORECASE) and new.casefold() != old.casefold():
+            return re.sub(pattern, new.replace("\\", r"\\"), text, flags=re.IGNORECASE)
+    return None
+
+
+def split_statements(text: str) -> list[str]:
+    """The sentences of a memory, without the lead and the marks of a quotation."""
+    return [part for part in _SENTENCES.split(strip_quotation(text)) if part.strip()]
 
 
 def is_structured(fact: Fact | None) -> bool:
@@ -114,22 +132,22 @@ def _find_changed(said: str, memories: list[StoredMemory]) -> Iterator[StoredMem
 
 def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
     """The memories that a clause with an ending names; those with the largest share of their words."""
-    shares: dict[float, list[StoredMemory]] = {}
-    for clause in _split_endings(said):
-        words = _list_words(clause)
+    shares: dict[MemoryId, float] = {}
+    for clause, before in _split_endings(said):
+        words = _list_words(clause) or _list_words(before)  # `I actually like it now` names nothing by itself
         holder = find_holder(said)
         is_open = not holder and not _SPEAKER.search(clause)  # a clause without a subject may be about anybody
         for memory in memories:
             text = strip_quotation(memory.text)
-            own = _list_words(text)
+            own = _list_named(memory)
             shared = own & words
             is_theirs = is_open or find_holder(text) == holder
             if not shared or _DENIED.search(text) or not is_theirs:
                 continue
             share = len(shared) / len(own)
             if share >= _NAMED_SHARE or (share >= _LEAST_SHARE and _is_named_beside(clause, text)):
-                shares.setdefault(round(share, 2), []).append(memory)
-    return shares[max(shares)] if shares else []
+                shares[memory.id] = max(round(share, 2), shares.get(memory.id, 0.0))
+    return [memory for memory in memories if shares and shares.get(memory.id) == max(shares.values())]
 
 
 def _is_named_beside(clause: str, text: str) -> bool:
@@ -142,21 +160,27 @@ def _is_named_beside(clause: str, text: str) -> bool:
     )
 
 
-def _split_endings(said: str) -> Iterator[str]:
-    """The clauses that have a word of an ending."""
-    start = 0
-    for match in _CLAUSE.finditer(said):
-        if NAMED_ENDING.search(said[start : match.start()]):
-            yield said[start : match.start()]
-        start = match.end()
-    if NAMED_ENDING.search(said[start:]):
-        yield said[start:]
+def _split_endings(said: str) -> Iterator[tuple[str, str]]:
+    """The clauses that have a word of an ending, each with what is said before it."""
+    starts = [0, *(match.end() for match in _CLAUSE.finditer(said))]
+    ends = [*(match.start() for match in _CLAUSE.finditer(said)), len(said)]
+    for start, end in zip(starts, ends, strict=True):
+        if NAMED_ENDING.search(said, start, end):
+            yield said[start:end], said[:start]
+
+
+def _list_named(memory: StoredMemory) -> frozenset[str]:
+    """The words that name what a memory is about: those of a fact's values, else all of its text."""
+    fact = memory.fact
+    if fact is None or not is_structured(fact):
+        return _list_words(strip_quotation(memory.text))
+    return _list_words(" ".join(filter(None, (fact.object, fact.topic, *fact.persons, *fact.entities))))
 
 
 def _list_words(text: str) -> frozenset[str]:
     """The words of a text that name something; of Chinese its pairs of characters."""
     if not _CJK.search(text):
-        return parse_statement(text).words
+        return parse_statement(text).words - _ATTITUDE
     return frozenset(pair for pair in tokens.get_lexeme_set(text) - {"用户"} if not _PLAIN_ZH.intersection(pair))
 
 

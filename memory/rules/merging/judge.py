@@ -46,6 +46,7 @@ _NO_HOME = lazy_compile(
 )
 _STAYS = lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
 _SOME_ZH = lazy_compile(r"一[家个所间座位名款本]")
+_AVERSIONS = {"cannot", "likes"}
 _FREE = ("preference", "goal")  # kinds whose predicates depend on the wording more than on the fact
 _REPETITION_SHARE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
 
@@ -306,7 +307,7 @@ def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
     if candidate.fact and memory.fact:
         if not parse_statement(candidate.fact.object).measure_overlap(parse_statement(memory.fact.object)):
             return False  # two facts about one person in one turn: the employer and the job
-        if _has_same_meaning(candidate.fact, memory.fact):
+        if _has_same_meaning(candidate.fact, memory.fact) or _is_same_aversion(candidate.fact, memory.fact):
             return True
     return (
         new.measure_overlap(old) >= _REPETITION_SHARE
@@ -344,6 +345,13 @@ def _has_same_meaning(new: Fact, old: Fact) -> bool:
         and a.words == b.words
         and a.figures == b.figures
     )
+
+
+def _is_same_aversion(new: Fact, old: Fact) -> bool:
+    """Whether by two facts of a turn somebody does not like and does not eat one thing."""
+    a, b = resolve_fact(new), resolve_fact(old)
+    averse = all((each.attribute == "cannot") != each.is_denied for each in (a, b) if each.attribute in _AVERSIONS)
+    return averse and {a.attribute, b.attribute} == _AVERSIONS and _fold_food(new).split() == _fold_food(old).split()
 
 
 def _has_free_predicate(new: Fact, old: Fact) -> bool:

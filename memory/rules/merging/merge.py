@@ -27,9 +27,9 @@ from muniment.memory.rules.merging.judge import (
     is_repetition,
     judge_candidate,
 )
+from muniment.memory.rules.merging.neighbours import choose_key, find_free_key, measure_similarity
 from muniment.memory.rules.merging.read_notes import is_told, retire_read_notes
 from muniment.memory.rules.merging.restatements import is_same_claim
-from muniment.memory.rules.merging.stable_keys import choose_key, find_free_key
 from muniment.memory.rules.merging.wording import Verdict
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
 from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
@@ -37,10 +37,6 @@ from muniment.memory.rules.statements.predicates import find_user_names, replace
 _MAX_MARKS = 3  # memories that a memory is said to replace perhaps
 OUTDATED = "said before what is known now"
 LESS_TRUSTED = "contradicts what a more trusted source said"
-# The share of common words replaces the cosine where the embedder does not know the script; these are its bands.
-_WORD_OVERLAP_BANDS = EmbedderProfile(
-    auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +66,13 @@ def merge_candidates(
     profile: EmbedderProfile,
     writing: WritingSettings,
     keep_separate: bool = False,
+    is_by_model: bool = False,
 ) -> MergeResult:
     """Decide every candidate in order; a later one is compared with the results of the earlier ones.
 
     Each memory has one change, or with `keep_separate` as many as if each candidate were a write by itself. A pending
-    candidate changes no active memory: it becomes one pending memory."""
+    candidate changes no active memory: it becomes one pending memory. `is_by_model`: a model has read the turn as a
+    whole, so that its facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
@@ -95,7 +93,7 @@ def merge_candidates(
                 relations[relation.a, relation.b] = relation
     final = tuple(all_changes if keep_separate else changes.values())
     known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
-    final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days))
+    final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
 
 
@@ -182,26 +180,6 @@ def _list_comparable(
                 if fallbacks > writing.fallback_neighbours or memory.updated_at < stale:
                     continue
         yield memory, sim, band
-
-
-def find_band(sim: float, profile: EmbedderProfile) -> Band:
-    """Return the band of a similarity."""
-    if sim >= profile.auto:
-        return "auto"
-    if sim >= profile.check:
-        return "check"
-    return "fallback" if sim >= profile.fallback else "new"
-
-
-def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: EmbedderProfile) -> tuple[float, Band]:
-    """Return the similarity of a memory to a candidate, in [-1, 1], and its band. The same key is 1.0 and `auto`."""
-    memory = neighbour.memory
-    if candidate.fact is not None and memory.stable_key == candidate.fact.key:
-        return 1.0, "auto"
-    if tokens.is_legible(profile.scripts, candidate.text, memory.text):
-        return neighbour.sim, find_band(neighbour.sim, profile)
-    share = parse_statement(candidate.text).measure_overlap(parse_statement(memory.text))
-    return share, find_band(share, _WORD_OVERLAP_BANDS)
 
 
 def _link_neighbours(

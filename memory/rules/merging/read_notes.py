@@ -10,11 +10,14 @@ from datetime import datetime, timedelta
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.extraction.notes import is_covered
+from muniment.memory.rules.dates.mentions import remove_dates
+from muniment.memory.rules.extraction.notes import holds_details, is_covered
 from muniment.memory.rules.language.tokens import get_lexeme_set
-from muniment.memory.rules.merging.endings import is_single_sentence, strip_quotation
+from muniment.memory.rules.merging.endings import is_single_sentence, split_statements, strip_quotation
 from muniment.memory.rules.merging.judge import is_note
 from muniment.memory.rules.statements.parse import parse_statement
+
+_READ_SHARE = 0.5  # of a fact's words that stand in the sentence that it was read from
 
 
 def is_told(candidate: Candidate, memory: StoredMemory) -> bool:
@@ -27,11 +30,17 @@ def is_told(candidate: Candidate, memory: StoredMemory) -> bool:
 
 
 def retire_read_notes(
-    changes: Iterable[Change], known: Iterable[StoredMemory], at: datetime, soft_delete_days: int
+    changes: Iterable[Change],
+    known: Iterable[StoredMemory],
+    at: datetime,
+    soft_delete_days: int,
+    *,
+    is_by_model: bool = False,
 ) -> Iterator[Change]:
     """Yield the soft deletion of each note that facts of its turns say as a whole.
 
-    So goes a note of one sentence with the value of a fact that was said with it and is superseded now.
+    So goes a note of one sentence with the value of a fact that was said with it and is superseded now. Of what a model
+    has read, a note goes whose sentences were each read as a fact, in whichever words.
 
     `known` are the memories near those that change. A pinned note stays."""
     changes = list(changes)
@@ -48,12 +57,27 @@ def retire_read_notes(
     for memory in memories.values():
         if memory.id in after or not is_note(memory.fact) or memory.pinned or memory.state != "active":
             continue
-        said = strip_quotation(memory.text)
         texts = [fact.text for fact in facts if set(fact.turns) & set(memory.turns)]
-        if is_covered(said, texts, memory.created_at) or any(_leans_on(memory, before) for before in outdated):
+        if (
+            is_covered(strip_quotation(memory.text), texts, memory.created_at)
+            or (is_by_model and _is_read(memory, texts))
+            or any(_leans_on(memory, before) for before in outdated)
+        ):
             purge_at = at + timedelta(days=soft_delete_days)
             gone = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=at)
             yield Change(action="DELETE", before=memory, after=gone, meta={"why": "read"})
+
+
+def _is_read(note: StoredMemory, texts: list[str]) -> bool:
+    """Whether facts have every name and number of a note, and each of its sentences was read as one of them."""
+    if not holds_details(remove_dates(strip_quotation(note.text), note.created_at), " ".join(texts)):
+        return False
+    asked = ("?", "？")
+    sentences = [get_lexeme_set(each) for each in split_statements(note.text) if not each.endswith(asked)]
+    facts = [get_lexeme_set(remove_dates(text, note.created_at)) for text in texts]
+    return all(
+        any(fact and len(fact & sentence) >= _READ_SHARE * len(fact) for fact in facts) for sentence in sentences
+    )
 
 
 def _leans_on(note: StoredMemory, before: StoredMemory) -> bool:

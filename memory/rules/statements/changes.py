@@ -71,8 +71,9 @@ NAMED_ENDING = lazy_compile(
 
 _CORRECTING = lazy_compile(
     r"\b(?:sorry|scratch that|no,? wait|wait,? no|i meant?|correction|actually|turns out|turned out|no longer|any ?more"
-    r"|sold|died|passed away|gave up|given up|cancel(?:led|ed)|called off|quit|stopped|instead|make (?:it|that)|now)\b"
-    r"|\bnot [A-Z]|说错|记错|搞错|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|取消|放弃|卖|去世|换",
+    r"|sold|died|passed away|gave up|given up|cancel(?:led|ed)|called off|quit|stopped|instead|make (?:it|that)|now"
+    r"|(?:moved|postponed|rescheduled|pushed|brought forward) (?:to|until))\b"
+    r"|\bnot [A-Z]|说错|记错|搞错|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|推迟|提前|取消|放弃|卖|去世|换",
     re.IGNORECASE,
 )
 _SPELT = lazy_compile(
@@ -98,6 +99,11 @@ _CONTRASTS = (
 def is_correcting(sentence: str) -> bool:
     """Whether a sentence may correct or end what was said before."""
     return _CORRECTING.search(sentence) is not None
+
+
+def strip_cues(sentence: str) -> str:
+    """The sentence without the words that say that something was wrong, ends or was moved."""
+    return NAMED_ENDING.sub(" ", _CORRECTING.sub(" ", sentence))
 
 
 def find_contrasts(sentence: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from muniment.memory.rules.extraction.draft import (
     Rule,
     make_draft,
     make_rule,
+    match_rule,
     strip_article,
 )
 from muniment.memory.rules.extraction.english import past, people as english_people, self, tastes
@@ -223,10 +224,7 @@ def _draft_own_facts(clause: Clause) -> list[Draft]:
 
 
 def _match_rules(text: str, clause: Clause) -> list[Draft]:
-    for pattern, build in _RULES:
-        if (match := pattern.match(text)) and (drafts := list(build(match, clause))):
-            return drafts
-    return []
+    return next(filter(None, (match_rule(rule, text, clause) for rule in _RULES)), [])
 
 
 def _rewrite_singular(several: re.Match[str]) -> str:
