@@ -63,6 +63,14 @@ def format_noted(writes: Sequence[Mapping[str, Any]]) -> str:
     return " ".join(_name_changes(kind, texts) for kind, texts in named.items())
 
 
+def ask_replaced(text: str, known: Sequence[str]) -> str:
+    """Return the question whether a new statement replaces known ones, and how to answer it."""
+    quoted = [f'"{_shorten(each)}"' for each in known]
+    if _CJK.search(text):
+        return f"这是否取代了{'或'.join(quoted)}？如果是，请告诉我忘记它；否则都会保留。"
+    return f"Does that replace {' or '.join(quoted)}? If so, tell me to forget it; otherwise all of it stays."
+
+
 def add_notes(state: State, text: str, failure: str) -> str:
     """The reply with what came of the hot path. A reply from memory also says what was noted."""
     noted = format_noted(state.get("writes", [])) if state.get("from_memory") else ""

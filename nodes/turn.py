@@ -18,10 +18,12 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import SENSITIVE, Consent
 from muniment.memory.domain.ids import Revision, TurnId
+from muniment.memory.domain.memory import list_replaced
+from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
+from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound, StoreError, TooLarge
 from muniment.nodes.entry import begin_turn, find_owner, get_step, report_failure
-from muniment.nodes.notices import add_notes, explain_omissions, find_seen_revision
+from muniment.nodes.notices import add_notes, ask_replaced, explain_omissions, find_seen_revision
 from muniment.nodes.state import (
     PendingToolTurn,
     State,
@@ -193,8 +195,11 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
                 for request in receipt.consent_requests
                 if request.field in SENSITIVE
             ]
+            questions = await _ask_replaced(receipt, scope, memory)
             omissions = explain_omissions(turn, receipt, memory.conversation.describe_redactions(turn.text))
-            update["unmet"] = "\n\n".join(filter(None, [update["unmet"], *receipt.unmatched_requests, *omissions]))
+            update["unmet"] = "\n\n".join(
+                filter(None, [update["unmet"], *receipt.unmatched_requests, *questions, *omissions])
+            )
         waiting.pop(id_)
     if not update["unwritten"]:
         update["asking"] += await _find_new_requests(
@@ -202,6 +207,26 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
         )
     request_ids = dict.fromkeys([*state.get("was_asked", ()), *(request["id"] for request in update["asking"])])
     return update | State(to_learn={str(id_): times[str(id_)] for id_ in waiting}, was_asked=list(request_ids))
+
+
+async def _ask_replaced(receipt: Receipt, scope: Scope, memory: Memory) -> list[str]:
+    """A question for each new memory that perhaps replaces known ones: it is not certain which, so that all stay."""
+    questions = []
+    for change in receipt.changes:
+        ids = list_replaced(change.after) if change.action == "ADD" else []
+        known = [found for id_ in ids if (found := await _find_active(memory, scope, id_))]
+        if known:
+            questions.append(ask_replaced(change.after.text, known))
+    return questions
+
+
+async def _find_active(memory: Memory, scope: Scope, id_: str) -> str:
+    """The text of an active memory; empty where it is gone or the scope does not see it."""
+    try:
+        found = await memory.get(scope, id_)
+    except (NotFound, StoreError):
+        return ""
+    return found.text if found.state == "active" else ""
 
 
 async def _find_new_requests(

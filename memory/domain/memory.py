@@ -88,6 +88,11 @@ class Neighbour:
     sim: float
 
 
+def list_replaced(memory: StoredMemory) -> list[str]:
+    """Return the ids of the memories that a memory perhaps replaces: it was not certain which of them."""
+    return [tag.removeprefix(MAY_REPLACE) for tag in memory.tags if tag.startswith(MAY_REPLACE)]
+
+
 NOTE = "said"  # the predicate of a note: what a person said of themselves, in their own words
 MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps replaces another one, whose id follows
 KINDS: tuple[Kind, ...] = get_args(Kind)

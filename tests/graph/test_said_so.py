@@ -35,6 +35,19 @@ async def test_what_was_just_said_is_no_news(talk: Callable[..., Talk]) -> None:
     assert "training" in last(other)
 
 
+async def test_it_asks_what_is_replaced(talk: Callable[..., Talk]) -> None:
+    """Where a statement may end one of several, the person is asked, and can answer by forgetting one."""
+    ana = talk()
+    await ana.say("I have a red canoe at the lake.")
+    await ana.say("I have a green canoe at home.")
+    reply = last(await ana.say("I sold the canoe last week."))
+    assert "Does that replace " in reply
+    assert "red canoe" in reply
+    assert "green canoe" in reply
+    assert "Does that replace" not in last(await ana.say("Forget the red canoe."))
+    assert "Does that replace" not in last(await ana.say("I bought an oar."))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -13,7 +13,7 @@ from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.consolidation import Finding, GainedEdge, Judgement, MemoryGraph, Pair, RunChange
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.journal import Delta, JournalEntry
-from muniment.memory.domain.memory import Fact, StoredMemory
+from muniment.memory.domain.memory import MAY_REPLACE, Fact, StoredMemory
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.merging import pair_answers
 from muniment.memory.rules.merging.consolidate import (
@@ -339,3 +339,35 @@ def test_what_was_said_again_is_not_outdated_by_what_came_between() -> None:
     assert table.members.memories[first.id].state == "active"
     assert table.apply_finding(found(pair(first, between), "supersedes"))[0] == "outdated"
     assert table.members.memories[first.id].state == "active"
+
+
+def uncertain() -> tuple[StoredMemory, StoredMemory, Pair]:
+    """A memory, a later one of another category and far from it that perhaps replaces it, and the pair."""
+    older = memory("The user has a red canoe", category="activity")
+    newer = memory("The user sold the canoe", at=LATER, category="event", tags=(f"{MAY_REPLACE}{older.id}", "sport"))
+    return older, newer, pair(older, newer, sim=0.0)
+
+
+def test_what_is_perhaps_replaced_is_the_models_to_judge() -> None:
+    """It is compared however far it is, and the rules are not sure."""
+    older, newer, both = uncertain()
+    assert is_near(both, PROFILE)
+    assert not is_near(replace(both, newer=replace(newer, tags=())), PROFILE)
+    assert not judge_pair(both, PROFILE, LASTING)[1]
+    early = replace(newer, event_time=NOON - timedelta(days=9))
+    assert order_pair(early, replace(older, event_time=NOON)) == (replace(older, event_time=NOON), early)
+
+
+def test_a_model_says_whether_it_is_replaced() -> None:
+    """With a yes the older one is superseded; with a no both stay, and the mark goes."""
+    older, newer, both = uncertain()
+    table = board(older, newer)
+    assert table.apply_finding(found(both, "supersedes"))[0] == "superseded"
+    assert table.members.memories[older.id].state == "superseded"
+    table = board(older, newer)
+    assert table.apply_finding(found(both, "different"))[0] == "distinct"
+    assert table.members.memories[older.id].state == "active"
+    assert table.members.memories[newer.id].tags == ("sport",)
+    pinned = replace(older, pinned=True)
+    table = board(pinned, newer)
+    assert table.apply_finding(found(pair(pinned, newer, sim=0.0), "supersedes"))[0] == "distinct"

@@ -8,7 +8,7 @@ import pytest
 
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import NOTE, Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import NOTE, Fact, Neighbour, StoredMemory, list_replaced
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import hash_vector
@@ -33,7 +33,7 @@ def noted(text: str) -> StoredMemory:
     return known(text, fact=said(text).fact, category="activity")
 
 
-def history(*messages: str) -> list[str]:
+def known_after(*messages: str) -> list[StoredMemory]:
     """What is known after these messages, an hour apart, when every memory is in sight."""
     space: dict[MemoryId, StoredMemory] = {}
     for n, text in enumerate(messages):
@@ -47,7 +47,12 @@ def history(*messages: str) -> list[str]:
         profile = SETTINGS.find_profile("default")
         done = merge_candidates(incoming, scope=Scope(owner="ana"), at=at, profile=profile, writing=SETTINGS.write)
         space |= {change.after.id: change.after for change in done.changes}
-    return [one.text for one in space.values()]
+    return [one for one in space.values() if one.state == "active"]
+
+
+def history(*messages: str) -> list[str]:
+    """The texts of what is known after these messages."""
+    return [one.text for one in known_after(*messages)]
 
 
 @pytest.mark.parametrize(
@@ -169,6 +174,25 @@ def test_a_value_is_put_right(text: str, memory: str, corrected: str | None) -> 
         (("I have a red canoe in the shed.", "I sold the canoe last week."), "sold the canoe", "red canoe"),
         (("My niece Emma is learning the harp.", "Sorry, it's Emily, not Emma."), "Emily", "Emma"),
         (("我家有一辆旧摩托车。", "我把摩托车卖了。"), "卖了", "有一辆"),
+        # what is meant stands in the sentence before, and the attitude names nothing
+        (("I really hate ironing shirts.", "I've come round to ironing. I actually like it now."), "round", "hates"),
+        # a date in the memory that has it
+        (
+            (
+                "I'm training for the Bergen half marathon on 12 June.",
+                "Correction, the half marathon is on the 19th of June.",
+            ),
+            "Bergen half marathon on 19 June",
+            "12 June",
+        ),
+        (
+            ("My dentist appointment is on 5 December.", "Sorry, the dentist appointment is on the 8th."),
+            "8 Dec",
+            "5 Dec",
+        ),
+        (("I have a meeting with Dana on Wednesday.", "The meeting with Dana moved to Thursday."), "Dana", "on 13 May"),
+        # a name in all that is known of one person
+        (("My colleague Joost draws the plans.", "My colleague's name is Joris, not Joost."), "Joris draws", "Joost"),
     ],
 )
 def test_what_was_known_makes_way(messages: tuple[str, ...], words: str, gone: str) -> None:
@@ -200,3 +224,22 @@ def test_a_correction_that_is_not_certain_puts_nothing_right() -> None:
     left = history(*known_before, "Sorry, it's Emily, not Emma.")
     assert "The user's niece is Emma" in left
     assert not any("Emily is" in text for text in left)
+
+
+@pytest.mark.parametrize(
+    "correction", ["Correction, the 10k is on 19 June.", "The half marathon on 19 June was great."]
+)
+def test_a_date_of_something_else_corrects_none(correction: str) -> None:
+    """Neither the date of another thing nor a date that corrects nothing."""
+    known_before = "I'm training for the Bergen half marathon on 12 June."
+    assert "The user is training for the Bergen half marathon on 12 June 2026" in history(known_before, correction)
+
+
+def test_what_may_be_ended_is_marked() -> None:
+    """Two canoes and one that was sold: all three stay, and the newest is marked with the other two."""
+    space = known_after(
+        "I have a red canoe at the lake.", "I have a green canoe at home.", "I sold the canoe last week."
+    )
+    *canoes, sold = space
+    assert sorted(list_replaced(sold)) == sorted(str(canoe.id) for canoe in canoes)
+    assert len(canoes) == 2

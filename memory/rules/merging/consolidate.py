@@ -14,7 +14,7 @@ from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.domain.consolidation import Finding, Judgement, MemoryGraph, Pair
 from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Fact, Neighbour, StoredMemory, list_replaced
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
 from muniment.memory.rules.merging.merge import make_candidate
@@ -51,16 +51,25 @@ _JUDGED_FIELDS = ("state", "text", "fact", "kind", "category", "actor_id")  # wh
 
 
 def order_pair(a: StoredMemory, b: StoredMemory) -> tuple[StoredMemory, StoredMemory]:
-    """Return two memories with the later one last: by their event times if both have one, else by their last update."""
+    """Return two memories with the later one last: by their event times if both have one, else by their last update.
+
+    One that perhaps replaces the other was said later."""
+    if str(a.id) in list_replaced(b) or str(b.id) in list_replaced(a):
+        return (a, b) if str(a.id) in list_replaced(b) else (b, a)
     if a.event_time and b.event_time and a.event_time != b.event_time:
         return (a, b) if a.event_time < b.event_time else (b, a)
     return (a, b) if (a.updated_at, a.rev, a.id) < (b.updated_at, b.rev, b.id) else (b, a)
 
 
 def is_near(pair: Pair, profile: EmbedderProfile) -> bool:
-    """Whether the two are similar enough to be compared: by their key, the cosine, or their common words."""
+    """Whether the two are to be compared: for their key, the cosine, their common words, or as the newer one perhaps
+    replaces the older one."""
     new, old = pair.newer.fact, pair.older.fact
-    return bool(new and old and _is_structured(new) and new.key == old.key) or _find_band(pair, profile) != "new"
+    return (
+        _is_marked(pair)
+        or bool(new and old and _is_structured(new) and new.key == old.key)
+        or _find_band(pair, profile) != "new"
+    )
 
 
 def judge_pair(pair: Pair, profile: EmbedderProfile, context_categories: Collection[str]) -> tuple[Judgement, bool]:
@@ -103,7 +112,11 @@ def count_duplicates(pairs: Sequence[Pair], profile: EmbedderProfile, context_ca
 
 
 def guard_judgement(judgement: Judgement, pair: Pair, context_categories: Collection[str]) -> Judgement:
-    """Return the judgement of a rule or a model, or `different` if a guard keeps the two apart."""
+    """Return the judgement of a rule or a model, or `different` if a guard keeps the two apart.
+
+    Of a pair that is marked, the rules found already that the newer one may end the older one."""
+    if judgement == "supersedes" and _is_marked(pair) and not pair.older.pinned:
+        return judgement
     if judgement == "different" or _is_about_another(pair):
         return "different"
     in_context = pair.older.category in context_categories and not _has_same_attribute(pair)
@@ -167,6 +180,11 @@ def _is_protected(pair: Pair) -> bool:
     return differs and not has_same_slot(left, right)
 
 
+def _is_marked(pair: Pair) -> bool:
+    """Whether the newer one perhaps replaces the older one."""
+    return str(pair.older.id) in list_replaced(pair.newer)
+
+
 def _has_same_text(pair: Pair) -> bool:
     older, newer = pair.older.text, pair.newer.text
     return normalize_sentence(older) == normalize_sentence(newer) or is_same_claim(newer, older)
@@ -209,16 +227,25 @@ class ConsolidationState:
             return "outdated", finding
         if finding.judgement is None:
             return "unanswered", finding
-        if finding.judgement == "supersedes" and _is_later(older, newer):
+        if finding.judgement == "supersedes" and _is_later(older, newer) and not _is_marked(pair):
             return "outdated", finding  # the older one was said again since then
         current = replace(pair, older=older, newer=newer)
         judgement = guard_judgement(finding.judgement, current, self.context_categories)
         finding = replace(finding, pair=current, judgement=judgement)
         if judgement == "different":
+            if finding.source == "model" and _is_marked(current):
+                self._remove_mark(newer, older)
             return "distinct", finding
         stays, goes = (newer, older) if judgement == "supersedes" else _choose_survivor(current)
         self._merge_pair(stays, goes, judgement, pair.sim)
         return ("same" if judgement == "same" else "superseded"), finding
+
+    def _remove_mark(self, newer: StoredMemory, older: StoredMemory) -> None:
+        """Let the newer one no longer count as perhaps replacing the older one, for a model says that it does not."""
+        after = replace(newer, tags=tuple(tag for tag in newer.tags if tag != f"{MAY_REPLACE}{older.id}"))
+        meta = {"run": str(self.run_id), "why": "different"}
+        self.changes.append(Change(action="UPDATE", before=newer, after=after, meta=meta))
+        self.members.memories[after.id] = after
 
     def _merge_pair(self, stays: StoredMemory, goes: StoredMemory, judgement: Judgement, sim: float) -> None:
         """Let one memory stay with the support and usage of both, and supersede the other."""

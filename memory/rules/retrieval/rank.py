@@ -10,7 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from muniment.memory.config.schema import Category, EmbedderProfile, RecallSettings
-from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, StoredMemory
+from muniment.memory.domain.memory import TRUST_RANK, StoredMemory, list_replaced
 from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
@@ -177,19 +177,14 @@ def _sort_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> lis
 
 def _put_newer_first(scored_hits: list[_ScoredHit]) -> list[_ScoredHit]:
     """The hits with each memory that perhaps replaces another one before that one."""
-    marked = [scored for scored in scored_hits if any(map(_is_mark, scored.search_hit.memory.tags))]
+    marked = [scored for scored in scored_hits if list_replaced(scored.search_hit.memory)]
     for scored in reversed(marked):
-        tags = scored.search_hit.memory.tags
-        replaced = {tag.removeprefix(MAY_REPLACE) for tag in tags if _is_mark(tag)}
+        replaced = set(list_replaced(scored.search_hit.memory))
         at = scored_hits.index(scored)
         places = [n for n, other in enumerate(scored_hits[:at]) if str(other.search_hit.memory.id) in replaced]
         if places:
             scored_hits.insert(places[0], scored_hits.pop(at))
     return scored_hits
-
-
-def _is_mark(tag: str) -> bool:
-    return tag.startswith(MAY_REPLACE)
 
 
 def _order_by_trust(scored_hits: list[_ScoredHit], min_overlap: float) -> list[_ScoredHit]:
