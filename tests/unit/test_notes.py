@@ -68,6 +68,62 @@ def test_what_is_read_in_part_is_noted_beside_the_fact(text: str, fact: str, not
 
 
 @pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("I have a peanut allergy and carry an EpiPen.", "The user has a peanut allergy and carries an EpiPen"),
+        ("我不吃茄子，闻到就难受。", "用户不吃茄子，闻到就难受"),
+        ("我妹妹叫小雪，刚上小学。", "用户的姐妹是小雪（妹妹），刚上小学"),
+    ],
+)
+def test_the_rest_of_a_sentence_goes_on_behind_its_fact(text: str, statement: str) -> None:
+    """Where it has no subject of its own, so that one memory says all of the sentence."""
+    (one,) = extract_statements(turn(text)).candidates
+    assert one.text == statement
+    assert one.fact is not None
+    assert one.fact.predicate != NOTE
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("I have a peanut allergy and my sister carries an EpiPen.", "sister carries an EpiPen"),
+        ("I have a peanut allergy, could you list some nuts?", ""),
+        ("我不吃茄子，你推荐的菜都有茄子。", ""),
+    ],
+)
+def test_another_subject_does_not_go_on_behind_a_fact(text: str, rest: str) -> None:
+    """What somebody else does, and what is asked, is no part of the fact."""
+    fact, *others = extract_statements(turn(text)).candidates
+    assert "allergy" in fact.text or "茄子" in fact.text
+    assert len(fact.text) <= len("The user has a peanut allergy")
+    assert [rest in one.text for one in others] == ([True] if rest else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Where do ginkgos grow? It's my favourite tree.", "Do you know Ghent? My sister and I go there every spring."],
+)
+def test_what_a_sentence_refers_to_stays_with_it(text: str) -> None:
+    """A question before `it` or `there` is quoted with the statement."""
+    (one,) = noted(text)
+    assert text[: text.index("?")] in one.text
+    assert one.text.startswith('The user said: "')
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("I'm Ruoning, but everybody at the office just calls me Nina.", 2),
+        ("说起来我老家就是成都的，你推荐的那家川菜馆不太正宗。", 1),
+    ],
+)
+def test_words_that_a_rule_knows_are_no_remainder(text: str, facts: int) -> None:
+    """What stands around a name is a part of the rule that has read the name."""
+    assert len(extract_statements(turn(text)).facts) == facts
+    assert noted(text) == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I live in Porto.",

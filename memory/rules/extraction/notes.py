@@ -17,7 +17,7 @@ from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import is_request, score_statement
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_phrases import strip_fillers
-from muniment.memory.rules.language.english_words import narrate_first_person
+from muniment.memory.rules.language.english_words import RELATION, narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import has_changed_condition
 
@@ -52,6 +52,10 @@ _JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[�
 _END = " .!。！~～"
 _ZH_OTHER = lazy_compile(r"[我你您他她咱俺]")
 _USER = "The user "
+_NO_VERB = lazy_compile(rf"[A-Z].*|\W.*|.*(?<!s)s|{RELATION}")  # a name, a plural, a relative: a subject of its own
+_AUXILIARIES = frozenset(
+    ("am", "have", "had", "was", "do", "did", "can", "could", "will", "would", "never", "also", "still")
+)
 _THIRD_PERSON = lazy_compile(r"(?:(?:also|now|still)\s+)?[a-z]{2,}s\s+\w")
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
@@ -149,7 +153,9 @@ def _continue_subject(text: str, rest: str) -> str | None:
     """A clause without a subject, so that it goes on with that of a statement in the third person."""
     if text.startswith("The user's"):
         return rest if _THIRD_PERSON.match(rest) else None
-    told = narrate_first_person(f"I {rest}") if text.startswith(_USER) else None
+    first = rest.split(maxsplit=1)[0]
+    is_subject = _NO_VERB.fullmatch(first) or (first.casefold() in tokens.STOP_WORDS and first not in _AUXILIARIES)
+    told = narrate_first_person(f"I {rest}") if text.startswith(_USER) and not is_subject else None
     return told.removeprefix(_USER).rstrip(_END) if told else None
 
 
