@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import notes
-from muniment.memory.rules.extraction.chinese import clauses
+from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.clauses import (
     MentionedPerson,
     find_person,
@@ -78,12 +79,14 @@ _BARE_ANSWER = lazy_compile(
 
 @dataclass(slots=True)
 class _Reading:
-    """A sentence with what was read of it, and whether its words are to be kept beside that."""
+    """A sentence with what was read of it, and whether its words, or those of it that are left, are to be kept."""
 
     sentence: str
+    noted: str
     candidates: list[Candidate]
     is_noted: bool
     is_requested: bool
+    leans_back: bool = False  # only the sentence before it tells whose it is
 
 
 def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int = MAX_STATEMENTS) -> Extraction:
@@ -102,7 +105,9 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     budget = iter(range(_MAX_CLAUSES))
     people = (find_person(each.text) for each in reversed(previous) if each.role == "user")
     person = next(filter(None, people), None)
-    for sentence in split_sentences(text):
+    subject: subjects.Subject | None = None
+    for said in split_sentences(text):
+        sentence = subjects.replace_pronoun(said, subject)
         if request := parse_forget_request(sentence):
             described = (
                 ()
@@ -116,6 +121,8 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         readings.append(
             _read_sentence(inner or replace_pronoun(sentence, person), drafts, turn, is_requested=bool(inner))
         )
+        readings[-1].leans_back = subjects.leans_back(sentence, subject)
+        subject = subjects.find_last_subject(sentence)
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
@@ -141,13 +148,15 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     rest = notes.strip_covered(said, texts, turn.at) if said else ""
     if rest != said and not is_requested:
         if extended := _extend_fact(found, drafts, rest, sentence, turn):
-            return _Reading(sentence, extended, is_noted=False, is_requested=False)
+            return _Reading(sentence, sentence, extended, is_noted=False, is_requested=False)
         # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
         goes_on = (
             not said.startswith(rest) and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
         )
         rest = said if goes_on else notes.keep_remainder(rest, said)
-    return _Reading(rest or sentence, found, bool(rest), is_requested)
+    if rest != said:
+        rest = notes.restore_subjects(rest, said)
+    return _Reading(sentence, rest or sentence, found, bool(rest), is_requested)
 
 
 def _extend_fact(
@@ -176,6 +185,9 @@ def _add_neighbours(readings: Sequence[_Reading]) -> None:
                 continue
             is_meant = n < at and notes.refers_back(readings[at].sentence) and notes.is_quotable(reading.sentence)
             reading.is_noted = is_meant or notes.is_own_statement(reading.sentence, is_read=True)
+    for before, reading in pairwise(readings):
+        if reading.is_noted and reading.leans_back and not reading.is_requested and not before.is_requested:
+            before.is_noted = True
 
 
 def _find_corrections(readings: Sequence[_Reading], turn: Turn) -> Iterator[Candidate]:
@@ -199,7 +211,7 @@ def _list_facts(readings: Sequence[_Reading]) -> list[Candidate]:
 def _make_notes(
     readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], importance: int = notes.IMPORTANCE
 ) -> list[Candidate]:
-    sentences = [reading.sentence for reading in readings if reading.is_noted]
+    sentences = [reading.noted for reading in readings if reading.is_noted]
     return list(notes.make_notes(sentences, turn, previous, importance=importance))
 
 
@@ -211,7 +223,7 @@ def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Tur
         if len(candidates) <= most or not foldable:
             return candidates
         least = min(foldable, key=lambda reading: max(candidate.importance for candidate in reading.candidates))
-        least.candidates, least.is_noted = [], True
+        least.candidates, least.noted, least.is_noted = [], least.sentence, True
 
 
 def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:
@@ -227,19 +239,21 @@ def _draft_statements(
     sentence: str, turn: Turn, budget: Iterator[int], person: MentionedPerson | None, *, lower: bool
 ) -> Iterator[Draft]:
     inner = _parse_remember_request(sentence)
-    subject = ""
+    subject: subjects.Subject | None = None
+    following: subjects.Subject | None = None
     for text, _ in zip(split_clauses(inner or sentence), budget, strict=False):
         language = clauses if _CJK.search(text) else english
         for form in (strip_ornaments(text), text):  # `I love 🍣` has no object without it
             statement = form
             if language is clauses:
-                statement, subject = clauses.add_subject(form, previous_subject=subject)
+                statement, following = subjects.add_subject(form, previous=subject)
             else:
                 statement = replace_pronoun(form, person)
                 person = find_person(statement) or person
             clause = Clause(text=statement, at=turn.at, is_lowercase=lower, is_directive=bool(inner))
             if drafts := language.draft_facts(clause):
                 break
+        subject = following
         note = language.draft_note(clause) if inner and not drafts else None
         for draft in [*drafts, *([note] if note else [])]:
             yield replace(draft, importance=max(draft.importance, _REQUESTED_IMPORTANCE)) if inner else draft

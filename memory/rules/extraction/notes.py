@@ -13,9 +13,11 @@ from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.chinese.subjects import complete_clauses
 from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import is_request, score_statement
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.chinese_words import PERSON
 from muniment.memory.rules.language.english_phrases import strip_fillers
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -60,6 +62,7 @@ _THIRD_PERSON = lazy_compile(r"(?:(?:also|now|still)\s+)?[a-z]{2,}s\s+\w")
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
 _ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
+_ZH_OWNER = lazy_compile(rf"我(?={PERSON})")
 _ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
 
 
@@ -159,6 +162,16 @@ def _continue_subject(text: str, rest: str) -> str | None:
     return told.removeprefix(_USER).rstrip(_END) if told else None
 
 
+def restore_subjects(rest: str, sentence: str) -> str:
+    """The rest of a sentence with what tells whose each of its Chinese clauses is."""
+    if not _CJK.search(rest):
+        return rest
+    clauses = [part.strip(" ,，;；.。") for part in _CLAUSES.split(sentence) if part.strip()]
+    remaining = {part.strip(" ,，;；.。") for part in _CLAUSES.split(rest)}
+    wanted = {n for n, clause in enumerate(clauses) if clause in remaining}
+    return "，".join(complete_clauses(clauses, wanted)) or rest
+
+
 def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
     """Whether statements hold what a sentence says: all its names and numbers, and its words but for one of four.
 
@@ -252,7 +265,7 @@ def _narrate(sentence: str) -> str | None:
         return text if text is None or text.endswith((".", "!", "…")) else f"{text}."
     if _ZH_PERSON.search(sentence) or not _ZH_SUBJECT.search(sentence):
         return None
-    text = sentence.replace("我", "用户")
+    text = _ZH_OWNER.sub("用户的", sentence).replace("我", "用户")
     return text if text.endswith(("。", "！", "!")) else f"{text}。"
 
 

@@ -20,9 +20,11 @@ KIN = (
     join_alternatives(word for word, (name, _) in RELATIONS.items() if name in _KIN and word not in _NOT_KIN)
     + r"(?!们|节|级|堂|妈|爸)"
 )
+# Words for the people of somebody. Some are also words for anybody: `我老师`, but also `当老师`.
+PERSON = join_alternatives([*RELATIONS, *_RELATIONS.get_words("more_roles"), *_RELATIONS.get_words("relatives")])
 SURNAMES = "".join(_NAMES.get_text("surnames").split())
 NAME = (
-    rf"(?:[{SURNAMES}][\u4e00-\u9fff]{{1,2}}|[小老阿大][\u4e00-\u9fff]"
+    rf"(?!{PERSON})(?:[{SURNAMES}][\u4e00-\u9fff]{{1,2}}|[小老阿大][\u4e00-\u9fff]"
     rf"|{join_alternatives(_NAMES.get_words('compound_surnames'))}[\u4e00-\u9fff]{{1,2}}"
     r"|[A-Z][A-Za-z'-]{1,20}(?:\s[A-Z][A-Za-z'-]{1,20})?)"
 )

@@ -40,7 +40,7 @@ def _who(said: str, name: str | None) -> str:
 
 def _related(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said, name = match["rel"], match["name"]
-    if re.match(r"[这那谁他她它你您]", name) or re.fullmatch(TRADE, name):
+    if re.match(r"[这那谁他她它你您]", name) or re.fullmatch(f"{TRADE}|.+人", name):
         return
     predicate, standard = RELATIONS[said]
     text = f"用户的{standard}是{name}" + (f"（{said}）" if said != standard else "")
