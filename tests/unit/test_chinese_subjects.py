@@ -89,6 +89,20 @@ TOLD: list[tuple[str, list[tuple[str, str]]]] = [
     ("我妈下周去海南，住在我姨家", [("妈", "海南"), ("妈", "住在(?:我|用户的?)姨家")]),
 ]
 
+# The subject of a sentence before, of several, and of what is asked to be remembered.
+ACROSS: list[tuple[str, list[tuple[str, str]]]] = [
+    ("我妹妹叫小雨。她在银行上班，今年三十岁。", [("姐妹|妹妹|小雨", "银行"), ("姐妹|妹妹|小雨", "三十岁|30 ?岁")]),
+    ("我家有只猫叫年糕。今年三岁了。", [("猫|年糕", "三岁|3 ?岁")]),
+    ("我儿子五岁，怕黑。他对花生过敏。我对芒果过敏", [("儿子", "花生"), (USER, "芒果")]),
+    ("我有一个五岁的女儿，对牛奶过敏，我对花粉过敏", [("女儿", "牛奶"), (USER, "花粉")]),
+    ("我喜欢的女孩在图书馆工作，喜欢猫", [("女孩", "图书馆"), ("女孩", "喜欢猫")]),
+    ("我教的学生都是小学生，喜欢画画", [("学生", "喜欢画画")]),
+    ("我姐老公是医生，对花粉过敏", [("老公", "医生"), ("老公", "花粉")]),
+    ("昨天老板请客，去了海底捞", [("老板", "海底捞")]),
+    ("记住我老婆的生日是六月八号，对花生过敏", [("老婆", "花生")]),
+    ("请记住：我儿子的班主任姓刘，住在对面小区", [("班主任", "刘"), ("班主任", "对面小区")]),
+]
+
 # Words of a stay, and the words of its journey without which they would tell a home.
 STAYS = {"新宿": "东京", "春熙路": "成都", "尼斯": "法国", "姨家": "海南", "哈尔滨": "小时候"}
 
@@ -101,11 +115,11 @@ def read(message: str) -> list[str]:
 
 def find_owner(text: str, words: re.Match[str], names: set[str]) -> str | None:
     """The name that stands last before the words: whose they are as the text reads."""
-    named = [found for found in re.finditer("|".join(sorted(names, key=len, reverse=True)), text[: words.start()])]
+    named = list(re.finditer("|".join(sorted(names, key=len, reverse=True)), text[: words.start()]))
     return named[-1][0] if named else None
 
 
-@pytest.mark.parametrize(("message", "told"), TOLD, ids=[message for message, _ in TOLD])
+@pytest.mark.parametrize(("message", "told"), [*TOLD, *ACROSS], ids=[message for message, _ in [*TOLD, *ACROSS]])
 def test_a_clause_is_of_whom_it_is_said(message: str, told: list[tuple[str, str]]) -> None:
     texts = read(message)
     names = {name for owner, _ in [*told, (USER, "")] for name in owner.split("|")}
@@ -115,3 +129,22 @@ def test_a_clause_is_of_whom_it_is_said(message: str, told: list[tuple[str, str]
         assert {find_owner(text, match, names) for text, match in found} <= set(owner.split("|")), (words, texts)
     for stay, journey in STAYS.items():
         assert all(journey in text for text in texts if stay in text), texts
+
+
+def test_a_note_has_the_subject_of_its_clause() -> None:
+    """Or the clauses before it, where the subject is not certain."""
+    assert "用户的爷爷不会用手机。" in read("我爷爷今年九十岁，住在乡下，不会用手机")
+    assert '用户说："我们老师是北京人，喜欢京剧"' in read("我们老师是北京人，喜欢京剧")
+    assert "用户的室友的女朋友是护士，经常上夜班。" in read("我室友的女朋友是护士，经常上夜班")
+
+
+def test_two_parents_are_not_one() -> None:
+    """What is said of several is no fact about the last."""
+    texts = read("我妈妈叫张丽，爸爸叫李强，都住在长沙")
+    assert [text for text in texts if "长沙" in text] == ["用户的妈妈叫张丽，爸爸叫李强，都住在长沙。"]
+
+
+def test_a_sentence_with_too_many_facts_keeps_the_important_ones() -> None:
+    texts = read("我叫周涛，四十岁，在成都开出租车，有高血压")
+    assert "用户患有高血压" in texts
+    assert all(any(word in text for text in texts) for word in ("周涛", "四十岁", "出租车"))

@@ -223,7 +223,17 @@ def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Tur
         if len(candidates) <= most or not foldable:
             return candidates
         least = min(foldable, key=lambda reading: max(candidate.importance for candidate in reading.candidates))
-        least.candidates, least.noted, least.is_noted = [], least.sentence, True
+        # Of a sentence that has too many facts by itself, the most important ones stay.
+        room = len(least.candidates) - (len(candidates) - most) - (not least.is_noted) if len(foldable) == 1 else 0
+        _fold(least, max(room, 0), turn.at)
+
+
+def _fold(reading: _Reading, room: int, at: datetime) -> None:
+    """Keep as many facts of a sentence as there is room for, and note what they do not hold."""
+    ranked = sorted(reading.candidates, key=lambda candidate: -candidate.importance)[:room]
+    reading.candidates = [candidate for candidate in reading.candidates if candidate in ranked]
+    rest = notes.strip_covered(reading.sentence, [candidate.text for candidate in reading.candidates], at)
+    reading.noted, reading.is_noted = notes.restore_subjects(rest, reading.sentence), True
 
 
 def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:
@@ -253,8 +263,9 @@ def _draft_statements(
             clause = Clause(text=statement, at=turn.at, is_lowercase=lower, is_directive=bool(inner))
             if drafts := language.draft_facts(clause):
                 break
+        is_unsure = language is clauses and subjects.is_unsure(text, subject)
         subject = following
-        note = language.draft_note(clause) if inner and not drafts else None
+        note = language.draft_note(clause) if inner and not drafts and not is_unsure else None
         for draft in [*drafts, *([note] if note else [])]:
             yield replace(draft, importance=max(draft.importance, _REQUESTED_IMPORTANCE)) if inner else draft
 

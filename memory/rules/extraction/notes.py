@@ -13,7 +13,7 @@ from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.chinese.subjects import complete_clauses
+from muniment.memory.rules.extraction.chinese.subjects import complete_clauses, find_unsure_clauses
 from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import is_request, score_statement
 from muniment.memory.rules.language import tokens
@@ -110,10 +110,11 @@ def is_own_statement(sentence: str, *, is_read: bool) -> bool:
 
 def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
-    if is_covered(sentence, texts, at):
-        return ""
     parts = [part for part in _CLAUSES.split(sentence) if part.strip()] if texts else [sentence]
-    rest = [part for part in parts if not is_covered(part, texts, at)]
+    unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()  # no statement is of the same subject
+    if not unsure and is_covered(sentence, texts, at):
+        return ""
+    rest = [part for n, part in enumerate(parts) if n in unsure or not is_covered(part, texts, at)]
     if not rest or len(rest) == len(parts):
         return sentence
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in rest)

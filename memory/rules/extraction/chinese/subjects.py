@@ -22,7 +22,10 @@ _ADVERB = (
     r"(?:也|还|又|都|就|才|只|再|正|快|很|挺|蛮|最|更|太|总|特别|非常|比较|有点|一个人|自己|完全|几乎|确实|从来"
     r"|[\d一二三四五六七八九十]+岁(?!的))"
 )
-_AUXILIARY = r"(?:不|没|别|会(?!计|员|议)|能(?!力)|可以|要(?!求)|想(?!法)|得(?!分)|应该|必须|需要|愿意|打算|计划|准备|希望|决定|敢|可能)"
+_AUXILIARY = (
+    r"(?:不|没|别|会(?!计|员|议)|能(?!力)|可以|要(?!求)|想(?!法)|得(?!分)|应该|必须|需要|愿意|打算|计划|准备|希望"
+    r"|决定|敢|可能)"
+)
 _PREPOSITION = r"(?:在|从|跟|和|与|给|对(?!象|方|手|门)|为|把|被|比|用(?!户)|往|向|替|让)"
 _VERB = (
     r"(?:是|有|叫(?!我)|姓|属|住|来自|喜欢|爱(?!人|情|好)|讨厌|热爱|擅长|精通|熟悉|怕|患|吃|喝|抽|戒|做|当|干|去|到|来|回|搬"
@@ -38,6 +41,8 @@ _ATTRIBUTE = (
     r"|身体|胃|腰|视力|记性|酒量|英语|普通话)"
 )
 _SELF = lazy_compile(rf"^我(?!们)(?:的?{_WHEN}*{_ATTRIBUTE}(?!的)|(?!{PERSON}){_PREDICATE})")
+# `我教的学生` is the students.
+_RELATIVE = lazy_compile(rf"^我[^的]{{0,6}}?{_VERB}(?:[了过]|在|着)?的(?!$)")
 _CONJUNCTION = lazy_compile(r"^(?:但|可|而|所以|因此|因为|那|然后|不过)(?=[我他她它])")
 # `我妈`, but neither `我妈的医生` nor `我妈同事` nor `我妈和我爸`.
 _GOES_ON = rf"(?![的们和跟与、]|同(?!意)|家(?![里人])|(?:我|你|他|她)|{PERSON})"
@@ -84,6 +89,7 @@ _INTRODUCED = lazy_compile(
     r"(?:[一两几]|[二三四五六七八九十\d]+)?[个只条匹辆位名本台部架家间套栋艘对双群]"
     r"(?!月|星期|礼拜|小时|人[住去在]|周末)[\u4e00-\u9fff\w]{1,12}$|(?:有|养|认识)[^，]{0,12}(?:名字?)?叫[^，]{1,8}$"
 )
+_TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
 _PRONOUN = lazy_compile(r"^[他她它](?!们)")
 _THEIRS = lazy_compile(rf"^[他她它](?:们|的|家|{PERSON})")
 # A journey; a stay on it is no home.
@@ -127,7 +133,7 @@ def _find_subject(text: str, previous: Subject | None) -> str | None:
         named = _NAMED.match(text)
         return f"我{mine['who']}" + (named["name"] if named else mine["name"] or "")
     if text.startswith(_SPEAKER):
-        return _SPEAKER if _SELF.match(text) else ""
+        return _SPEAKER if _SELF.match(text) and not _RELATIVE.match(text) else ""
     if _DATED_SELF.search(text[:20]):
         return _SPEAKER
     return "" if _THEIRS.match(text) or re.match(PERSON, text) else None
@@ -147,7 +153,7 @@ def _lend_subject(text: str, previous: Subject) -> tuple[str, Subject]:
         if previous.phrase == _SPEAKER:
             return text, Subject("")
         text = text[1:]
-    elif not _NO_SUBJECT.match(text):
+    elif not _NO_SUBJECT.match(text) or (previous.phrase != _SPEAKER and _TOGETHER.match(text)):
         return text, Subject("")
     if previous.is_away and _STAY.match(text):
         return text, previous
@@ -189,6 +195,26 @@ def leans_back(sentence: str, subject: Subject | None) -> bool:
     return bool(_NO_SUBJECT.match(sentence) or re.match(r"[他她它]", sentence))
 
 
+def is_unsure(clause: str, previous: Subject | None) -> bool:
+    """Whether a clause names no subject and follows one that is not certain."""
+    if previous is None:
+        return False
+    text = _CONJUNCTION.sub("", clause)
+    is_lent = previous.phrase and _lend_subject(text, previous)[1].phrase
+    return not is_lent and _find_subject(text, previous) is None
+
+
+def find_unsure_clauses(clauses: Sequence[str]) -> set[int]:
+    """The places of the clauses of a sentence whose subject is not certain."""
+    found: set[int] = set()
+    subject: Subject | None = None
+    for n, clause in enumerate(clauses):
+        if is_unsure(clause, subject):
+            found.add(n)
+        subject = add_subject(clause, previous=subject)[1]
+    return found
+
+
 def complete_clauses(clauses: Sequence[str], wanted: Collection[int]) -> list[str]:
     """The wanted clauses of a sentence, each with what tells whose it is: its subject or the clauses before it."""
     found: dict[int, str] = {}
@@ -205,7 +231,8 @@ def complete_clauses(clauses: Sequence[str], wanted: Collection[int]) -> list[st
             elif is_lent:
                 found[n] = text
             else:
-                found |= {place: clauses[place] for place in range(head, n + 1)}
+                start = 0 if _TOGETHER.match(clause) else head
+                found |= {place: clauses[place] for place in range(start, n + 1)}
             last = n
         subject = following
     return [found[n] for n in sorted(found)]
