@@ -84,10 +84,12 @@ _RAISED = lazy_compile(r"^(?:就|再|干脆|直接|先)*" + _TO)
 _REBUDGETED = lazy_compile(r"预算(?:要|就|得|已经)*" + _TO)
 _DATED_SELF = lazy_compile(rf"[年月日天周期号末时]我(?!们|的|家|{PERSON})")
 # A new referent as the object of a clause: what follows may be said of it as well as of the subject.
+_COUNT = r"(?:[一两几]|[二三四五六七八九十\d]{1,4})"
 _INTRODUCED = lazy_compile(
-    r"(?<![是当做任为在到从去给跟和对])(?<![是当做任为在到从去给跟和对]了)(?:有|养|[了过]|(?<![第每年月])(?:[一两几]|[二三四五六七八九十\d]{1,4}))"
-    r"(?:[一两几]|[二三四五六七八九十\d]{1,4})?[个只条匹辆位名本台部架家间套栋艘对双群]"
-    r"(?!月|星期|礼拜|小时|人[住去在]|周末)[\u4e00-\u9fff\w]{1,12}$|(?:有|养|认识)[^，]{0,12}(?:名字?)?叫[^，]{1,8}$"
+    r"(?<![是当做任为在到从去给跟和对])(?<![是当做任为在到从去给跟和对]了)"
+    rf"(?:有|养|[了过]|(?<![第每年月]){_COUNT}){_COUNT}?[个只条匹辆位名本台部架家间套栋艘对双群]"
+    r"(?!月|星期|礼拜|小时|人[住去在]|周末|.*(?:工作|上班|任职|打工|实习|读书|上学|担任|[做当](?!的)))"
+    r"[\u4e00-\u9fff\w]{1,12}$|(?:有|养|认识)[^，]{0,12}(?:名字?)?叫[^，]{1,8}$"
 )
 _TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
 _PRONOUN = lazy_compile(r"^[他她它](?!们)")
@@ -148,7 +150,7 @@ def _follow(text: str, subject: Subject) -> Subject:
 
 def _lend_subject(text: str, previous: Subject) -> tuple[str, Subject]:
     if not previous.phrase or previous.phrase == _BUDGET:
-        return text, Subject("")
+        return text, previous
     if _PRONOUN.match(text):
         if previous.phrase == _SPEAKER:
             return text, Subject("")
