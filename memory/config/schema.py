@@ -166,6 +166,12 @@ class Spending(SettingsPart):
     currency: Annotated[str, Field(min_length=1)]
     prices: dict[str, Price]
 
+    @property
+    def has_own_budget(self) -> bool:
+        """Whether a budget was set: by the file of MUNIMENT_CONFIG or in code, not only by the default."""
+        has_own_tokens = self.daily_tokens is not None and "daily_tokens" in self.model_fields_set
+        return has_own_tokens or self.daily_money is not None
+
 
 class Episodes(SettingsPart):
     """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_args
+from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
@@ -57,6 +57,7 @@ HASH_EMBEDDER = "hash-256"
 OPENAI = "openai:"
 _DSN = "a postgresql:// URL or a key=value DSN"
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
+_Section = TypeVar("_Section", bound=SettingsPart)
 
 
 def format_embedder_setting(model: str) -> str:
@@ -129,8 +130,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         check(source, content)
     model = env.read_text("MUNIMENT_MODEL")
     _check_spending(source, content, model)
+    sections = {name: getattr(content, name) for name in _Sections.model_fields}
     return Settings(
-        **{name: getattr(content, name) for name in _Sections.model_fields},
+        **sections | {"spend": _mark_own_keys(source, "spend", content.spend)},
         categories=categories,
         allowlists=allowlists,
         home=env.read_path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
@@ -228,6 +230,13 @@ def _merge_trees(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         if isinstance(base[key], dict) and isinstance(over[key], dict)
     }
     return base | over | merged
+
+
+def _mark_own_keys(source: _Source, name: str, section: _Section) -> _Section:
+    """The section with only the keys of the user's file in its `model_fields_set`, and none of the default file."""
+    lines = source.user.lines if source.user else {}
+    own = {key for key in type(section).model_fields if (name, key) in lines}
+    return section.model_construct(own, **dict(section))
 
 
 # Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text is the

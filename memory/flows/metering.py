@@ -152,8 +152,8 @@ class UsageMeter:
         return replace(message, content=self.redactor.redact_text(message.content), tool_calls=calls)
 
     async def _reserve_budget(self, scope: Scope, day: date, guess: Charge) -> Charge | None:
-        """Reserve the estimate in the day's budget; None when there is no budget. Raises OverBudget,
-        ModelUnavailable."""
+        """Reserve the estimate in the day's budget; None when there is no budget, or when the default one cannot be
+        read. Raises OverBudget, ModelUnavailable."""
         tokens, micros = self.get_daily_limits(guess.model)
         if tokens is None and micros is None:
             return None
@@ -162,6 +162,8 @@ class UsageMeter:
             if await self.usage.reserve(scope, day, guess, tokens, micros):
                 return guess
         except StoreError as error:
+            if not self.settings.spend.has_own_budget:
+                return None  # nobody asked for a limit; the usage is recorded when the database answers again
             # A budget that cannot be read might be exceeded.
             raise ModelUnavailable("the budget cannot be read, so the model is not asked") from error
         raise OverBudget(tenant=scope.tenant, day=day.isoformat())

@@ -62,19 +62,23 @@ class Shut:
             await c.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (self.name,))
 
 
-@pytest.mark.parametrize("tokens", [None, 1_000_000])
-async def test_no_database_is_no_silence(clock: FixedClock, tokens: int | None) -> None:
-    """Without a database every turn has a reply that says so once; the model's, unless a budget cannot be read."""
-    settings = load_settings({"MUNIMENT_DATABASE_URL": NOWHERE, "MUNIMENT_EMBEDDER": "hash-256"})
-    settings = settings.model_copy(update={"spend": settings.spend.model_copy(update={"daily_tokens": tokens})})
+@pytest.mark.parametrize("budget", ["daily_tokens: null", "currency: EUR", "daily_tokens: 1000000"])
+async def test_no_database_is_no_silence(clock: FixedClock, budget: str, tmp_path: Path) -> None:
+    """Without a database every turn has a reply that says so once; the model's, unless a budget that was set cannot
+    be read."""
+    is_silent = budget == "daily_tokens: 1000000"
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"spend:\n  {budget}\n")
+    environment = {"MUNIMENT_DATABASE_URL": NOWHERE, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_CONFIG": str(file)}
+    settings = load_settings(environment)
     memory = bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock)
     slow = Slow()
     slow.go.set()
     graph = build(memory, slow, settings).compile(checkpointer=InMemorySaver())
     state = await graph.ainvoke(Input(messages=[HumanMessage(STORY)]), {"configurable": {"thread_id": "a"}})
-    assert slow.asked.is_set() is (tokens is None)
-    assert last(state).startswith("Done.") is (tokens is None)
-    assert ("the budget cannot be read" in last(state)) is (tokens is not None)
+    assert slow.asked.is_set() is not is_silent
+    assert last(state).startswith("Done.") is not is_silent
+    assert ("the budget cannot be read" in last(state)) is is_silent
     assert last(state).count("Memory is unavailable") == 1
     assert "StoreDown" in last(state)
     assert state["rev"] is None

@@ -26,6 +26,7 @@ from muniment.testing.fakes import FixedClock, ScriptedChat
 from muniment.testing.openai_server import Fails, ScriptedOpenAI
 from tests.answers import fact
 from tests.engine import NOON, engine, said, scope, settings
+from tests.graph.test_trouble import Shut
 
 HELLO = (ChatMessage(role="user", content="Where do I live?"),)
 PRICES = {"scripted": Price(input=1.0, output=10.0)}
@@ -277,6 +278,19 @@ async def test_a_budget_that_cannot_be_read_is_kept(database_url: str) -> None:
     assert model.calls == []
     free = bootstrap.create_memory(tuned(nowhere), clock=FixedClock(NOON))
     assert (await ask(free, model)).message.content == "In Lisbon."
+
+
+async def test_the_default_budget_silences_no_model(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the database is down the model is asked, and its usage is recorded when the database is back."""
+    monkeypatch.setattr("muniment.memory.stores.postgres.connection.pool._WAIT_SECONDS", 1.0)
+    shut, tuned = Shut(database_url), settings(database_url)
+    assert tuned.spend.daily_tokens == 1_000_000
+    async with engine(database_url, tuned=tuned) as memory:
+        await shut.set(shut=True)
+        assert (await ask(memory, answering(100, 10), "reply")).message.content == "In Lisbon."
+        await shut.set(shut=False)
+        await memory.conversation.flush(scope())
+        assert charged(await memory.admin.read_usage(scope(), 1))[0] == 110
 
 
 async def test_what_a_fact_cost_is_counted_over_the_users_of_a_tenant(database_url: str) -> None:

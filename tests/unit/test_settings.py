@@ -348,6 +348,24 @@ def test_a_wrong_variable_is_refused_by_name(name: str, value: str) -> None:
     assert caught.value.data["key"] == name
 
 
+@pytest.mark.parametrize(
+    ("spend", "own"),
+    [
+        ("{currency: EUR}", False),
+        ("{daily_tokens: null}", False),
+        ("{daily_tokens: 1000000}", True),
+        ("{daily_money: 3.0}", True),
+        ("{daily_money: 3.0, daily_tokens: null}", True),
+    ],
+)
+def test_a_budget_that_was_set_is_known_from_the_default(tmp_path: Path, spend: str, *, own: bool) -> None:
+    """Also where its value is that of the default."""
+    assert not load_settings({}).spend.has_own_budget
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"spend: {spend}\n")
+    assert load_settings({"MUNIMENT_CONFIG": str(file)}).spend.has_own_budget is own
+
+
 def test_a_budget_in_money_wants_a_price_of_the_model(tmp_path: Path) -> None:
     """An error in a name would end the budget without a word."""
     file = tmp_path / "mine.yaml"
