@@ -186,8 +186,30 @@ def test_a_redacted_sentence_is_left_out() -> None:
 def test_a_date_is_written_beside_the_words_for_it() -> None:
     """And it is the time of the note."""
     (one,) = noted("I've been restoring an old canoe since March.")
-    assert one.text == "The user has been restoring an old canoe since March (March 2026)."
+    assert one.text == "The user has been restoring an old canoe since March (2026)."
     assert one.event_time == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("We booked the ferry for the 14th of April, two bikes and all", "the 14th of April (2027), two"),
+        ("We've booked a barn for the wedding on 3 April and the band is cheap", "on 3 April (2027) and"),
+        ("We rowed the lake on the 14th of April, two boats and all", "the 14th of April (2026), two"),
+        ("Our lease, signed back in April, is booked as an expense and a mess", "back in April (2026), is"),
+        ("The old hull was sold in March and the new one is coming in June", 'in June (2026)"'),
+        ("The old hull was sold in March and the new one is coming in June", "in March (2026) and"),
+        ("My contract began on 9 October and they will pay me on 9 September", "on 9 October (2025) and"),
+        ("We split up over Easter and it was for the best", "over Easter (2026) and"),
+        ("We paddle all day tomorrow, us and the dog", "tomorrow (9 May 2026), us"),
+        ("我们订了4月19日去青岛的船票,带两辆自行车", "4月19日 (2027年)去青岛"),
+        ("我们4月19日去了青岛,带两辆自行车", "4月19日 (2026年)去了青岛"),
+    ],
+)
+def test_a_date_has_the_year_that_its_clause_means(text: str, note: str) -> None:
+    """What is booked for April is next April; what was done was last April. Words that stand there are not repeated."""
+    (one,) = noted(text)
+    assert note in one.text
 
 
 def test_a_long_sentence_is_cut_at_its_commas() -> None:

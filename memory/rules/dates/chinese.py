@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 
+from muniment.memory.rules.dates.clause_tense import ClauseTenses, TenseWords
 from muniment.memory.rules.language import calendar, holidays
 from muniment.memory.rules.language.calendar import SEASONS_ZH, DatePeriod, Grain
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -44,6 +45,8 @@ _NOT_A_HABIT = (
 )
 _FUTURE = lazy_compile(r"打算|计划|准备|想|将|会(?!议|员|计|场|$|[，。])|要|目标|备战|希望|截止|提醒")
 _PAST = lazy_compile(r"了|过|曾|当时|刚|是在")
+_BOOKED = lazy_compile(r"[预约]?订[了好到]|预[订约]|约[了好]")
+_CLAUSE, _SENTENCE = lazy_compile(r"[，,;；。！？!?\n]"), lazy_compile(r"[。！？!?\n]")
 
 
 _HOLIDAY = r"(?P<feast>" + holidays.CHINESE_NAMES + r")(?!前[夕夜])"
@@ -68,10 +71,13 @@ def parse_number(numeral: str) -> int:
     return (_DIGITS[tens] if tens else 1) * 10 + (_DIGITS[ones] if ones else 0)
 
 
-def _infer_direction(text: str) -> int:
+def _find_direction(text: str) -> int:
     if _FUTURE.search(text):
         return 1
-    return -1 if _PAST.search(text) else 1
+    return -1 if _PAST.search(text) else 0
+
+
+_TENSE_WORDS = TenseWords(_CLAUSE, _SENTENCE, _BOOKED, _find_direction)
 
 
 def _build_period(start: datetime, grain: Grain, part: str | None = None) -> DatePeriod:
@@ -294,11 +300,13 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
     """Every match of every pattern: start, end, period, preposition (none), relative, partial.
 
     With a `question`, which the text is part of, a date may be one of each year."""
-    direction, bare = _infer_direction(question or text), bool(question) or _is_single_event(text)
+    tenses = ClauseTenses(text, _TENSE_WORDS)
+    lean, bare = (_find_direction(question) or 1) if question else 0, bool(question) or _is_single_event(text)
     for pattern, handler, relative, partial in _RULES:
         for match in islice(pattern.finditer(text), _MAX_MATCHES):
             if handler is _resolve_bare_holiday and not bare:
                 continue
+            direction = lean or tenses.infer_direction(*match.span(), is_booked=partial)
             try:
                 period = handler(match, at, direction)
             except (ValueError, OverflowError):

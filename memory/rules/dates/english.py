@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from muniment.memory.rules.dates import english_decades, english_holidays, english_periods as periods, english_tense
+from muniment.memory.rules.dates.clause_tense import ClauseTenses
 from muniment.memory.rules.dates.english_counts import COUNT, ORDINAL, PART_OF
 from muniment.memory.rules.language import holidays
 from muniment.memory.rules.language.calendar import DatePeriod
@@ -228,15 +229,18 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
     if not text.isascii():
         text = text.translate(_TURKISH_I)
     tense = english_tense.infer_question_direction if question else english_tense.infer_date_direction
-    lean = None  # computed at the first match only
+    lean = english_tense.infer_direction(question) if question else 0
+    tenses = ClauseTenses(text, english_tense.TENSE_WORDS)
     for pattern, handler, relative, partial, bare in _select_rules(find_signs(text)):
         for match in islice(pattern.finditer(text), _MAX_MATCHES):
-            lean = english_tense.infer_direction(question or text) if lean is None else lean
             groups = match.groupdict()
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
             if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _is_lone_month(groups, prep)):
                 continue
-            own = tense(text, *match.span(), prep) if bare and not (question and relative) else lean
+            if bare and not (question and relative):
+                own = tense(text, *match.span(), prep)
+            else:
+                own = lean or english_tense.infer_mention_direction(tenses, *match.span(), prep, partial=partial)
             try:
                 period = handler(match, at, own) if own else None
             except (ValueError, OverflowError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from muniment.memory.rules.dates.clause_tense import ClauseTenses, TenseWords
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _FUTURE = lazy_compile(
@@ -18,6 +19,14 @@ _DONE = (
     r"|wrote|built|gave|ate|felt|sold|flew|drove|broke|quit|spent|told|born|been"
 )
 _PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
+
+_BOOKED = lazy_compile(
+    r"(?<!was )(?<!were )(?<!had )\b(?:(?:re)?booked|reserved|(?:bought|got|made|have|has|'ve)\s+(?:\w+\s+){0,3}?"
+    r"(?:reservation|booking|ticket|appointment)s?)\b",
+    re.IGNORECASE,
+)
+_BACK_REACH = 8
+_BACK = lazy_compile(r"\bback\s+$", re.IGNORECASE)
 
 # A date without a year may be one of each year, unless the text says that it is past or to come.
 _ONCE = lazy_compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
@@ -57,15 +66,34 @@ ALONE = (
 _BY_ITSELF = lazy_compile(ALONE, re.IGNORECASE)
 _STARTS = lazy_compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
 _SENTENCE = lazy_compile(r"[.!?;\n]+(?:\s+|$)")
+_CLAUSE = lazy_compile(
+    r"[.!?;,\n]+(?:\s+|$)|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+(?=(?:i|we|he|she|it|they|my|our|the)\b)",
+    re.IGNORECASE,
+)
 _REACH = 200  # characters of a sentence on either side
 _CAPITAL = lazy_compile(r"\s+[A-Z]")
 
 
 def infer_direction(text: str) -> int:
     """-1 for a text about the past, else 1: the direction in which the nearest date is searched."""
+    return _find_direction(text) or 1
+
+
+def infer_mention_direction(tenses: ClauseTenses, start: int, end: int, preposition: str, *, partial: bool) -> int:
+    """The direction of a date at that place of a statement: -1 or 1. `partial` is a date without its year."""
+    if preposition == "since" or _BACK.search(tenses.text, max(0, start - _BACK_REACH), start):
+        return -1
+    return tenses.infer_direction(start, end, is_booked=partial or preposition == "for")
+
+
+def _find_direction(text: str) -> int:
+    """1 or -1 by the words of a text that tell it, else 0."""
     if _FUTURE.search(text):
         return 1
-    return -1 if _PAST.search(text) else 1
+    return -1 if _PAST.search(text) else 0
+
+
+TENSE_WORDS = TenseWords(_CLAUSE, _SENTENCE, _BOOKED, _find_direction)
 
 
 def infer_date_direction(text: str, start: int, end: int, preposition: str) -> int:

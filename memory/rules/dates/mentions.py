@@ -16,6 +16,7 @@ _WEEKDAY = lazy_compile(
     r"(?:on\s+)?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?|(?:周|星期|礼拜)[一二三四五六日天末]",
     re.IGNORECASE,
 )
+_WORD, _ORDINAL_END = lazy_compile(r"\w+"), lazy_compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 
@@ -82,14 +83,16 @@ def expand_dates(text: str, at: datetime) -> str:
 
 
 def annotate_dates(text: str, at: datetime) -> str:
-    """The text with what each relative date or date without a year means behind it, in brackets.
+    """The text with what each relative date or date without a year means behind it, in brackets: `yesterday (7 May
+    2023)`, `in March (2023)`.
 
     A bare weekday stays as it is: it may be of any week."""
     out: list[str] = []
     done = 0
     for mention in find_mentions(text, at):
-        if (mention.relative or mention.partial) and not _WEEKDAY.fullmatch(text[mention.start : mention.end]):
-            out += [text[done : mention.end], f" ({mention.when.text})"]
+        said = text[mention.start : mention.end]
+        if (mention.relative or mention.partial) and not _WEEKDAY.fullmatch(said):
+            out += [text[done : mention.end], f" ({_shorten_period(mention.when, said)})"]
             done = mention.end
     return "".join([*out, text[done:]])
 
@@ -102,6 +105,15 @@ def remove_dates(text: str, at: datetime) -> str:
         out.append(text[done : mention.start])
         done = mention.end
     return re.sub(r"[ \t]{2,}", " ", "".join([*out, text[done:]])).strip(" ,，")
+
+
+def _shorten_period(when: DatePeriod, said: str) -> str:
+    """The period in words, or its year alone where the mention has the others."""
+    words = set(_WORD.findall(_ORDINAL_END.sub("", said.casefold())))
+    year = f"{when.start.year}年" if when.chinese else str(when.start.year)
+    rest = when.text.replace(year, " ", 1)
+    has_rest = rest.strip() in said if when.chinese else words >= set(_WORD.findall(rest.casefold()))
+    return year if has_rest and rest != when.text and rest.strip() else when.text
 
 
 def _format_mention(text: str, mention: Mention) -> str:
