@@ -154,17 +154,6 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Mond
         ("上个季度增长了", "2023-01-01", "2023年第一季度增长了"),
         ("六月的第一个星期要去巴黎", "2023-06-01", "2023年6月第一周要去巴黎"),
         ("90年代我在北京", "1990-01-01", None),
-        ("We booked a table for 3 April", "2024-04-03", "We booked a table for 3 April 2024"),
-        ("I booked a table for Friday", "2023-05-12", "I booked a table for 12 May 2023"),
-        ("I booked a table on Friday", "2023-05-05", "I booked a table on 5 May 2023"),
-        ("The flat was booked in April", "2023-04-01", "The flat was booked in April 2023"),
-        ("I row since April", "2023-04-01", "I row since April 2023"),
-        (
-            "We will row in April, and we met in June",
-            "2024-04-01",
-            "We will row in April 2024, and we met in June 2022",
-        ),
-        ("我订了4月3日的机票", "2024-04-03", "我订了2024年4月3日的机票"),
     ],
 )
 def test_a_date(text: str, day: str, written: str | None) -> None:

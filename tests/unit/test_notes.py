@@ -180,7 +180,61 @@ def test_a_redacted_sentence_is_left_out() -> None:
     (one,) = noted("I keep bees behind the house. My code is [redacted:password].")
     assert one.text == "The user keeps bees behind the house."
     assert one.context is None or "secret" not in one.context
-    assert noted("I keep bees and my code is [redacted:password].") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("I keep bees and my code is [redacted:password].", "The user keeps bees."),
+        (
+            "My code is [redacted:password], and our neighbours keep bees on the roof",
+            'The user said: "our neighbours keep bees on the roof"',
+        ),
+        ("My code is [redacted:password], it ends in 42, and I keep bees", "The user keeps bees."),
+        ("门锁密码是[redacted:password]，我养了三箱蜜蜂", "用户养了三箱蜜蜂。"),
+    ],
+)
+def test_of_a_redacted_sentence_the_own_clauses_stay(text: str, note: str) -> None:
+    """The clause with the secret goes, and with it what has no subject of its own: it may be about the secret."""
+    assert [one.text for one in extract_statements(turn(text)).candidates] == [note]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My code is [redacted:password], it ends in 42.",
+        "My codes are [redacted:password], tulip99 and rose77.",
+        "My card [redacted:card] runs out in May and has a blue edge.",
+    ],
+)
+def test_what_may_go_on_with_a_secret_is_left_out(text: str) -> None:
+    """It has no subject of its own."""
+    assert noted(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "note"),
+    [
+        ("Call me Jo please, I own a kayak", "Preferred name is Jo", "The user owns a kayak."),
+        ("Please call me Jo, thanks, and I own a kayak", "Preferred name is Jo", "The user owns a kayak."),
+        ("I live in Porto please, and our roof leaks", "The user lives in Porto", 'The user said: "our roof leaks"'),
+        ("请叫我小乔，谢谢，我有一条皮划艇", "用户的称呼（偏好的名字）是小乔", "用户有一条皮划艇。"),
+    ],
+)
+def test_what_a_fact_holds_is_not_in_the_note(text: str, fact: str, note: str) -> None:
+    """Nor are the courtesies around it."""
+    assert [one.text for one in extract_statements(turn(text)).candidates] == [fact, note]
+
+
+def test_a_clause_that_is_not_read_is_noted_beside_many_facts() -> None:
+    """Where more facts than fit are read from a sentence, the words of the less important ones are noted."""
+    text = "I work as a nurse, I own a kayak and I am allergic to nuts and I speak French and I play the cello"
+    assert [one.text for one in noted(text)] == ["The user owns a kayak."]
+    found = extract_statements(turn(text), most=3).candidates
+    assert {"The user works as a nurse", "The user is allergic to nuts"} <= {one.text for one in found}
+    [note] = [one.text for one in found if one.fact and one.fact.predicate == NOTE]
+    assert all(word in note for word in ("kayak", "French", "cello"))
+    assert "nurse" not in note
 
 
 def test_a_date_is_written_beside_the_words_for_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
@@ -71,6 +72,7 @@ _GOES_ON = lazy_compile(
     r"(?!(?:i|i'm|i've|we|my|our|in|to|at|on|for|with|of|if|so|as|by|from|it|that|this|you|what|why|how)\b)[a-z]+\s+\w",
     re.IGNORECASE,
 )
+_START = 12  # characters that tell whether a remainder begins the sentence
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = lazy_compile(
     r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
@@ -82,7 +84,8 @@ class _Reading:
     """A sentence with what was read of it, and whether its words, or those of it that are left, are to be kept."""
 
     sentence: str
-    noted: str
+    said: str  # what of it may be noted
+    noted: str  # what of it is noted, where it is
     candidates: list[Candidate]
     is_noted: bool
     is_requested: bool
@@ -141,22 +144,16 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     found = [_make_candidate(draft, turn) for draft in drafts]
     texts = [candidate.text for candidate in found]
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
+    safe = notes.drop_redacted(sentence)
     if is_requested:
-        said = sentence if found or notes.states_something(sentence) else ""
+        said = safe if found or notes.states_something(safe) else ""
     else:
-        said = notes.select_statement(sentence, is_read=bool(found))
-    rest = notes.strip_covered(said, texts, turn.at) if said else ""
-    if rest != said and not is_requested:
-        if extended := _extend_fact(found, drafts, rest, sentence, turn):
-            return _Reading(sentence, sentence, extended, is_noted=False, is_requested=False)
-        # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
-        goes_on = (
-            not said.startswith(rest) and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
-        )
-        rest = said if goes_on else notes.keep_remainder(rest, said)
-    if rest != said:
-        rest = notes.restore_subjects(rest, said)
-    return _Reading(sentence, rest or sentence, found, bool(rest), is_requested)
+        said = notes.select_statement(safe, is_read=bool(found))
+    left = notes.strip_covered(said, texts, turn.at) if said else ""
+    if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
+        return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)
+    rest = _find_remainder(said, texts, turn.at, is_requested=is_requested)
+    return _Reading(sentence, said or sentence, rest or sentence, found, bool(rest), is_requested)
 
 
 def _extend_fact(
@@ -171,6 +168,17 @@ def _extend_fact(
         if text := notes.extend_statement(found[n].text, draft.source, rest, sentence, turn.at):
             return [*found[:n], replace(found[n], text=text), *found[n + 1 :]]
     return []
+
+
+def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_requested: bool) -> str:
+    """What is noted beside the facts of a sentence: what of its words none of them holds."""
+    rest = notes.strip_covered(said, texts, at) if said else ""
+    if rest != said and not is_requested:
+        # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
+        is_start = rest[:_START] == said[:_START]
+        goes_on = not is_start and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
+        rest = said if goes_on else notes.keep_remainder(rest, said)
+    return rest if rest == said else notes.restore_subjects(rest, said)
 
 
 def _add_neighbours(readings: Sequence[_Reading]) -> None:
@@ -216,24 +224,17 @@ def _make_notes(
 
 
 def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int) -> list[Candidate]:
-    """The facts and the notes. Of too many, the sentences with the least important facts are noted."""
+    """The facts and the notes. Of too many, the words of the least important facts are noted."""
     while True:
         candidates = [*_list_facts(readings), *_make_notes(readings, turn, previous)]
-        foldable = [reading for reading in readings if reading.candidates]
+        foldable = [(reading, fact) for reading in readings for fact in reading.candidates]
         if len(candidates) <= most or not foldable:
             return candidates
-        least = min(foldable, key=lambda reading: max(candidate.importance for candidate in reading.candidates))
-        # Of a sentence that has too many facts by itself, the most important ones stay.
-        room = len(least.candidates) - (len(candidates) - most) - (not least.is_noted) if len(foldable) == 1 else 0
-        _fold(least, max(room, 0), turn.at)
-
-
-def _fold(reading: _Reading, room: int, at: datetime) -> None:
-    """Keep as many facts of a sentence as there is room for, and note what they do not hold."""
-    ranked = sorted(reading.candidates, key=lambda candidate: -candidate.importance)[:room]
-    reading.candidates = [candidate for candidate in reading.candidates if candidate in ranked]
-    rest = notes.strip_covered(reading.sentence, [candidate.text for candidate in reading.candidates], at)
-    reading.noted, reading.is_noted = notes.restore_subjects(rest, reading.sentence), True
+        reading, least = min(foldable, key=lambda pair: pair[1].importance)
+        reading.candidates = [fact for fact in reading.candidates if fact is not least]
+        texts = [fact.text for fact in reading.candidates]
+        reading.noted = _find_remainder(reading.said, texts, turn.at, is_requested=False) or reading.said
+        reading.is_noted = True
 
 
 def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:

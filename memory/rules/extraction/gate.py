@@ -102,6 +102,12 @@ def find_skip_reason(text: str, role: Role) -> str | None:
     return next((reason for reason in order if reason in reasons), "empty")
 
 
+def is_courtesy(clause: str) -> bool:
+    """Whether a clause is a greeting, a thanks or an acknowledgement, and nothing else."""
+    bare = clause.strip(_EDGES)
+    return len(bare) <= _LONGEST_REMARK and _classify_courtesy(bare) is not None
+
+
 def _classify_sentence(sentence: str) -> str | None:
     """The kind of remark that a sentence is, or None for a statement."""
     bare = sentence.strip(_EDGES)

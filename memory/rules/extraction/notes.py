@@ -31,6 +31,7 @@ _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们叫")
 _FEW_CJK = 3
+_POLITE = tokens.get_lexeme_set("please hi hey hello thanks")
 _MIN_REST = 5  # words that are understood by themselves
 _MIN_WORDS, _MIN_CJK = 3, 4
 _LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
@@ -40,6 +41,7 @@ _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
 _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
 _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
+_OWN_CLAUSE = lazy_compile(r"(?:i|i'm|im|i've|my|we|we're|we've|our)\b|[我咱俺]", re.IGNORECASE)
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
 _CLAUSES = lazy_compile(
     r"(?:[，,;；。：]\s*|:\s+)(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
@@ -89,6 +91,15 @@ def is_quotable(sentence: str) -> bool:
     return _REDACTED not in sentence and len(sentence) <= MAX_CHARS // 2
 
 
+def drop_redacted(sentence: str) -> str:
+    """The sentence without the clauses that something was redacted from, and without those that may go on with them:
+    of such a sentence only a clause that has the speaker as its subject, or as the owner of it, is kept."""
+    if _REDACTED not in sentence:
+        return sentence
+    parts = [part for part in _CLAUSES.split(sentence) if _REDACTED not in part and _OWN_CLAUSE.match(part)]
+    return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in parts)
+
+
 def states_something(sentence: str) -> bool:
     """Whether a sentence that a person asks to remember says something: `the steps for next time` does not."""
     is_nothing = _BARE_NOUN.fullmatch(sentence) or is_request(sentence)
@@ -112,9 +123,15 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
     parts = [part for part in _CLAUSES.split(sentence) if part.strip()] if texts else [sentence]
     unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()  # no statement is of the same subject
-    if not unsure and is_covered(sentence, texts, at):
+    rest = [
+        part
+        for n, part in enumerate(parts)
+        if not gate.is_courtesy(part) and (n in unsure or not is_covered(part, texts, at))
+    ]
+    # Words that are missing here and there are those that the rules put in other words; a clause is not.
+    unsure_rest = any(n in unsure and part in rest for n, part in enumerate(parts))
+    if not unsure_rest and is_covered(sentence, texts, at) and not any(_OWN_CLAUSE.match(part) for part in rest):
         return ""
-    rest = [part for n, part in enumerate(parts) if n in unsure or not is_covered(part, texts, at)]
     if not rest or len(rest) == len(parts):
         return sentence
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in rest)
@@ -127,7 +144,7 @@ def keep_remainder(rest: str, sentence: str) -> str:
         return ""
     opening = "" if sentence.startswith(rest) else "x "  # a capital within a sentence is a name's
     if _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
-        has_subject = _SPEAKER.match(rest) is not None
+        has_subject = _OWN_CLAUSE.match(rest) is not None
         return (
             rest
             if has_subject or len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK
@@ -187,7 +204,7 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
         missing = [sign for sign in signs if sign not in folded]
         return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2)
-    words, there = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(said)
+    words, there = tokens.get_lexeme_set(bare) - _POLITE, tokens.get_lexeme_set(said)
     return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
 
 
