@@ -94,7 +94,18 @@ def list_replaced(memory: StoredMemory) -> list[str]:
 
 
 NOTE = "said"  # the predicate of a note: what a person said of themselves, in their own words
+_REQUESTED = "note"  # the predicate of a text that a person asked to remember, and in which the rules read no fact
 MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps replaces another one, whose id follows
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STATES: tuple[State, ...] = get_args(State)
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
+
+
+def is_note(fact: Fact | None) -> bool:
+    """Whether a fact is a note: words without structure."""
+    return fact is not None and fact.predicate == NOTE
+
+
+def is_structured(fact: Fact | None) -> bool:
+    """Whether a fact has a subject, a relation and a value; of two such facts these say whether one ends the other."""
+    return fact is not None and not is_note(fact) and fact.predicate != _REQUESTED

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from uuid import uuid5
 
 from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.memory import NOTE, ROLE_TRUST, Fact, Kind, Role, StoredMemory, Trust
+from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Role, StoredMemory, Trust, is_note
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
 
@@ -116,7 +116,7 @@ class Extraction:
         return tuple(
             candidate
             for candidate in self.candidates
-            if not candidate.is_correction and candidate.fact is not None and candidate.fact.predicate != NOTE
+            if not candidate.is_correction and candidate.fact is not None and not is_note(candidate.fact)
         )
 
 

@@ -55,6 +55,11 @@ async def test_it_asks_what_is_replaced(talk: Callable[..., Talk]) -> None:
         ("记住我的密码是 hunter22", ["密码", "机密内容从不保存", "没有记住"]),
         ("Please remember: what is the weather?", ["I kept nothing of that", "it is a question"]),
         ("Remember that I like jazz. My token is sk-abcdefghijklmnop1234567890", ["Noted: ", "jazz", "an API key"]),
+        (
+            "My wifi password is hunter2x and my neighbours keep bees",
+            ["Noted: ", "neighbours keep bees", "a password"],
+        ),
+        ("我的密码是 hunter22，我养了三箱蜜蜂", ["三箱蜜蜂", "密码", "机密内容从不保存"]),
     ],
 )
 async def test_what_is_not_kept_is_said(talk: Callable[..., Talk], text: str, said: list[str]) -> None:

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import TurnId, Vector
+from muniment.memory.domain.memory import is_note
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -30,7 +31,6 @@ from muniment.memory.errors import (
 )
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.models.openai.chat import OpenAIChat
-from muniment.memory.rules.merging.judge import is_note
 from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.answers import fact
 from tests.engine import NOON, engine, said, scope

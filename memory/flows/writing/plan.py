@@ -15,7 +15,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Neighbour, StoredMemory
+from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
 from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe, Search
@@ -31,7 +31,6 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.extraction.forget_requests import explain_refusal, resolve_forget_request
 from muniment.memory.rules.language.tokens import is_legible
-from muniment.memory.rules.merging.judge import is_note
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
 from muniment.memory.rules.statements.changes import is_correcting

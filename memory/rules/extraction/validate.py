@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muniment.memory.domain.memory import NOTE
+from muniment.memory.domain.memory import is_note
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -51,7 +51,7 @@ def validate_candidate(
         text = _trim_statement(text, max_chars)
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
-        reason = _find_wording_fault(text, is_note=candidate.fact is not None and candidate.fact.predicate == NOTE)
+        reason = _find_wording_fault(text, is_note=is_note(candidate.fact))
     return (None, reason) if reason else (replace(candidate, text=text), None)
 
 

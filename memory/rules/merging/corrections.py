@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory, is_structured
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import expand_dates, find_mentions, remove_dates, resolve_date
@@ -16,7 +16,6 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.endings import (
     correct_text,
     find_holder,
-    is_structured,
     replace_contrast,
     split_statements,
 )

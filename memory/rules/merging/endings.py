@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import NOTE, Fact, StoredMemory
+from muniment.memory.domain.memory import StoredMemory, is_structured
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
@@ -98,11 +98,6 @@ def replace_contrast(said: str, text: str, value: str = "") -> str | None:
 def split_statements(text: str) -> list[str]:
     """The sentences of a memory, without the lead and the marks of a quotation."""
     return [part for part in _SENTENCES.split(strip_quotation(text)) if part.strip()]
-
-
-def is_structured(fact: Fact | None) -> bool:
-    """Whether a fact has a subject, a relation and a value; of two such facts these say whether one ends the other."""
-    return fact is not None and fact.predicate not in (NOTE, "note")
 
 
 def is_single_sentence(text: str) -> bool:

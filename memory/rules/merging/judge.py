@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.memory import NOTE, Fact, Neighbour, StoredMemory
+from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory, is_note, is_structured
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.merging.endings import is_single_sentence, is_structured, strip_quotation
+from muniment.memory.rules.merging.endings import is_single_sentence, strip_quotation
 from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
@@ -88,11 +88,6 @@ def _judge_note(candidate: Candidate, memory: StoredMemory) -> Verdict:
         is_more = is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures
         return "same" if is_known or is_more else "different"
     return verdict if verdict == "different" or is_single_sentence(memory.text) else "different"
-
-
-def is_note(fact: Fact | None) -> bool:
-    """Whether a fact is a note: words without structure."""
-    return fact is not None and fact.predicate == NOTE
 
 
 def _is_correction(candidate: Candidate, memory: StoredMemory) -> bool:

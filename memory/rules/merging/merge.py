@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
-from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory
+from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_note
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
@@ -22,7 +22,6 @@ from muniment.memory.rules.merging.corrections import correct_memories
 from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
-    is_note,
     is_related,
     is_repetition,
     judge_candidate,

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.memory import StoredMemory, is_note
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import remove_dates
 from muniment.memory.rules.extraction.notes import holds_details, is_covered
 from muniment.memory.rules.language.tokens import get_lexeme_set
 from muniment.memory.rules.merging.endings import is_single_sentence, split_statements, strip_quotation
-from muniment.memory.rules.merging.judge import is_note
 from muniment.memory.rules.statements.parse import parse_statement
 
 _READ_SHARE = 0.5  # of a fact's words that stand in the sentence that it was read from
