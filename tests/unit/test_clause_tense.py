@@ -15,6 +15,7 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
         ("We booked a table for 3 April", "2024-04-03", "We booked a table for 3 April 2024"),
         ("I booked a table for Friday", "2023-05-12", "I booked a table for 12 May 2023"),
         ("I booked a table on Friday", "2023-05-05", "I booked a table on 5 May 2023"),
+        ("We decided to move by April", "2024-04-01", "We decided to move by April 2024"),
         ("The flat was booked in April", "2023-04-01", "The flat was booked in April 2023"),
         ("I row since April", "2023-04-01", "I row since April 2023"),
         (

@@ -215,6 +215,7 @@ def test_what_may_go_on_with_a_secret_is_left_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "fact", "note"),
     [
+        ("Sorry, I live in Porto, haha. I row at dawn.", "The user lives in Porto", "The user rows at dawn."),
         ("Call me Jo please, I own a kayak", "Preferred name is Jo", "The user owns a kayak."),
         ("Please call me Jo, thanks, and I own a kayak", "Preferred name is Jo", "The user owns a kayak."),
         ("I live in Porto please, and our roof leaks", "The user lives in Porto", 'The user said: "our roof leaks"'),

@@ -9,7 +9,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _FUTURE = lazy_compile(
     r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like"
-    r"|intend\w*|aim\w*|goal|deadline|due"
+    r"|intend\w*|aim\w*|goal|deadline|due|(?:decided|agreed|promised)\s+to"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward"
     r"|preparing|saving)\b|'ll\b|'d\s+like\b",
     re.IGNORECASE,

@@ -123,17 +123,14 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
     parts = [part for part in _CLAUSES.split(sentence) if part.strip()] if texts else [sentence]
     unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()  # no statement is of the same subject
-    rest = [
-        part
-        for n, part in enumerate(parts)
-        if not gate.is_courtesy(part) and (n in unsure or not is_covered(part, texts, at))
-    ]
+    rest = [part for n, part in enumerate(parts) if n in unsure or not is_covered(part, texts, at)]
     # Words that are missing here and there are those that the rules put in other words; a clause is not.
-    unsure_rest = any(n in unsure and part in rest for n, part in enumerate(parts))
-    if not unsure_rest and is_covered(sentence, texts, at) and not any(_OWN_CLAUSE.match(part) for part in rest):
+    is_sure = all(gate.is_courtesy(parts[n]) for n in unsure)
+    if is_sure and is_covered(sentence, texts, at) and not any(_OWN_CLAUSE.match(part) for part in rest):
         return ""
     if not rest or len(rest) == len(parts):
         return sentence
+    rest = [part for part in rest if not gate.is_courtesy(part)]
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in rest)
 
 
