@@ -72,6 +72,10 @@ _GOES_ON = lazy_compile(
     r"(?!(?:i|i'm|i've|we|my|our|in|to|at|on|for|with|of|if|so|as|by|from|it|that|this|you|what|why|how)\b)[a-z]+\s+\w",
     re.IGNORECASE,
 )
+_VALUES_ALONE = frozenset(
+    {"name", "preferred_name", "nickname", "pronouns", "birthday"}
+)  # nothing goes on behind these
+_END = "。！!.~～ "
 _START = 12  # characters that tell whether a remainder begins the sentence
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = lazy_compile(
@@ -163,7 +167,7 @@ def _extend_fact(
     if is_request(rest) or not notes.is_own_statement(f"I {rest}", is_read=True):
         return []
     for n, draft in reversed(list(enumerate(drafts))):
-        if draft.fact.kind == "identity":
+        if draft.fact.predicate in _VALUES_ALONE or (draft.fact.kind == "identity" and not _CJK.search(rest)):
             continue
         if text := notes.extend_statement(found[n].text, draft.source, rest, sentence, turn.at):
             return [*found[:n], replace(found[n], text=text), *found[n + 1 :]]
@@ -268,7 +272,11 @@ def _draft_statements(
         subject = following
         note = language.draft_note(clause) if inner and not drafts and not is_unsure else None
         for draft in [*drafts, *([note] if note else [])]:
-            yield replace(draft, importance=max(draft.importance, _REQUESTED_IMPORTANCE)) if inner else draft
+            importance = max(draft.importance, _REQUESTED_IMPORTANCE) if inner else draft.importance
+            # The sentence has no subject there, or a pronoun.
+            is_rewritten = draft.source not in form
+            source = form if is_rewritten and draft.source.rstrip(_END) == statement.rstrip(_END) else draft.source
+            yield replace(draft, importance=importance, source=source if source in form else "")
 
 
 def _parse_remember_request(sentence: str) -> str | None:

@@ -54,7 +54,8 @@ _REFERS_BACK = lazy_compile(
 _BARE_NOUN = lazy_compile(r"(?:the|this|that|these|those|all)\s+\w+(?:\s+for\s+[\w ]{1,30})?[.!]*", re.IGNORECASE)
 _JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[，,;；]\s*$", re.IGNORECASE)
 _END = " .!。！~～"
-_ZH_OTHER = lazy_compile(r"[我你您他她咱俺]")
+_ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECASE)
+_ZH_OTHER = lazy_compile(r"[你您他她它咱俺]|我们|自我|忘我|我国")
 _USER = "The user "
 _NO_VERB = lazy_compile(rf"[A-Z].*|\W.*|.*(?<!s)s|{RELATION}")  # a name, a plural, a relative: a subject of its own
 _AUXILIARIES = frozenset(
@@ -140,14 +141,14 @@ def keep_remainder(rest: str, sentence: str) -> str:
     if not rest or gate.find_skip_reason(rest, "user"):  # `Hi, call me …` leaves a greeting
         return ""
     opening = "" if sentence.startswith(rest) else "x "  # a capital within a sentence is a name's
-    if _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest) or is_own_statement(rest, is_read=True):
-        has_subject = _OWN_CLAUSE.match(rest) is not None
-        return (
-            rest
-            if has_subject or len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK
-            else sentence
-        )
-    return ""
+    has_details = _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest)
+    is_short = len(_WORD.findall(rest)) < _MIN_WORDS and len(_CJK.findall(rest)) < _MIN_CJK
+    is_to_assistant = is_request(rest) or _ASSISTANT.search(rest)
+    if not has_details and (is_short or (is_to_assistant and not is_own_statement(rest, is_read=True))):
+        return ""
+    has_subject = _OWN_CLAUSE.match(rest) is not None
+    is_clear = has_subject or len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK
+    return rest if is_clear else sentence
 
 
 def extend_statement(text: str, source: str, rest: str, sentence: str, at: datetime) -> str | None:
@@ -160,7 +161,8 @@ def extend_statement(text: str, source: str, rest: str, sentence: str, at: datet
     if not rest or before == body or joint is None or not source or not before[: joint.start()].endswith(source):
         return None
     if _CJK.search(rest):
-        longer = None if _ZH_OTHER.search(rest) else f"{text}，{mentions.annotate_dates(rest, at)}"
+        told = None if _ZH_OTHER.search(rest) else mentions.annotate_dates(rest, at).replace("我", "用户")
+        longer = f"{text}，{told}" if told else None
     else:
         told = _continue_subject(text, rest) if joint["and"] else None
         longer = f"{text} {joint['and']} {mentions.annotate_dates(told, at)}" if told else None
@@ -195,7 +197,7 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
     folded = tokens.fold_text(said)
-    if not holds_details(bare, folded):
+    if not holds_details(bare, folded) or (bare != sentence and not _has_its_date(sentence, said, at)):
         return False
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
@@ -203,6 +205,11 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
         return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2)
     words, there = tokens.get_lexeme_set(bare) - _POLITE, tokens.get_lexeme_set(said)
     return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
+
+
+def _has_its_date(sentence: str, said: str, at: datetime) -> bool:
+    """Whether statements have a date where a sentence has one."""
+    return not mentions.find_mentions(sentence, at) or bool(mentions.find_mentions(said, at))
 
 
 def is_read_whole(source: str, captured: str, texts: Sequence[str], at: datetime) -> bool:
