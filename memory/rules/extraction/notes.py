@@ -123,7 +123,9 @@ def is_own_statement(sentence: str, *, is_read: bool) -> bool:
 def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
     parts = [part for part in _CLAUSES.split(sentence) if part.strip()] if texts else [sentence]
-    unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()  # no statement is of the same subject
+    # No statement is of the subject of an unsure clause.
+    unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()
+    unsure = {n for n in unsure if is_own_statement(parts[n], is_read=True)}
     rest = [part for n, part in enumerate(parts) if n in unsure or not is_covered(part, texts, at)]
     # Words that are missing here and there are those that the rules put in other words; a clause is not.
     is_sure = all(gate.is_courtesy(parts[n]) for n in unsure)

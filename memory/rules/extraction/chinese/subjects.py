@@ -228,7 +228,8 @@ def complete_clauses(clauses: Sequence[str], wanted: Collection[int]) -> list[st
             head = n
         if n in wanted:
             is_lent = text != clause
-            if n == head or last == n - 1 or (is_lent and last >= head):
+            is_own = subject == Subject(_SPEAKER)  # a quotation of what the speaker says of themselves is clear
+            if n == head or last == n - 1 or (is_lent and last >= head) or (is_own and not is_lent):
                 found[n] = clause
             elif is_lent:
                 found[n] = text
