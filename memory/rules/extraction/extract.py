@@ -170,7 +170,8 @@ def _extend_fact(
         if draft.fact.predicate in _VALUES_ALONE or (draft.fact.kind == "identity" and not _CJK.search(rest)):
             continue
         if text := notes.extend_statement(found[n].text, draft.source, rest, sentence, turn.at):
-            return [*found[:n], replace(found[n], text=text), *found[n + 1 :]]
+            extended = replace(found[n], text=text)
+            return [extended if one.fact == extended.fact else one for one in found]
     return []
 
 
@@ -179,7 +180,7 @@ def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_request
     rest = notes.strip_covered(said, texts, at) if said else ""
     if rest != said and not is_requested:
         # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
-        is_start = rest[:_START] == said[:_START]
+        is_start = said.startswith(rest[:_START])
         goes_on = not is_start and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
         rest = said if goes_on else notes.keep_remainder(rest, said)
     return rest if rest == said else notes.restore_subjects(rest, said)

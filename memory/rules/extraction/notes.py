@@ -56,6 +56,7 @@ _JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[�
 _END = " .!。！~～"
 _ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECASE)
 _ZH_OTHER = lazy_compile(r"[你您他她它咱俺]|我们|自我|忘我|我国")
+_ZH_TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
 _USER = "The user "
 _NO_VERB = lazy_compile(rf"[A-Z].*|\W.*|.*(?<!s)s|{RELATION}")  # a name, a plural, a relative: a subject of its own
 _AUXILIARIES = frozenset(
@@ -113,11 +114,15 @@ def is_own_statement(sentence: str, *, is_read: bool) -> bool:
         return False
     if not is_read and _WONDERS.search(sentence):  # a question by its meaning
         return False
-    cjk = len(_CJK.findall(sentence))
-    if cjk < _MIN_CJK and len(_WORD.findall(sentence)) < _MIN_WORDS:
+    if _is_short(sentence):
         return False
     is_certain = is_read or (_SPEAKER.search(sentence) is not None and has_changed_condition(sentence))
     return score_statement(sentence) > (_LEAST_SCORE if is_certain else _MIN_SCORE)
+
+
+def _is_short(words: str) -> bool:
+    """Whether words are too few to say something."""
+    return len(_CJK.findall(words)) < _MIN_CJK and len(_WORD.findall(words)) < _MIN_WORDS
 
 
 def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
@@ -129,7 +134,8 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     rest = [part for n, part in enumerate(parts) if n in unsure or not is_covered(part, texts, at)]
     # Words that are missing here and there are those that the rules put in other words; a clause is not.
     is_sure = all(gate.is_courtesy(parts[n]) for n in unsure)
-    if is_sure and is_covered(sentence, texts, at) and not any(_OWN_CLAUSE.match(part) for part in rest):
+    is_spread = all(_is_short(part) and not _OWN_CLAUSE.match(part) for part in rest)
+    if is_sure and is_spread and is_covered(sentence, texts, at):
         return ""
     if not rest or len(rest) == len(parts):
         return sentence
@@ -144,9 +150,8 @@ def keep_remainder(rest: str, sentence: str) -> str:
         return ""
     opening = "" if sentence.startswith(rest) else "x "  # a capital within a sentence is a name's
     has_details = _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest)
-    is_short = len(_WORD.findall(rest)) < _MIN_WORDS and len(_CJK.findall(rest)) < _MIN_CJK
     is_to_assistant = is_request(rest) or _ASSISTANT.search(rest)
-    if not has_details and (is_short or (is_to_assistant and not is_own_statement(rest, is_read=True))):
+    if not has_details and (_is_short(rest) or (is_to_assistant and not is_own_statement(rest, is_read=False))):
         return ""
     has_subject = _OWN_CLAUSE.match(rest) is not None
     is_clear = has_subject or len(_WORD.findall(rest)) >= _MIN_REST or len(_CJK.findall(rest)) >= _MIN_CJK
@@ -163,7 +168,11 @@ def extend_statement(text: str, source: str, rest: str, sentence: str, at: datet
     if not rest or before == body or joint is None or not source or not before[: joint.start()].endswith(source):
         return None
     if _CJK.search(rest):
-        told = None if _ZH_OTHER.search(rest) else mentions.annotate_dates(rest, at).replace("我", "用户")
+        told = (
+            None
+            if _ZH_OTHER.search(rest) or _ZH_TOGETHER.match(rest)
+            else mentions.annotate_dates(rest, at).replace("我", "用户")
+        )
         longer = f"{text}，{told}" if told else None
     else:
         told = _continue_subject(text, rest) if joint["and"] else None
