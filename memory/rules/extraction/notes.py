@@ -200,10 +200,11 @@ def restore_subjects(rest: str, sentence: str) -> str:
     return "，".join(complete_clauses(clauses, wanted)) or rest
 
 
-def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
+def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: bool = False) -> bool:
     """Whether statements hold what a sentence says: all its names and numbers, and its words but for one of four.
 
-    A rule may put a word such as `call` in its own terms; of two words or fewer none may be missing."""
+    A rule may put a word such as `call` in its own terms; of two words or fewer none may be missing, and none at all
+    with `is_strict`."""
     if not texts:
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
@@ -213,8 +214,12 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime) -> bool:
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
         missing = [sign for sign in signs if sign not in folded]
+        if is_strict:
+            return not missing
         return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2)
     words, there = tokens.get_lexeme_set(bare) - _POLITE, tokens.get_lexeme_set(said)
+    if is_strict:
+        return words <= there
     return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
 
 

@@ -130,8 +130,9 @@ def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
     shares: dict[MemoryId, float] = {}
     for clause, before in _split_endings(said):
         words = _list_words(clause) or _list_words(before)  # `I actually like it now` names nothing by itself
-        holder = find_holder(said)
-        is_open = not holder and not _SPEAKER.search(clause)  # a clause without a subject may be about anybody
+        is_own = _SPEAKER.search(clause) is not None
+        holder = find_holder(clause if is_own else said)
+        is_open = not holder and not is_own  # a clause without a subject may be about anybody
         for memory in memories:
             text = strip_quotation(memory.text)
             own = _list_named(memory)

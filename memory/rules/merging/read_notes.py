@@ -25,7 +25,8 @@ def is_told(candidate: Candidate, memory: StoredMemory) -> bool:
         return False
     said = strip_quotation(candidate.text)
     new, old = parse_statement(said), parse_statement(strip_quotation(memory.text))
-    return is_covered(said, [memory.text], memory.created_at) and new.contradicts(old) == old.contradicts(new)
+    is_held = is_covered(said, [memory.text], memory.created_at, is_strict=True)
+    return is_held and new.contradicts(old) == old.contradicts(new)
 
 
 def retire_read_notes(
