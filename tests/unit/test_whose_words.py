@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.provenance.fiction import is_fictional
 from muniment.memory.rules.provenance.quoted import TurnParts, find_quoted_instructions, split_quoted
+from muniment.memory.rules.provenance.requests import is_fictional
 from tests import own_messages, paste_forms, pastes
 
 

@@ -1,19 +1,27 @@
-"""Hashes of what memory put before a model: a reply that repeats it is no evidence of it."""
+"""Hashes of what memory put before a model, and the replies that quote it: what repeats memory is no evidence of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance.quoted import split_quoted
 
 _LONGEST = 3  # lexemes of a sequence; a Chinese lexeme is a pair of characters
 _MOSTLY = 0.6  # of a statement's sequences, or of its words
 _NEARLY_ALL, _SOME, _MOST_PAIRS = 0.9, 0.3, 0.7
 _MOST = 4_000  # hashes of a turn
+_OWN_REPLY = lazy_compile(
+    r"^(?:I have read that\.|From memory:|I have nothing in memory about that\.|What I do know about you:"
+    r"|Your message has no text that I can read\.|No model is configured, so I can only quote memory\."
+    r"|Memory updates since rev \d)",
+    re.MULTILINE,
+)
 
 
 def hash_shingles(texts: Iterable[str]) -> tuple[int, ...]:
@@ -69,3 +77,8 @@ def _hash_sequences(lexemes: Sequence[str], size: int) -> Iterator[int]:
     for start in range(len(lexemes) - size + 1):
         key = "\x1f".join(sorted(lexemes[start : start + size]))
         yield int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def is_own_reply(turn: Turn) -> bool:
+    """Whether the turn is a reply that quotes memory without a model."""
+    return turn.role == "assistant" and _OWN_REPLY.search(turn.text) is not None

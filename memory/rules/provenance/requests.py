@@ -1,4 +1,5 @@
-"""Finds sentences that tell their reader what to do, say or remember, in English and Chinese."""
+"""Finds requests: what a text tells its reader to do, what a person has the assistant write, say or play, and what they
+only suppose or imagine. In English and Chinese."""
 
 from __future__ import annotations
 
@@ -6,6 +7,18 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+# How a request to an assistant begins.
+POLITE = (
+    r"(?:(?:ok(?:ay)?|so|hi|hey|hello|now|and|also|then|please|pls|plz|just|kindly|quick(?:ly)?|sorry|could|can|would|will"
+    r"|you|u|help(?:\s+me)?(?:\s+to)?|me|maybe|let's|lets)[\s,]+){0,8}(?:i(?:'d|\s+would)?\s+(?:want|need|like)\s+(?:you|help)\s+(?:to\s+)?)?"
+)
+POLITE_ZH = (
+    r"(?:请|麻烦|能不能|可不可以|可以|能|你|您|帮忙?|替|给|为|我想让|我要|我想|需要|再|来|先|把|将|一下|我|[，,])*"
+)
+_SHOWN = 240  # characters of a sentence that are looked at
+
+# What tells its reader what to do, say or remember.
 
 CJK = lazy_compile(r"[\u3400-\u9fff]")
 _WORD = lazy_compile(r"\w")
@@ -126,3 +139,111 @@ def _find_orders(sentence: re.Match[str]) -> Iterator[int]:
     start = sentence.end() - len(bare)
     for pattern in (_ORDERS, _ORDERS_ZH):
         yield from (start + order.start() for order in pattern.finditer(bare.rstrip(_EDGES)))
+
+
+# What a person supposes, imagines or plays.
+
+_OPENING = (
+    r"^\W{0,4}(?:(?:and|so|but|ok|okay|well|now|or|then|please|just|let's|let us|let me|we can|can you)[\s,]+){0,4}"
+)
+_SUPPOSED = lazy_compile(
+    rf"(?i){_OPENING}(?:(?:for\s+(?:example|instance|argument's\s+sake)[\s,:]+)?(?:suppose|supposing|imagine(?!\s+my\s+(?:surprise|joy|shock))"
+    r"|pretend|assume|assuming|hypothetically|theoretically|picture(?!\s+this\s*:)|say\s+(?:I|we|my|you|there)|what\s+if)\b"
+    r"|for\s+(?:example|instance)[\s,:]+(?:if\s+)?(?:I|we)\b(?=.*\?)"
+    r"|if\s+(?:I|we|my\s+\w+)\s+(?!need\b|feed\b)(?:were|was|had|could|would|\w{2,}ed|won|got|went|became|made)\b)"
+)
+_SUPPOSED_ZH = lazy_compile(
+    r"(?:^|[，,。\s])(?:那么?|但|就)?(?:假如|假设|假使|设想|想象一下|倘若|倘使|试想|就当)"
+    r"|(?:^|[，,。\s])(?:如果|要是|万一)(?:[我咱]们?)(?![没不])|(?:^|[，,。\s])比(?:如|方)说?，?我.*(?:怎么|吗|呢|[?？])"
+)
+_PLAYED = lazy_compile(
+    rf"(?i){_OPENING}(?:i(?:'m|\s+am)\s+(?:role-?playing|playing)\s+(?:as\s+)?an?\s+(?!lot\b|bit\b|little\b|new\b|part\b"
+    r"|(?:[\w-]+\s+)?(?:game|match|gig|show|concert|set|song|piece|round|tournament|recital|solo|sonata|role)\b)"
+    r"|i\s+(?:had\s+a\s+dream|dream(?:t|ed))\b|my\s+(?:(?!favou?rite\b)\w+\s+)?character(?:'s\s+\w+)?\s+(?:is|was|has|comes|lives|wants|hates|loves)\b"
+    r"|in\s+(?:my|the|our|this)\s+(?:\w+\s+)?(?:story|novel|campaign|screenplay|script|comic|role-?play|dream)\b"
+    r"|you(?:'re|\s+are|\s+be)\s+(?:an?|my|the)\s+(?!great|good|best|favou?rite|real)[^.,;!?]{1,40}(?:[,;]\s*(?:and\s+)?|\s+and\s+)"
+    r"I(?:'m|\s+am)\s+(?:an?|the|your)\b)"
+)
+_PLAYED_ZH = lazy_compile(
+    r"角色扮演|梦[见到]|(?:小说|故事|剧本|游戏|漫画|梦)[里中]|我(?:来)?(?:扮演|演一个|假装)"
+    r"|你(?:来)?(?:扮演|演|假装|当)[^，。]{1,12}[，,]我(?:来)?(?:是|当|演|扮演)|^你是[^，。]{1,12}[，,]我是"
+)
+_OPENED = lazy_compile(
+    rf"(?i){_OPENING}(?:(?:i\s+want\s+to\s+|wanna\s+)?(?:do\s+|start\s+|try\s+)?(?:a\s+|some\s+)?role-?\s?play(?:ing)?\b"
+    r"|(?:act|behave|pretend|speak|answer)\s+(?:as|like|to\s+be)\s+[^.,;:!?\n]{1,80}"
+    r"|pretend(?=\s*[.!,:])|(?:pretend|imagine)\s+(?:that\s+)?you(?:'re|\s+are)\b[^.,;:!?\n]{1,80})"
+)
+_OPENED_ZH = lazy_compile(
+    r"^(?:我们|咱们|来|玩|一起|请|你|现在|个)*(?:角色扮演|(?:扮演|假装你?是)[^，。！？：:\n]{1,16})"
+)
+
+
+def is_fictional(sentence: str) -> bool:
+    """Whether a sentence supposes, imagines or plays what it says: "suppose I earn 50k", "my character is an elf",
+    假如我住在海边."""
+    head = sentence[:_SHOWN]
+    return any(pattern.search(head) for pattern in (_SUPPOSED, _PLAYED, _SUPPOSED_ZH, _PLAYED_ZH))
+
+
+def opens_role_play(sentence: str) -> int | None:
+    """Where in a sentence a role play begins, None where none does. An order to play is the person's own."""
+    if opened := _OPENED.search(sentence) or _OPENED_ZH.search(sentence):
+        return opened.end()
+    played = _PLAYED.search(sentence) or _PLAYED_ZH.search(sentence)
+    return 0 if played else None
+
+
+# What a person has the assistant write for somebody, say in another language, or play.
+
+_ORDER_SENTENCE = lazy_compile(r"(?:[^.!?。！？\n]|(?<=\b[DM]r)\.|(?<=\bM[rs]s)\.|\.(?=\w))+[.!?。！？]*")
+_KINDS = (
+    r"(?:e-?mails?|letters?|messages?|texts?|posts?|tweets?|notes?|repl(?:y|ies)|responses?|speech|toast|reviews?|complaint"
+    r"|bio|ad|stor(?:y|ies)|poems?|songs?|tales?|scenes?|novel|dialog(?:ue)?|essay|jokes?|script|invitation|card|caption"
+    r"|status|resignation|application|apology|excuse|monologue)"
+)
+_WRITE = lazy_compile(
+    rf"(?i)^\W{{0,4}}{POLITE}(?:(?:write|draft|compose|prepare|create|make|send|generate|post|tell|invent|continue)\b"
+    rf"(?:\s+[\w'’.-]+){{0,8}}?\s+{_KINDS}\b|(?:e-?mail|text|message|tell|inform|remind)\s+(?:my|our|the|him|her|them)\b)"
+)
+_CONTENT = lazy_compile(
+    r"(?i)\b(?:saying|says?|that|stating|telling|tell|explaining|who|whose|where|because)\b|(?P<colon>:(?=\s)|：)"
+)
+_TOLD_BY_I = lazy_compile(r"(?i)(?:where|who|whose)\s+(?:i|i'm|my)\b")  # what follows is told by the same person
+_WRITE_ZH = lazy_compile(
+    r"^(?:我(?:想让|要|想请|需要|想麻烦)你)?(?:[^，,。！？写拟编发回：:\n我他她]|(?<=[帮替给])我)*(?:写|起草|拟|回|发|编)"
+    r"[^，。！？：:\n]{0,16}?(?:信|邮件|短信|消息|微信|朋友圈|帖子|微博|回复|通知|请假条|条子|文案|评论|检讨|稿|故事|小说|诗|歌"
+    r"|剧本|笑话|祝福|留言)[^，。！？：:\n]{0,16}"
+)
+_CONTENT_ZH = lazy_compile(r"[，,]?(?:就|内容|大意|里面|主角|主人公|他|她)*(?:说|告诉|写|是|表示|讲)|(?P<colon>[：:])")
+_SAY = lazy_compile(
+    r"(?i)\bhow\s+(?:(?:do|would|can|could|should|to)\s+)(?:(?:you|i|we|one)\s+)?(?:say|write|spell|pronounce|translate"
+    r"|phrase)\b"
+)
+_SAY_ZH = lazy_compile(r"[语文话](?:里|中)?(?:该|应该)?怎么(?:说|写|讲|念|翻|表达)")
+
+
+def find_ordered_spans(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of text that the assistant is to say or to write, and of a role play from its beginning on."""
+    for sentence in _ORDER_SENTENCE.finditer(text):
+        head = sentence.group()[:_SHOWN]
+        bare = head.lstrip()
+        if (at := opens_role_play(bare)) is not None:
+            yield sentence.start() + len(head) - len(bare) + at, len(text)
+            return
+        if content := _find_content(head):
+            goes_on = content["colon"] or _TOLD_BY_I.match(head, content.start())
+            yield sentence.start() + content.end(), len(text) if goes_on else sentence.end()
+        if asked := _SAY.search(head):
+            yield sentence.start() + asked.end(), sentence.end()
+        if asked := _SAY_ZH.search(head):
+            yield sentence.start(), sentence.start() + asked.start()
+
+
+def _find_content(sentence: str) -> re.Match[str] | None:
+    """The word after which an order says what to write."""
+    if written := _WRITE.search(sentence):
+        return _CONTENT.search(sentence, written.end())
+    written = _WRITE_ZH.search(sentence.lstrip(" ，,"))
+    if written is None:
+        return None
+    return _CONTENT_ZH.search(sentence, written.end() + len(sentence) - len(sentence.lstrip(" ，,")))
