@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +18,20 @@ class TenseWords:
     find_direction: Callable[[str], int]  # of a text: -1 for the past, 1 for the future, 0 where no word tells it
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class ClauseTenses:
     """The directions of the clauses of a text. Each clause is searched once, however many dates it has."""
 
     text: str
     words: TenseWords
     _known: dict[tuple[int, int, bool], int] = field(default_factory=dict)
+    _bounds: dict[re.Pattern[str], list[int]] = field(default_factory=dict)
 
     def infer_direction(self, start: int, end: int, *, is_booked: bool) -> int:
         """-1 or 1 for a date at that place, by its clause, else by its sentence, else by the text. 1 where no word
         tells it. `is_booked`: the date may be that of a booking, which is still to come."""
-        for bounds in (self._clauses, self._sentences):
+        for mark in (self.words.clause_end, self.words.sentence_end):
+            bounds = self._find_bounds(mark)
             part = bounds[bisect_right(bounds, start) - 1], bounds[bisect_left(bounds, end)]
             if direction := self._find_direction(*part, is_booked=is_booked):
                 return direction
@@ -44,14 +45,9 @@ class ClauseTenses:
             self._known[key] = 1 if has_booking else self.words.find_direction(part)
         return self._known[key]
 
-    @cached_property
-    def _clauses(self) -> list[int]:
-        return self._find_bounds(self.words.clause_end)
-
-    @cached_property
-    def _sentences(self) -> list[int]:
-        return self._find_bounds(self.words.sentence_end)
-
     def _find_bounds(self, end: re.Pattern[str]) -> list[int]:
-        inner = (match.end() for match in end.finditer(self.text))
-        return [0, *(place for place in inner if 0 < place < len(self.text)), len(self.text)]
+        if end not in self._bounds:
+            inner = (match.end() for match in end.finditer(self.text))
+            size = len(self.text)
+            self._bounds[end] = [0, *(place for place in inner if 0 < place < size), size]
+        return self._bounds[end]
