@@ -20,7 +20,7 @@ from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, Sea
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.retrieval import traits
+from muniment.memory.rules.retrieval import intents
 from muniment.memory.rules.retrieval.intents import is_user_statement
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
@@ -168,7 +168,7 @@ def merit(row: Row, all_: Channels, search: Search, owner: str) -> float:
         + by.timely * nearness(memory.event_time, search)
         + sum(
             by.traits.get(one, 0.0) * float(np.float32(value))
-            for one, value in traits.index_text(memory.text, memory.context).items()
+            for one, value in intents.index_text(memory.text, memory.context).items()
         )
     )
 
@@ -194,7 +194,7 @@ def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[M
     picked: dict[MemoryId, SearchHit] = {}
     tied = world.edges if rev == world.rev else {}
     for row in all_.rows:
-        id_, its = row.memory.id, traits.index_text(row.memory.text)
+        id_, its = row.memory.id, intents.index_text(row.memory.text)
         ends = [(b if a == id_ else a, strength) for (a, b), strength in tied.items() if id_ in (a, b)]
         edges = {end: strength for end, strength in ends if end in hubs}
         if id_ in candidates or edges:
@@ -203,7 +203,7 @@ def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[M
                 cosine=cosine(row, search),
                 keyword=all_.share[id_],
                 edges=edges,
-                traits=(its.get(traits.DATED, 0), its.get(traits.ASKING, 0), its.get(traits.NAMING, 0)),
+                traits=(its.get(intents.DATED, 0), its.get(intents.ASKING, 0), its.get(intents.NAMING, 0)),
             )
     return picked
 

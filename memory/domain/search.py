@@ -33,7 +33,7 @@ class Weights:
     timely: float
     before: float
     after: float
-    traits: dict[int, float]  # dimension (`rules/traits.py`, or of a word that tells what is asked) -> weight
+    traits: dict[int, float]  # dimension (a trait, or a word that tells what is asked) -> weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class SearchHit:
     # Only with `explain`: the rank in each channel, from 1, and the words of the query that the memory has.
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()
-    traits: tuple[float, ...] = (0.0, 0.0, 0.0)  # DATED, ASKING, NAMING of `rules/traits.py`
+    traits: tuple[float, ...] = (0.0, 0.0, 0.0)  # DATED, ASKING, NAMING of `rules/retrieval/intents.py`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.retrieval.traits import DATED, index_text
+from muniment.memory.rules.retrieval.intents import DATED, index_text
 
 NAMES = [*day_name, *month_name[1:], *month_abbr[1:], "Sept", "marked", "maybe", "fridge", "sundry"]
 WORDS = [

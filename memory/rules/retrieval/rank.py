@@ -15,7 +15,14 @@ from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.retrieval.intents import find_dimensions, is_user_statement, read_intents
+from muniment.memory.rules.retrieval.intents import (
+    ASKING,
+    DATED,
+    NAMING,
+    find_dimensions,
+    is_user_statement,
+    read_intents,
+)
 from muniment.memory.rules.retrieval.question import (
     ParsedQuestion,
     collect_aliases,
@@ -23,7 +30,6 @@ from muniment.memory.rules.retrieval.question import (
     match_statement,
     parse_question,
 )
-from muniment.memory.rules.retrieval.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.statements.parse import parse_statement
 
 _TRUST_GAP = 1e-6

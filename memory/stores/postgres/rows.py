@@ -24,7 +24,7 @@ from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import intents
-from muniment.memory.rules.retrieval.traits import index_text
+from muniment.memory.rules.retrieval.intents import index_text
 from muniment.memory.stores.postgres.memory_columns import COLUMNS, CONTENT
 
 _get_columns = itemgetter(*(column.name for column in COLUMNS))

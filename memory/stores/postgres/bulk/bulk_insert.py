@@ -21,7 +21,7 @@ from muniment.memory.domain.plan import Change, PackedRow, WritePlan
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.retrieval import traits
+from muniment.memory.rules.retrieval import intents
 from muniment.memory.stores.postgres.bulk.binary_rows import (
     NULL,
     OF_BIGINT,
@@ -191,7 +191,7 @@ async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: boo
 
 def encode_search_cells(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
     """Return the cells of the columns that a search reads, in the order of `SEARCH_COLUMNS`."""
-    places, values = traits.list_dimensions(text, context)
+    places, values = intents.list_dimensions(text, context)
     size, length = len(places), len(embedding)
     return (
         _VECTOR(4 + 2 * length, length, 0) + embedding.astype(">f2").tobytes(),

@@ -19,7 +19,7 @@ from muniment.memory.domain.maintenance import IndexingResult
 from muniment.memory.domain.plan import IndexPart
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.rules.retrieval import traits
+from muniment.memory.rules.retrieval import intents
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
@@ -33,8 +33,8 @@ _LARGE, _ROLES, _WRITE = load_blocks("large_spaces"), load_blocks("roles"), load
 _CANDIDATE_FACTOR, _MIN_NEAREST = 6, 96
 _MAX_POSTINGS = 10_000  # postings that are read; words with more of them only rank the candidates
 _FEW = 2_000  # memories of the only speaker whom a question names: all of them become candidates
-_USER_LIST = traits.LAST + 1  # the list of memories about the user
-_DATED_LIST = traits.LAST + 2  # a list that is there when days are listed
+_USER_LIST = intents.LAST_TRAIT + 1  # the list of memories about the user
+_DATED_LIST = intents.LAST_TRAIT + 2  # a list that is there when days are listed
 # The list of a day is this and its number from 1970; words and speakers have lower ones.
 _FIRST_DAY_LIST = 1_500_000_000
 _CHANGED_RATIO, _MIN_CHANGES = 0.05, 1_000  # of the memories, and at least: so many changes make lists old
