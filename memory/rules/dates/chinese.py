@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 
-from muniment.memory.rules.dates.clause_tense import ClauseTenses, TenseWords
+from muniment.memory.rules.dates.tense import ClauseTenses, TenseWords
 from muniment.memory.rules.language import calendar, holidays
 from muniment.memory.rules.language.calendar import SEASONS_ZH, DatePeriod, Grain
 from muniment.memory.rules.language.lazy_regex import lazy_compile

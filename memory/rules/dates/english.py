@@ -8,9 +8,9 @@ from datetime import datetime
 from functools import cache, lru_cache
 from itertools import islice
 
-from muniment.memory.rules.dates import english_decades, english_holidays, english_periods as periods, english_tense
-from muniment.memory.rules.dates.clause_tense import ClauseTenses
+from muniment.memory.rules.dates import english_decades, english_holidays, english_periods as periods, tense
 from muniment.memory.rules.dates.english_counts import COUNT, ORDINAL, PART_OF
+from muniment.memory.rules.dates.tense import ClauseTenses
 from muniment.memory.rules.language import holidays
 from muniment.memory.rules.language.calendar import DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -104,7 +104,7 @@ def _build_rule(
 
 _SIDE = r"(?P<side>this\s+past|this\s+coming|last|next|this|past|coming)\s+"
 _TURKISH_I = {0x130: "i", 0x131: "i"}  # a pattern that ignores case matches them as i, casefold does not
-_BEFORE_LAST = r"\s+(?P<side>before\s+last)" + _END + english_tense.ALONE
+_BEFORE_LAST = r"\s+(?P<side>before\s+last)" + _END + tense.ALONE
 _BEFORE_HOLIDAY = _BEFORE.replace("|through)", "|through|over)")
 _MAX_MATCHES = 200  # of one pattern in one text
 _NO_PREP = r"(?<![\w/.-])(?P<prep>)"
@@ -127,7 +127,7 @@ _RULES = (
         periods.resolve_relative_weekday, relative=True),
     _build_rule(_NOT_HABITUAL + _NOT_HOLIDAY + _BEFORE + r"(?P<side>)" + _WEEKDAY + _PART + _END,
         periods.resolve_relative_weekday, relative=True),
-    _build_rule(_NOT_HABITUAL + _NOT_HOLIDAY + _BEFORE + _WEEKDAY + r"\s+week" + _END + english_tense.ALONE,
+    _build_rule(_NOT_HABITUAL + _NOT_HOLIDAY + _BEFORE + _WEEKDAY + r"\s+week" + _END + tense.ALONE,
         periods.resolve_weekday_week, relative=True, sign="week"),
     _build_rule(_BEFORE + r"(?:the\s+)?" + _LONG_UNIT + _BEFORE_LAST, periods.resolve_relative_unit, relative=True,
         sign="before last"),
@@ -168,13 +168,13 @@ _RULES = (
     _build_rule(_BEFORE_HOLIDAY + r"(?:the\s+)?" + _HOLIDAY + r"(?P<part>)" + _BEFORE_LAST,
         english_holidays.resolve_relative_holiday, relative=True),
     _build_rule(r"(?<!the )(?<!a )" + _BEFORE_HOLIDAY + _SIDE + _HOLIDAY + _PART + _END + r"(?:(?=\s+(?-i:[A-Z]))|"
-        + english_tense.ALONE + ")", english_holidays.resolve_relative_holiday, relative=True),
+        + tense.ALONE + ")", english_holidays.resolve_relative_holiday, relative=True),
     _build_rule(r"(?<![\w/.-])(?P<prep>on|at|by|since|until|till|for|from|before|after|during|around|over)\s+"
         + _HOLIDAY + _PART + _END, english_holidays.resolve_bare_holiday, bare=True),
     _build_rule(_NO_PREP + r"(?<!a )(?P<feast>easter\s+sunday|easter\s+monday|(?-i:Good\s+Friday))" + _PART + _END,
         english_holidays.resolve_bare_holiday, bare=True),
     _build_rule(r"(?<![\w/.-])(?P<prep>in|during|over|since|until|till)\s+(?:the\s+)?(?:early\s+|late\s+|mid[ -])?"
-        + _SEASON + r"(?!\s+of\b)" + _END + english_tense.ALONE, periods.resolve_bare_season, bare=True,
+        + _SEASON + r"(?!\s+of\b)" + _END + tense.ALONE, periods.resolve_bare_season, bare=True,
         sign="season"),
     _build_rule(_BEFORE + PART_OF + _MONTH + r",?\s+(?:of\s+)?" + _YEAR + _NOT_AMOUNT + _END,
         periods.resolve_month_part),
@@ -182,7 +182,7 @@ _RULES = (
     _build_rule(_BEFORE + PART_OF + _YEAR + _NOT_AMOUNT + _END, periods.resolve_year_part),
     _build_rule(_BEFORE + PART_OF + r"(?P<side>last|this|next)\s+(?P<unit>month|year)" + _END,
         periods.resolve_relative_part, relative=True),
-    _build_rule(r"(?<!the )" + _BEFORE + r"(?P<side>last|this|next)\s+(?P<unit>quarter)" + _END + english_tense.ALONE,
+    _build_rule(r"(?<!the )" + _BEFORE + r"(?P<side>last|this|next)\s+(?P<unit>quarter)" + _END + tense.ALONE,
         periods.resolve_relative_unit, relative=True, sign="turned quarter"),
     _build_rule(_ANY_PREP + r"(?P<quarter>q[1-4])" + _END, periods.resolve_bare_quarter, partial=True, sign="name"),
     _build_rule(_BEFORE + r"the\s+(?P<day>" + ORDINAL + r")\s+of\s+" + _MONTH + r",?\s+" + _YEAR + _END,
@@ -192,7 +192,7 @@ _RULES = (
     _build_rule(_ON + _MONTH + r"\s+(?:the\s+)?(?P<day>" + ORDINAL + ")" + _END, periods.resolve_day_month,
         partial=True),
     _build_rule(_ON + r"the\s+(?!first\b|second\b|third\b)(?P<day>[0-3]?\d(?:st|nd|rd|th)|" + ORDINAL + ")" + _END
-        + english_tense.ALONE, periods.resolve_ordinal, relative=True, bare=True, sign="name"),
+        + tense.ALONE, periods.resolve_ordinal, relative=True, bare=True, sign="name"),
     _build_rule(_NO_PREP + COUNT + r"\s+" + _SEASON + r"s?\s+ago" + _END, periods.resolve_seasons_ago, relative=True,
         sign="season"),
     _build_rule(_NO_PREP + r"(?P<part>)" + COUNT + r"\s+" + _HOLIDAY + r"(?:e?s)?\s+ago" + _END,
@@ -228,9 +228,9 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
     With a `question`, which the text is part of, a date may be one of each year."""
     if not text.isascii():
         text = text.translate(_TURKISH_I)
-    tense = english_tense.infer_question_direction if question else english_tense.infer_date_direction
-    lean = english_tense.infer_direction(question) if question else 0
-    tenses = ClauseTenses(text, english_tense.TENSE_WORDS)
+    infer = tense.infer_question_direction if question else tense.infer_date_direction
+    lean = tense.infer_direction(question) if question else 0
+    tenses = ClauseTenses(text, tense.TENSE_WORDS)
     for pattern, handler, relative, partial, bare in _select_rules(find_signs(text)):
         for match in islice(pattern.finditer(text), _MAX_MATCHES):
             groups = match.groupdict()
@@ -238,9 +238,9 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
             if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _is_lone_month(groups, prep)):
                 continue
             if bare and not (question and relative):
-                own = tense(text, *match.span(), prep)
+                own = infer(text, *match.span(), prep)
             else:
-                own = lean or english_tense.infer_mention_direction(tenses, *match.span(), prep, partial=partial)
+                own = lean or tense.infer_mention_direction(tenses, *match.span(), prep, partial=partial)
             try:
                 period = handler(match, at, own) if own else None
             except (ValueError, OverflowError):
