@@ -145,7 +145,7 @@ def _measure_overlap(lexemes: frozenset[str], text: str) -> float:
 
 def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
     """The spans of pasted text, sorted."""
-    marked = _find_marked_spans(text)
+    marked = [*_find_fenced(text), *_find_tagged(text), *_find_lines(text)]
     quotes = _find_quotes(text)
     spans = [*marked, *_select_foreign_quotes(text, quotes)]
     spans += announcements.find_announced_spans(text, [*marked, *quotes])
@@ -189,11 +189,6 @@ _PAIRED = lazy_compile("[" + "".join([*_PAIRS, *_PAIRS.values()]) + "]")
 _FIRST_PERSON = lazy_compile(r"\b(?:I|i|[Mm]y|[Ww]e|[Oo]ur)\b(?=.*\b[a-z]{3,}\b)|[我咱俺]", re.DOTALL)
 _LETTER = 3  # characters with the marks; a letter is no quote
 _FEW = 8  # characters; a shorter quote is a name
-
-
-def _find_marked_spans(text: str) -> list[tuple[int, int]]:
-    """The spans between fences, triple quotes and tags, the lines between rules, and the quoting lines."""
-    return [*_find_fenced(text), *_find_angled(text), *_find_tagged(text), *_find_lines(text)]
 
 
 def _find_quotes(text: str) -> list[tuple[int, int]]:
@@ -246,9 +241,6 @@ def _find_fenced(text: str) -> Iterator[tuple[int, int]]:
         if found:
             is_closed = kinds[0] == kinds[-1] and kinds.count(kinds[0]) % 2 == 0
             yield found[0].start(), found[-1].end() if is_closed else len(text)
-
-
-def _find_angled(text: str) -> Iterator[tuple[int, int]]:
     found = list(_ANGLES.finditer(text))
     start = next((mark.start() for mark in found if mark.group() == "<<<"), None)
     if start is not None:
