@@ -66,14 +66,15 @@ def correct_date(said: str, text: str, at: datetime) -> str | None:
     """A memory's text with the date of a sentence that corrects it: `sorry, the run is on the 19th`; else None.
 
     The sentence has to name nothing that the memory does not name, and each has to have one date."""
-    dates = find_mentions(text, at)
+    sentences = [sentence for sentence in split_statements(said) if is_correcting(sentence)]
+    dates = find_mentions(text, at) if sentences else []
     if len(dates) != 1:
         return None
-    for sentence in split_statements(said):
+    for sentence in sentences:
         spans = find_mentions(sentence, at)
         what = parse_statement(strip_cues(remove_dates(sentence, at))).words
         known = parse_statement(remove_dates(text, at)).words
-        if not (is_correcting(sentence) and what and what <= known and len({span.when for span in spans}) == 1):
+        if not (what and what <= known and len({span.when for span in spans}) == 1):
             continue
         # In the place of the former date, so that the tense is the memory's: `moved to Thursday` is the next one.
         date = sentence[spans[0].start : spans[0].end].removeprefix(spans[0].preposition).strip()
