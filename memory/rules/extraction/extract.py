@@ -77,6 +77,7 @@ _VALUES_ALONE = frozenset(
 )  # nothing goes on behind these
 _END = "。！!.~～ "
 _START = 12  # characters that tell whether a remainder begins the sentence
+_OWN_CLAUSE = lazy_compile(r"\b(?:i|i'm|im|i've|we|my)\b|我", re.IGNORECASE)
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = lazy_compile(
     r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
@@ -152,12 +153,17 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
     else:
-        said = notes.select_statement(safe, is_read=bool(found))
+        said = notes.select_statement(safe, is_read=bool(found) or _tells_of_day(safe, turn.at))
     left = notes.strip_covered(said, texts, turn.at) if said else ""
     if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
         return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)
     rest = _find_remainder(said, texts, turn.at, is_requested=is_requested)
     return _Reading(sentence, said or sentence, rest or sentence, found, bool(rest), is_requested)
+
+
+def _tells_of_day(sentence: str, at: datetime) -> bool:
+    """Whether a clause asserts something of its speaker with a date: `昨天我终于拿到驾照了`."""
+    return any(_OWN_CLAUSE.search(clause) and mentions.find_mentions(clause, at) for clause in split_clauses(sentence))
 
 
 def _extend_fact(

@@ -1,4 +1,4 @@
-"""The Chinese rules for identity, work, preferences, diet and health."""
+"""The Chinese rules for the person: name, birthday, home, work, languages, diet, health, and how to answer."""
 
 from __future__ import annotations
 
@@ -79,39 +79,6 @@ def _lives(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
-def _from(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = match["place"]
-    if not re.match(
-        r"一|个|好|坏|男|女|主|负责|病|名|普通|老|本|当|外地|内向|外向|有|什么|这|那|做|的", where
-    ) and not where.endswith(("的", "负责", "主持", "候选")):
-        nation = where in (
-            "中国",
-            "美国",
-            "英国",
-            "法国",
-            "德国",
-            "日本",
-            "韩国",
-            "加拿大",
-            "澳大利亚",
-            "新加坡",
-            "俄罗斯",
-            "意大利",
-            "西班牙",
-            "印度",
-        )
-        text = f"用户是{where}人"
-        yield make_draft(
-            "identity", "nationality" if nation else "comes_from", where, text, single=True, location=where
-        )
-
-
-def _origin(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = replace_pronouns(match["place"])
-    if where:
-        yield make_draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
-
-
 _NO_TRADE = lazy_compile(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
 
 
@@ -150,65 +117,12 @@ def _status(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield make_draft("identity", "marital_status", value, f"用户{value}", single=True)
 
 
-def _likes(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = match["verb"], re.sub(END, "", match["value"])
-    ended = (value.endswith("了") and bool(match["neg"])) or match["neg"] == "不再"
-    bad = verb in ("讨厌", "厌恶", "受不了", "反感")
-    if bad and match["neg"]:
-        return
-    for thing in split_list(value.removesuffix("了")):
-        how = "不再" if ended else "不" if match["neg"] else ""
-        yield make_draft(
-            "preference",
-            "likes",
-            thing,
-            f"用户{how}{verb.removeprefix('最')}{thing}",
-            negated=bad or bool(match["neg"]),
-            timeless=True,
-        )
-
-
-def _prefers(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, other = replace_pronouns(match["value"]), replace_pronouns(match["other"] or "")
-    if value:
-        text = f"用户更喜欢{value}" + (f"而不是{other}" if other else "")
-        yield make_draft("preference", "prefers", value, text, topic=other)
-
-
-def _only(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = replace_pronouns(match["value"])
-    if value:
-        text = f"用户{match['when'] or ''}只{match['verb']}{value}"
-        yield make_draft("preference", "prefers", value, text, topic=match["when"])
-
-
-_WHAT = {
-    "颜色": "colour",
-    "食物": "food",
-    "电影": "film",
-    "歌手": "singer",
-    "书": "book",
-    "运动": "sport",
-    "城市": "city",
-    "水果": "fruit",
-    "季节": "season",
-    "歌": "song",
-    "动物": "animal",
-    "菜": "dish",
-    "饮料": "drink",
-    "作家": "author",
-    "游戏": "game",
-    "乐队": "band",
-    "编程语言": "programming_language",
-}
-
-
 def _favourite(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what, value = match["what"], replace_pronouns(match["value"])
     if value and replace_pronouns(what):
         yield make_draft(
             "preference",
-            f"favourite_{_WHAT.get(what, what)}",
+            f"favourite_{what}",
             value,
             f"用户最喜欢的{what}是{value}",
             single=True,
@@ -258,7 +172,7 @@ def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
             "cannot",
             f"{verb}{value}",
             f"用户{match['neg']}{verb}{value}",
-            importance=4 if verb in "吃喝碰" else 3,
+            importance=4,
         )
 
 
@@ -280,21 +194,6 @@ def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _deadline(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what = replace_pronouns((match["what"] or "").removesuffix("的")) or "工作"
-    if mentions.find_mentions(match["value"], clause.at):
-        yield make_draft(
-            "constraint",
-            f"deadline_of_{what}",
-            mentions.expand_dates(match["value"], clause.at),
-            f"用户的{what}截止日期是{match['value']}",
-            category="tasks",
-            importance=3,
-            topic=what,
-            single=True,
-        )
-
-
 def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     language = match["language"]
     predicate, value = ("answer_language", language) if language else ("response_style", match["how"])
@@ -302,6 +201,53 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield make_draft("preference", predicate, value, text, category="style", single=True, importance=3)
 
 
+_DATED_MOVE = lazy_compile(r"我" + ADVERBS + r"(?:从.{2,10})?搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12}?)了?" + END)
+
+
+def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """A change of home, which may have happened on a day."""
+    spans = mentions.find_mentions(clause.text, clause.at)
+    if len(spans) > 1 or any(span.when.start > clause.at for span in spans):
+        return
+    start, end = (spans[0].start, spans[0].end) if spans else (0, 0)
+    rest = (clause.text[:start] + clause.text[end:]).strip(" ，,的在于")
+    moved = _DATED_MOVE.match(rest)
+    if moved and (where := replace_pronouns(moved["place"])):
+        when = f"于{clause.text[start:end]}" if spans else ""
+        yield make_draft("event", "moved_to", where, f"用户{when}搬到{where}", location=where, importance=3)
+
+
+def _speaks(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    for language in split_list(match["value"]):
+        if re.fullmatch(LANGUAGE, language):
+            text = f"用户{'不' if against else ''}会{match['how'] or '说'}{language}"
+            yield make_draft("skill", "speaks", language, text, negated=against)
+
+
+def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = replace_pronouns(re.sub(END, "", match["value"]))
+    if value:
+        what = mentions.remove_dates(value, clause.at)
+        yield make_draft("note", "to_do", what, f"用户需要{value}", category="tasks", importance=3)
+
+
+_LEARNT = ("学", "练")
+
+
+def _pursues(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What the person has come to like or learns, and what they do not, or no longer do."""
+    verb, neg, said = match["verb"], match["neg"] or "", re.sub(END, "", match["value"])
+    how = "不再" if neg and (neg == "不再" or clause.text.endswith("了")) else neg
+    for value in split_list(said.removesuffix("了")):
+        text = f"用户{how}{verb}{value}"
+        if verb in _LEARNT:
+            yield make_draft("goal", "learns", value, text, negated=bool(neg), importance=3)
+        else:
+            yield make_draft("preference", "likes", value, text, negated=bool(neg), timeless=True)
+
+
+_PURSUIT = r"(?<=不)(?:喜欢|爱(?![人情]))|(?<=不再)喜欢|喜欢上|爱上|迷上|学|练"
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
 RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace(
@@ -313,34 +259,31 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^我的?生日(?:是|在)(?P<value>.{2,20})$", _birthday),
     (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同(?![事学伴桌乡窗伙门]))[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?"
      r"|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
-    (ME + r"是(?P<place>[\u4e00-\u9fff]{2,6})人$", _from),
-    (r"^我(?:来自|的?老家(?:就|其实)?[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12}?)的?$", _origin),
     (ME + r"(?P<neg>不再)?(?:是|当|做|担任)(?!过)(?:一[名个位])?(?P<value>" + TRADE + r")(?:了)?$", _trade),
     (r"^我的(?:职业|工作)(?P<neg>)是(?:一[名个位])?(?P<value>" + TRADE + r")$", _trade),
     (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>"
      + TRADE
      + r"))(?P<ended>了?)$", _employer),
     (ME + r"(?P<value>结婚|离婚|已婚|单身|未婚)了?$", _status),
-    (r"^比起(?P<other>.{1,15}?)我?(?:更|比较)喜欢(?P<value>.{1,15})$", _prefers),
-    ((r"^我(?:更喜欢|宁愿|偏好|更偏爱|更爱)(?P<value>.{1,20}?)(?:而不是|胜过|多过)?(?P<other>(?<=是).{1,15}"
-     r"|(?<=过).{1,15})?$"), _prefers),
     ((r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6}?)(?:其实|现在|目前|一直|永远|还|也|当然|应该|就|已经"
      r"|仍然)*是(?P<value>.{1,25})$"), _favourite),
-    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADVERBS + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢"
-     r"|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
     (ME + r"对(?P<value>.{1,20}?)(?:严重|有点|很|特别)?(?P<neg>不再|不)?过敏了?$", _allergy),
     (ME + r"有?(?P<value>乳糖|麸质|果糖)不耐(?:受|症)?$", _intolerant),
     (ME + r"(?P<neg>不再|不)?(?P<value>(?:是|在)?(?:一个|一名)?(?:素食主义者|素食者|纯素食?者|纯素主义者|严格素食者"
      r"|吃纯素|吃素的?|吃清真))了?$", _diet),
-    (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽|开车去|坐)(?P<value>[^，,。了]{1,15}了?)$",
+    (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽)(?P<value>[^，,。了]{1,15}了?)$",
      _cannot),
-    ((r"^我(?P<when>每?天?(?:早上|中午|晚上|早餐|午饭|晚饭)|平时|在家)?(?:一般|通常|都|基本)*只(?P<verb>"
-     r"[喝吃用穿看听买坐])(?P<value>(?![了过到剩完])[^，了]{2,20})$"), _only),
     (ME + r"(?:有|患有|得了|患上了)(?P<value>" + CONDITION + r")$", _condition),
     (r"^(?:我们?家?)?的?预算(?P<be>是|为|只有|大概是?|不超过|在)(?P<value>.{2,30})$", _budget),
-    (r"^(?:我的)?(?P<what>[^，。]{0,15}?)的?(?:截止日期|截止时间)是?在?(?P<value>.{2,20})$", _deadline),
     (r"^(?:请|以后|麻烦|你|都|一律)*用(?P<language>" + LANGUAGE + r")(?:来)?(?:回答|回复|跟我说|和我说|交流|写)(?P<how>"
      r")我?" + END, _style),
     (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单"
      r"|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
+    (r"^.{0,16}我.{0,16}搬[到去].{2,16}$", _moved),
+    (ME + r"在?(?P<neg>不再|不)?" + ADVERBS + r"(?P<verb>" + _PURSUIT + r")了?(?P<value>(?![的校生会到过习班]).{1,20})$",
+     _pursues),
+    (r"^(?P<value>[^，我你他她]{1,12})我" + ADVERBS + r"(?P<neg>不再?|没再)(?P<verb>" + _PURSUIT + r")了$", _pursues),
+    (ME + r"(?P<neg>不)?会(?P<how>说|讲|一点儿?|一些|几句|点儿?)?(?P<value>" + LANGUAGE + r"(?:[和、跟]" + LANGUAGE
+     + r"){0,4})" + END, _speaks),
+    (r"^(?:请|麻烦|帮我|记得)*(?:提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),
 ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The English rules for identity, work, diet, health and what the person cannot do."""
+"""The English rules for the person: name, birthday, home, work, languages, diet, health, and how to answer."""
 
 from __future__ import annotations
 
@@ -6,54 +6,59 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.draft import (
-    ADV,
-    AM,
-    ENDED,
-    WAS,
-    Draft,
-    Rule,
-    make_draft,
-    make_rule,
-    strip_article,
-)
+from muniment.memory.rules.extraction.draft import Build, Draft, Rule, make_draft
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_phrases import (
     NAME,
     is_name,
+    make_slug,
     parse_list,
     parse_object,
     parse_place,
-    trim_clause,
     trim_phrase,
 )
 from muniment.memory.rules.language.english_words import (
     CONDITIONS,
     DIETS,
-    FIELDS,
     IN_JEST,
     LANGUAGES,
     MEDICINE,
-    NATIONALITIES,
     TRADES,
     conjugate_verb,
     replace_pronouns,
 )
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
+ADV = (
+    r"(?:(?:really|absolutely|also|just|still|actually|always|usually|generally|mostly|honestly|truly|especially"
+    r"|particularly|totally|currently|now|both|do|definitely|mainly|simply|officially|proudly|recently|only|even|very"
+    r"|much)\s+){0,4}"
+)
+AM = r"i(?:'?m|\s+am)\s+" + ADV
+WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV
+ENDED = lazy_compile(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
+_ARTICLE = lazy_compile(r"^(?:an?|the|some|any|my|all)\s+", re.IGNORECASE)
 
-def _name(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    name = match["name"].strip(" .!")
-    if is_name(name, clause):
-        name = name if not clause.is_lowercase else name.title()
-        yield make_draft("identity", "name", name, f"The user's name is {name}", single=True, persons=(name,))
+
+def strip_article(words: str) -> str:
+    """The words without a leading article or quantity."""
+    return _ARTICLE.sub("", words)
 
 
-def _called(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    name = match["name"].strip(" .!")
-    if is_name(name, clause):
-        name = name if not clause.is_lowercase else name.title()
-        yield make_draft("identity", "preferred_name", name, f"Preferred name is {name}", single=True, persons=(name,))
+def name_rule(predicate: str, lead: str) -> Build:
+    """A rule's function for a name: the full one, or the one that the person wants to be called by."""
+
+    def build(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+        name = match["name"].strip(" .!")
+        if is_name(name, clause):
+            name = name if not clause.is_lowercase else name.title()
+            yield make_draft("identity", predicate, name, f"{lead} {name}", single=True, persons=(name,))
+
+    return build
+
+
+_name = name_rule("name", "The user's name is")
+_called = name_rule("preferred_name", "Preferred name is")
 
 
 def _pronouns(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -74,132 +79,83 @@ def _birthday(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _born(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = parse_place(match["place"], clause)
-    if where:
-        yield make_draft("identity", "born_in", where, f"The user was born in {where}", single=True, location=where)
-
-
 def _lives(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where, ended = parse_place(ENDED.sub("", match["place"]), clause), bool(match["neg"])
     if where:
-        text = f"The user no longer lives in {where}" if ended else f"The user lives in {where}"
+        text = f"The user {'no longer lives' if ended else 'lives'} in {where}"
         yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
-def _from(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = parse_place(match["place"], clause)
-    if where:
-        yield make_draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
+def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = replace_pronouns(f"{trim_phrase(match['place'])} {match['front'].strip(' ,')}".strip())
+    where = parse_place(mentions.remove_dates(match["place"], clause.at), clause)
+    if said and where:
+        text = f"The user moved to {said}"
+        yield make_draft("event", "moved_to", where, text, importance=3, location=where)
 
 
-def _nationality(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = match["value"]
-    if said.casefold() in NATIONALITIES:
-        yield make_draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
-
-
-# Descriptions of a person that are no trade.
+# Descriptions of a person that are no trade, and trades that the person had.
 _OF_SORTS = lazy_compile(
     r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful"
-    r"|natural|born|would-be|wannabe|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
+    r"|natural|born|would-be|wannabe|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud|former"
+    r"|retired|ex)\b",
     re.IGNORECASE,
 )
-_NO_LONGER = lazy_compile(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
+_MAX_TRADE = 4  # words
 
 
-def _former(said: str, trade: str) -> Iterator[Draft]:
-    if trade.rpartition(" ")[2].casefold() in TRADES and replace_pronouns(said) == said:
-        article = "an" if said[0].casefold() in "aeiou" else "a"
-        yield make_draft("experience", "worked_as", trade, f"The user is {article} {said}")
+def parse_trade(words: str) -> str | None:
+    """The trade at the start of the words, or None."""
+    phrase = trim_phrase(words).split(" for ")[0]
+    trade = strip_article(re.split(r"\s+(?:at|in|from|with|who|based|living|working)\b", phrase)[0]).strip()
+    last = trade.rpartition(" ")[2].casefold().removesuffix("s")
+    if last not in TRADES or _OF_SORTS.match(trade) or len(trade.split()) > _MAX_TRADE:
+        return None
+    return trade if replace_pronouns(trade) == trade else None
 
 
 def _trade(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    words = trim_clause(match["value"]).split(" for ")[0]
-    split = re.split(r"\s+(?:at|in|from|with|based|living|working|specialising|specializing)\b\s*", words)
-    trade = strip_article(split[0]).strip()
-    if _OF_SORTS.match(trade):
+    trade, ended = parse_trade(match["value"]), bool(match["neg"])
+    if not trade:
         return
-    if past := _NO_LONGER.match(trade):
-        yield from _former(trade, trade[past.end() :])
-        return
-    if (
-        not trade
-        or len(trade.split()) > 4
-        or trade.split()[-1].casefold().removesuffix("s") not in TRADES
-        or replace_pronouns(trade) is None
-    ):
-        return
-    ended = bool(match["neg"])
-    article = "an" if trade[0].casefold() in "aeiou" else "a"
-    text = f"The user {'no longer works' if ended else 'works'} as {article} {trade}"
+    text = f"The user {'no longer works' if ended else 'works'} as {'an' if trade[0] in 'aeiouAEIOU' else 'a'} {trade}"
     yield make_draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
-    at = re.search(r"\bat\s+(.+)$", words)
+    at = re.search(r"\bat\s+(.+)$", trim_phrase(match["value"]))
     if at and (firm := parse_place(at[1].partition(",")[0], clause)):
-        yield make_draft(
-            "identity", "works_at", firm, f"The user works at {firm}", single=True, entities=(firm,), importance=3
-        )
-
-
-_FIRM = (
-    r"(?:firm|company|studio|agency|start-?up|practice|consultancy|bank|hospital|school|university|charity|shop"
-    r"|restaurant|lab|newspaper|organi[sz]ation)"
-)
-_SOME_FIRM = lazy_compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
+        yield _works_at(firm, ended=ended)
 
 
 def _employer(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = _SOME_FIRM.sub("", trim_clause(match["value"]))
-    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", value).partition(" as ")
+    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", trim_phrase(match["value"])).partition(" as ")
     firm, ended = parse_place(ENDED.sub("", said), clause), bool(match["neg"])
     if firm:
-        text = f"The user {'no longer works' if ended else 'works'} at {firm}"
-        yield make_draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
-    if role and strip_article(role).split()[-1].casefold() in TRADES:
-        yield make_draft(
-            "identity", "works_as", strip_article(role), f"The user works as {role}", single=True, importance=3
-        )
+        yield _works_at(firm, ended=ended)
+    if trade := parse_trade(role):
+        yield make_draft("identity", "works_as", trade, f"The user works as {role}", single=True, importance=3)
 
 
-_INDUSTRY = lazy_compile(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
+def _works_at(firm: str, *, ended: bool) -> Draft:
+    text = f"The user {'no longer works' if ended else 'works'} at {firm}"
+    return make_draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
 
 
-def _field(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said, against = trim_phrase(match["value"]), bool(match["neg"])
-    what, *firm = re.split(r"\s+(?:at|for|in)\s+", ENDED.sub("", said), maxsplit=1)
-    field = _INDUSTRY.fullmatch(what)
-    if not field or not all(_one_field(part) for part in re.split(r"\s+(?:and|&)\s+", field["what"])):
-        return
-    work = "no longer works" if _over(match["neg"], said) else "does not work" if against else "works"
-    yield make_draft(
-        "identity",
-        "field_of_work",
-        field["what"],
-        f"The user {work} in {what}",
-        single=True,
-        negated=against,
-        importance=3,
-    )
-    if firm and not against and f" at {firm[0]}" in said and (at := parse_place(firm[0], clause)):
-        yield make_draft(
-            "identity", "works_at", at, f"The user works at {at}", single=True, entities=(at,), importance=3
-        )
-
-
-def _one_field(said: str) -> bool:
-    return said in ("IT", "HR", "PR", "QA", "AI") or said.casefold() in FIELDS
+def _left(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, value = replace_pronouns(trim_phrase(match["value"])), mentions.remove_dates(match["value"], clause.at)
+    if said and (what := parse_place(value, clause)):
+        yield make_draft("event", "left", what, f"The user left {said}", entities=(what,))
 
 
 def _status(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield make_draft(
-        "identity", "marital_status", match["value"].casefold(), f"The user is {match['value'].casefold()}", single=True
-    )
+    said = match["value"].casefold()
+    yield make_draft("identity", "marital_status", said, f"The user is {said}", single=True)
 
 
-def _studies(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(match["value"], clause)
-    if value and not value.casefold().startswith("for "):
-        yield make_draft("identity", "studies", strip_article(value), f"The user studies {value}", single=True)
+def _speaks(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    for word in re.findall(r"[^\W\d_]+", match["value"]):
+        if word.casefold() in LANGUAGES:
+            text = f"The user {'does not speak' if against else 'speaks'} {word.title()}"
+            yield make_draft("skill", "speaks", word.title(), text, negated=against)
 
 
 def _native(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -208,49 +164,38 @@ def _native(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
 
 
-def _over(neg: str | None, said: str) -> bool:
-    """Whether a denial says that something has ended: `no longer allergic`, not `not allergic`."""
-    return bool(neg) and (" ".join(str(neg).casefold().split()) == "no longer" or bool(ENDED.search(said)))
-
-
 # `and carry a card` goes on with a verb, `and all the nuts` with another allergen.
 _NEXT_VERB = lazy_compile(
-    r",?\s+(?:and|so|but)\s+(?!(?:all|both|most|many|even|also|only|to|in|of|with|not|or)\b)[a-z]+(?<!ing)\s+(?:an?|the|my|it)\b",
+    r",?\s+(?:and|so|but)\s+(?!(?:all|both|most|many|even|also|only|to|in|of|with|not|or)\b)[a-z]+(?<!ing)\s+(?:an?|the"
+    r"|my|it)\b",
     re.IGNORECASE,
 )
 
 
 def _allergy(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against, said = bool(match["neg"]), trim_phrase(_NEXT_VERB.split(match["value"], maxsplit=1)[0])
-    over = _over(match["neg"], said)
+    be = _deny(match["neg"], ended=ENDED.search(said) is not None)
     for value in parse_list(ENDED.sub("", said), clause):
-        if IN_JEST.match(value):
-            continue
-        be = "is no longer" if over else "is not" if against else "is"
-        yield make_draft(
-            "constraint",
-            "allergic_to",
-            strip_article(value),
-            f"The user {be} allergic to {value}",
-            negated=against,
-            importance=4,
-        )
+        if not IN_JEST.match(value):
+            text, thing = f"The user {be} allergic to {value}", strip_article(value)
+            yield make_draft("constraint", "allergic_to", thing, text, negated=against, importance=4)
 
 
 def _intolerant(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, against = match["value"].casefold(), bool(match["neg"])
-    be = "is not" if against else "is"
-    yield make_draft(
-        "constraint", "intolerant_to", value, f"The user {be} {value} intolerant", negated=against, importance=4
-    )
+    value, text = match["value"].casefold(), f"The user {_deny(match['neg'])} {match['value'].casefold()} intolerant"
+    yield make_draft("constraint", "intolerant_to", value, text, negated=bool(match["neg"]), importance=4)
 
 
 def _diet(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, neg = match["value"].casefold(), re.sub(r"\s+", " ", match["neg"] or "").casefold().strip()
-    against = bool(neg) or bool(match["ended"])
-    be = "is" if not against else "is no longer" if neg == "no longer" or match["ended"] else "is not"
-    said = f"on a {value} diet" if match["on"] else value
-    yield make_draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
+    value, ended = match["value"].casefold(), bool(match["ended"])
+    text = f"The user {_deny(match['neg'], ended=ended)} {f'on a {value} diet' if match['on'] else value}"
+    against = ended or bool(match["neg"])
+    yield make_draft("constraint", "diet", value, text, single=True, negated=against, importance=4)
+
+
+def _deny(neg: str | None, *, ended: bool = False) -> str:
+    """`is`, or its denial: `no longer` is not only `not`."""
+    return "is no longer" if ended or (neg or "").casefold().startswith("no ") else "is not" if neg else "is"
 
 
 _EACH = lazy_compile(r",\s*(?:and\s+)?|\s+and\s+")
@@ -263,35 +208,17 @@ def _condition(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("constraint", "health_condition", strip_article(value), text, importance=4)
 
 
+_SO_MUCH = lazy_compile(r"\b(?:another|one\s+more|enough|much|straight)\b", re.IGNORECASE)
+_HOW = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}
+
+
 def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = parse_object(f"{match['verb']} {ENDED.sub('', trim_phrase(match['value'] or ''))}", clause)
-    if not value or re.search(r"\b(?:another|one\s+more|enough|much|straight)\b", value):
+    if not value or _SO_MUCH.search(value):
         return
-    neg = re.sub(r"\s+", " ", match["neg"].casefold())
-    how = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}.get(neg, "cannot")
-    text = f"The user {how} {conjugate_verb(match['verb']) + value[len(match['verb']) :] if how == 'never' else value}"
-    food = match["verb"].casefold() in ("eat", "drink", "have", "tolerate", "consume", "digest")
-    yield make_draft("constraint", "cannot", value, text, importance=4 if food else 3)
-
-
-def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What the person eats or can do again."""
-    value, verb, how = (
-        parse_object(match["value"] or "", clause) or "",
-        match["verb"].casefold(),
-        match["how"].casefold(),
-    )
-    if bool(value) != bool(match["value"]):
-        return
-    what = f"{verb} {value}".strip()
-    text = (
-        f"The user {'now can' if how == 'now' else 'can'} {what}"
-        if match["can"]
-        else f"The user {conjugate_verb(verb)} {value}".strip()
-    )
-    yield make_draft(
-        "constraint", "cannot", what, f"{text} again" if how == "again" else text, negated=True, importance=3
-    )
+    how = _HOW.get(re.sub(r"\s+", " ", match["neg"].casefold()), "cannot")
+    does = conjugate_verb(match["verb"]) + value[len(match["verb"]) :] if how == "never" else value
+    yield make_draft("constraint", "cannot", value, f"The user {how} {does}", importance=4)
 
 
 def _medicine(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -300,67 +227,108 @@ def _medicine(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("constraint", "takes", value, text, importance=4)
 
 
+def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim_phrase(match["value"]))
+    what = replace_pronouns((match.groupdict().get("what") or "").strip())
+    if re.search(r"\d", value) and (said := replace_pronouns(value)):
+        most = "at most " if "most" in match.groupdict() else ""
+        text = f"The user's budget {f'for {what} ' if what else ''}is {most}{said}"
+        topic = strip_article(what) if what else None
+        yield make_draft("constraint", "budget", said, text, topic=topic, single=True, importance=3)
+
+
+def _favourite(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what, value = match["what"].casefold(), parse_object(match["value"], clause)
+    if value and replace_pronouns(what):
+        text = f"The user's favourite {what} {match['be'].casefold()} {value}"
+        predicate = f"favourite_{make_slug(what)}"
+        yield make_draft("preference", predicate, strip_article(value), text, single=True, timeless=True)
+
+
+def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """How to answer: a language, a manner such as `briefly`, or what to use or leave out."""
+    never = bool(match["neg"])
+    how = re.sub(r"\s+", " ", match["how"]).casefold()
+    predicate, value = "response_style", how
+    if language := re.fullmatch(r"in (\w+)", how):
+        if language[1] not in LANGUAGES:
+            return
+        predicate, value = "answer_language", language[1].title()
+        how = f"in {value}"
+    wants = "welcome" if "fine" in match.groupdict() else "want"
+    wants = f"does not {wants}" if never else f"{wants}s"
+    text = f"The user {wants} {f'{how} in answers' if 'thing' in match.groupdict() else f'answers {how}'}"
+    single = not never and "thing" not in match.groupdict()
+    yield make_draft("preference", predicate, value, text, category="style", single=single, negated=never, importance=3)
+
+
+def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(match["value"], clause)
+    if value and len(value.split()) > 1:
+        what, text = mentions.remove_dates(value, clause.at), f"The user needs to {value}"
+        yield make_draft("note", "to_do", what, text, category="tasks", importance=3)
+
+
 _DIET = "|".join(map(re.escape, DIETS))
-RULES: tuple[Rule, ...] = (
-    make_rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family"
-          r"|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?"
-          r"|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
-    make_rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)"
-          r"|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME
-          + r")$", _called),
-    make_rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+"
-          r"(?P<name>" + NAME + r")$", _name),
-    make_rule(r"(?:i'?m|i\s+am)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
-    make_rule(r"this\s+is\s+(?P<name>" + NAME + r")\s+(?:here|speaking)$", _name),
-    make_rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe"
-          r"|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
-    make_rule(AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
-    make_rule(r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),
-    make_rule(r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
-    make_rule(r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
-    make_rule(r"i\s+was\s+born\s+(?:and\s+raised\s+)?in\s+(?P<place>\D{2,40})$", _born),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"live|"
-          + r"(?:i'?m|i\s+am)\s+" + ADV + r"(?:living|based))\s+in\s+(?P<place>.{2,60})$", _lives),
-    make_rule(r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _from),
-    make_rule(AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
-    make_rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80}"
-          r")$", _trade),
-    make_rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+"
-          + ADV
-          + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
-    make_rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$))"
-          r")(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+"
-          + ADV
-          + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
-    make_rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
-    make_rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
-    make_rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
-    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s"
-          r"+to\s+(?P<value>.+)$", _allergy),
-    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$",
-          _intolerant),
-    make_rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+"
-          r"an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
-    make_rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:"
-          + _EACH.pattern
-          + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
-    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't"
-          r"|do\s+not|dont|never)\s+" + ADV
-          + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$",
-          _cannot),
-    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes"
-          r"|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$",
-          _cannot),
-    make_rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)"
-          r"(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
-    make_rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)"
-          r"(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
-    make_rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:"
-          + _EACH.pattern
-          + ")" + MEDICINE + r"){0,3})(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it"
-          r"|that|the)\b.*))?$", _medicine),
-    make_rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$",
-          _cannot),
-)  # fmt: skip
+_NEG = r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?"
+_THING = r"(?P<thing>)(?P<how>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|\w+\s+units)"
+_MANNER = r"(?:very\s+|more\s+)?(?:short|brief|concise|simple|formal|informal|casual|polite|direct|detailed)"
+_END = r"(?:\s+(?:from\s+now\s+on|please|in\s+future|as\s+always|as\s+usual|only)){0,2}$"
+RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) for pattern, build in (
+    ((r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family"
+     r"|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?"
+     rf"|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>{NAME})$"), _called),
+    ((r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)"
+     r"|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+"
+     rf"(?P<name>{NAME})$"), _called),
+    ((r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+"
+     rf"(?P<name>{NAME})$"), _name),
+    (rf"(?:i'?m|i\s+am)\s+(?P<name>{NAME})(?:\s+(?:from|here|speaking)\b.*)?$", _name),
+    (rf"this\s+is\s+(?P<name>{NAME})\s+(?:here|speaking)$", _name),
+    ((r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe"
+     r"|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$"), _pronouns),
+    (AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
+    (r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),
+    (r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
+    (r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
+    (rf"(?:i\s+{ADV}{_NEG}{ADV}live|(?:i'?m|i\s+am)\s+{ADV}(?:living|based))\s+in\s+(?P<place>.{{2,60}})$", _lives),
+    (r"(?P<front>(?:(?:in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)i(?:'ve|\s+have)?\s+" + ADV
+     + r"(?:finally\s+)?(?:moved|relocated|emigrated)\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<place>.+)$", _moved),
+    (rf"(?:{AM}(?P<neg>no\s+longer\s+)?|i\s+{ADV}work\s+{ADV}as\s+)an?\s+(?P<value>.{{3,80}})$", _trade),
+    (r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
+    (rf"(?:i\s+{ADV}{_NEG}{ADV}work|(?:i'm|i\s+am)\s+{ADV}(?:working|employed))\s+(?:at|for)\s+(?P<value>.{{2,60}})$",
+     _employer),
+    (rf"i(?:'ve|\s+have)?\s+{ADV}(?:left|quit)\s+(?P<value>(?-i:[A-Z]).{{1,60}})$", _left),
+    (AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
+    (rf"(?:i\s+{ADV}(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|{AM}fluent\s+in)\s+(?P<value>.+)$", _speaks),
+    (r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
+    ((rf"{AM}(?P<neg>not\s+|no\s+longer\s+)?{ADV}(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+"
+     r"(?P<value>.+)$"), _allergy),
+    (AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
+    (WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?"
+     rf"(?P<value>{_DIET})(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
+    ((rf"(?P<has>i\s+have|{AM})\s*{ADV}(?:an?\s+)?(?P<value>{CONDITIONS}(?:(?:{_EACH.pattern})(?:an?\s+)?"
+     rf"{CONDITIONS}){{0,3}})$"), _condition),
+    ((rf"i(?:\s+{ADV}|')(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to"
+     rf"|m\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+{ADV}(?P<verb>eat|drink|tolerate|consume|digest)"
+     r"(?P<value>\s+.+)?$"), _cannot),
+    ((rf"(?:{AM}(?:on|taking)|(?P<take>i\s+{ADV}take))\s+(?P<value>{MEDICINE}(?:(?:{_EACH.pattern}){MEDICINE}){{0,3}})"
+     r"(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it|that|the)\b.*))?$"), _medicine),
+    ((r"(?:(?:my|our|the)\s+(?:\w+\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is|i\s+have\s+a\s+budget\s+of)"
+     r"\s+(?P<value>.+)$"), _budget),
+    ((r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+"
+     r"(?P<value>(?P<most>).+)$"), _budget),
+    ((r"my\s+(?:\w+\s+)?favou?rite\s+(?P<what>[\w'-]+(?:\s+[\w'-]+){0,2}?)\s+(?P<be>is|are)\s+(?!(?:that|to|when|how|not"
+     r"|on|in|at|off|out|from)\b)(?P<value>.+)$"), _favourite),
+    (r"(?:please\s+)?(?:always\s+)?(?P<neg>never\s+|don't\s+|do\s+not\s+)?(?:answer|reply|respond|(?:talk|speak|write)"
+     r"\s+to\s+me)(?:\s+to\s+me)?\s+(?P<how>" + _MANNER + r"ly|in\s+\w+)" + _END, _style),
+    ((rf"(?:please\s+)?(?:always\s+)?(?P<neg>)(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
+     rf"|explanations)\s+(?P<how>{_MANNER}){_END}"), _style),
+    (rf"(?:please\s+)?(?P<neg>)(?P<how>{_MANNER})\s+(?:answers|replies|responses|explanations){_END}", _style),
+    ((rf"(?:please\s+)?(?:(?P<neg>(?:don't|do\s+not|never)\s+use|stop\s+using|no(?:\s+more)?|avoid)|always\s+use)\s+"
+     rf"{_THING}{_END}"), _style),
+    ((rf"{_THING}\s+(?:is|are)\s+(?P<neg>not\s+)?(?P<fine>\w+\s+)?(?:fine|ok|okay|welcome|good|all\s+right)"
+     rf"(?:\s+(?:with|by)\s+me)?(?:\s+now)?$"), _style),
+    ((r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?:remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to"
+     r"|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$"), _task),
+))  # fmt: skip
