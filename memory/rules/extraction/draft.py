@@ -35,7 +35,6 @@ def make_draft(
     *,
     category: str | None = None,
     importance: int = 2,
-    confidence: float = 0.9,
     subject: str = "user",
     persons: tuple[str, ...] = (),
     entities: tuple[str, ...] = (),
@@ -63,7 +62,6 @@ def make_draft(
         fact=fact,
         category=category or choose_fact_category(kind, predicate),
         importance=importance,
-        confidence=confidence,
         timeless=timeless,
     )
 

@@ -68,11 +68,6 @@ def strip_fillers(words: str) -> str:
     return phrase[:end].strip(" .,!~\"'")
 
 
-def trim_clause(words: str) -> str:
-    """A whole clause, less trailing fillers and what only explains it."""
-    return trim_phrase(words)
-
-
 def parse_object(words: str, clause: Clause) -> str | None:
     """The object of a verb. None where it is missing, too long, or unclear by itself."""
     phrase = trim_phrase(_SUBORDINATE.sub("", words) if "," in words and len(words) > 120 else words)
@@ -88,7 +83,7 @@ def parse_object(words: str, clause: Clause) -> str | None:
     return replace_pronouns(phrase)
 
 
-def parse_list(words: str, clause: Clause, *, allow_articles: bool = False) -> list[str]:
+def parse_list(words: str, clause: Clause) -> list[str]:
     """The things of an enumeration, or the phrase as one thing. Unclear things are left out."""
     phrase = trim_phrase(words)
     parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", phrase) if part.strip()]
@@ -98,11 +93,11 @@ def parse_list(words: str, clause: Clause, *, allow_articles: bool = False) -> l
     lengths = [len(_ARTICLE.sub("", part).split()) for part in parts]
     is_enumeration = max(lengths) <= 3 and lengths[-1] <= max(lengths[:-1] or lengths)
     if len(parts) > 1 and is_enumeration and not re.search(r"\b(?:to|both|between)\b", phrase):
-        objects = [part for part in parts if allow_articles or parse_object(part, clause)]
+        objects = [part for part in parts if parse_object(part, clause)]
         return [item for part in objects if (item := replace_pronouns(part))]
     if len(parts) > 1 and "," in phrase and not all(len(part.split()) <= 5 for part in parts):
         phrase = phrase.split(",")[0]
-    whole = replace_pronouns(phrase) if allow_articles else parse_object(phrase, clause)
+    whole = parse_object(phrase, clause)
     return [whole] if whole else []
 
 

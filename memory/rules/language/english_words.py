@@ -49,7 +49,6 @@ _IRREGULAR = _VERBS.get_words("past")
 _MODALS = _VERBS.get_words("modals")
 _PLURAL = _VERBS.get_words("plural")
 _NOT_PAST = _VERBS.get_words("not_past")
-FIELDS = _PEOPLE.get_words("fields")
 ADVERBS = _VERBS.get_words("adverbs")
 _EXPANDED = _VERBS.get_index("contractions")
 _FIRST_PERSON_VERBS = {
@@ -79,7 +78,6 @@ _UNCLEAR = lazy_compile(
     r"|what|how|whatever|such|ya)\b|\bthat$|^that\b|\b(?:to|in|of|at|with|for|on|from|about|like|by|into)\s+that\b",
     re.IGNORECASE,
 )
-_THEIR_OWN = lazy_compile(r"\b(?:his|her|their)\b", re.IGNORECASE)
 
 
 def conjugate_verb(verb: str) -> str:
@@ -108,12 +106,11 @@ def get_base_verb(verb: str) -> str:
     return verb[:-2] if folded.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
 
 
-def replace_pronouns(words: str, *, allow_third_person: bool = False) -> str | None:
+def replace_pronouns(words: str) -> str | None:
     """The words with `the user` for the speaker. None where another pronoun leaves open who or what is meant."""
     for pattern, name in _FIRST_PERSON:
         words = pattern.sub(name, words)
-    checked = _THEIR_OWN.sub("", words) if allow_third_person else words
-    return None if _UNCLEAR.search(checked) else words
+    return None if _UNCLEAR.search(words) else words
 
 
 def has_verb(phrase: str) -> bool:

@@ -79,6 +79,17 @@ def _lives(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
+_NO_PLACE = lazy_compile(
+    r"一|个|好|坏|男|女|主|负责|病|名|普通|老|本|当|外地|内向|外向|有|什么|这|那|做|的|.*(?:的|负责|主持|候选)$"
+)
+
+
+def _origin(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = replace_pronouns(match["place"])
+    if where and not _NO_PLACE.match(where):
+        yield make_draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
+
+
 _NO_TRADE = lazy_compile(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
 
 
@@ -259,6 +270,8 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^我的?生日(?:是|在)(?P<value>.{2,20})$", _birthday),
     (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同(?![事学伴桌乡窗伙门]))[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?"
      r"|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
+    (ME + r"是(?P<place>[\u4e00-\u9fff]{2,6})人$", _origin),
+    (r"^我(?:来自|的?老家(?:就|其实)?[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12}?)的?$", _origin),
     (ME + r"(?P<neg>不再)?(?:是|当|做|担任)(?!过)(?:一[名个位])?(?P<value>" + TRADE + r")(?:了)?$", _trade),
     (r"^我的(?:职业|工作)(?P<neg>)是(?:一[名个位])?(?P<value>" + TRADE + r")$", _trade),
     (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>"
@@ -280,8 +293,8 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单"
      r"|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
     (r"^.{0,16}我.{0,16}搬[到去].{2,16}$", _moved),
-    (ME + r"在?(?P<neg>不再|不)?" + ADVERBS + r"(?P<verb>" + _PURSUIT + r")了?(?P<value>(?![的校生会到过习班]).{1,20})$",
-     _pursues),
+    ((ME + r"在?(?P<neg>不再|不)?" + ADVERBS + r"(?P<verb>" + _PURSUIT + r")了?"
+     r"(?P<value>(?![的校生会到过习班]).{1,20})$"), _pursues),
     (r"^(?P<value>[^，我你他她]{1,12})我" + ADVERBS + r"(?P<neg>不再?|没再)(?P<verb>" + _PURSUIT + r")了$", _pursues),
     (ME + r"(?P<neg>不)?会(?P<how>说|讲|一点儿?|一些|几句|点儿?)?(?P<value>" + LANGUAGE + r"(?:[和、跟]" + LANGUAGE
      + r"){0,4})" + END, _speaks),

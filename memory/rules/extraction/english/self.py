@@ -86,6 +86,11 @@ def _lives(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
+def _origin(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    if where := parse_place(match["place"], clause):
+        yield make_draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
+
+
 def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = replace_pronouns(f"{trim_phrase(match['place'])} {match['front'].strip(' ,')}".strip())
     where = parse_place(mentions.remove_dates(match["place"], clause.at), clause)
@@ -292,6 +297,7 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
     (r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
     (r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
     (rf"(?:i\s+{ADV}{_NEG}{ADV}live|(?:i'?m|i\s+am)\s+{ADV}(?:living|based))\s+in\s+(?P<place>.{{2,60}})$", _lives),
+    (r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _origin),
     (r"(?P<front>(?:(?:in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)i(?:'ve|\s+have)?\s+" + ADV
      + r"(?:finally\s+)?(?:moved|relocated|emigrated)\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<place>.+)$", _moved),
     (rf"(?:{AM}(?P<neg>no\s+longer\s+)?|i\s+{ADV}work\s+{ADV}as\s+)an?\s+(?P<value>.{{3,80}})$", _trade),
@@ -300,7 +306,8 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
      _employer),
     (rf"i(?:'ve|\s+have)?\s+{ADV}(?:left|quit)\s+(?P<value>(?-i:[A-Z]).{{1,60}})$", _left),
     (AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
-    (rf"(?:i\s+{ADV}(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|{AM}fluent\s+in)\s+(?P<value>.+)$", _speaks),
+    (rf"(?:i\s+{ADV}(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|{AM}fluent\s+in)\s+(?P<value>.+)$",
+     _speaks),
     (r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
     ((rf"{AM}(?P<neg>not\s+|no\s+longer\s+)?{ADV}(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+"
      r"(?P<value>.+)$"), _allergy),
