@@ -18,6 +18,7 @@ from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import is_request, score_statement
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON
+from muniment.memory.rules.language.chinese_words import RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_phrases import strip_fillers
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -42,6 +43,11 @@ _REDACTED = "[redacted:"
 _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
 _SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
 _OWN_CLAUSE = lazy_compile(r"(?:i|i'm|im|i've|my|we|we're|we've|our)\b|[我咱俺]", re.IGNORECASE)
+# A statement about a relative: `my niece has`, `we have two kids`.
+_RELATED = lazy_compile(
+    rf"\W*(?:(?:my|our)\s+|(?:i|we)\s+have\s+(?:\w+\s+){{1,2}}){RELATION}s?\b|\W*我(?:的|们?家)?{RELATION_ZH}",
+    re.IGNORECASE,
+)
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
 _CLAUSES = lazy_compile(
     r"(?:[，,;；。：]\s*|:\s+)(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
@@ -116,7 +122,11 @@ def is_own_statement(sentence: str, *, is_read: bool) -> bool:
         return False
     if _is_short(sentence):
         return False
-    is_certain = is_read or (_SPEAKER.search(sentence) is not None and has_changed_condition(sentence))
+    is_certain = (
+        is_read
+        or _RELATED.match(sentence) is not None
+        or (_SPEAKER.search(sentence) is not None and has_changed_condition(sentence))
+    )
     return score_statement(sentence) > (_LEAST_SCORE if is_certain else _MIN_SCORE)
 
 

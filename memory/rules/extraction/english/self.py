@@ -23,6 +23,7 @@ from muniment.memory.rules.language.english_words import (
     IN_JEST,
     LANGUAGES,
     MEDICINE,
+    NATIONALITIES,
     TRADES,
     conjugate_verb,
     replace_pronouns,
@@ -91,6 +92,12 @@ def _origin(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
 
 
+def _nationality(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = match["value"].title()
+    if said.casefold() in NATIONALITIES:
+        yield make_draft("identity", "nationality", said, f"The user is {said}", single=True)
+
+
 def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = replace_pronouns(f"{trim_phrase(match['place'])} {match['front'].strip(' ,')}".strip())
     where = parse_place(mentions.remove_dates(match["place"], clause.at), clause)
@@ -153,6 +160,12 @@ def _left(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _status(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = match["value"].casefold()
     yield make_draft("identity", "marital_status", said, f"The user is {said}", single=True)
+
+
+def _studies(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(match["value"], clause)
+    if value and not value.casefold().startswith("for "):
+        yield make_draft("identity", "studies", strip_article(value), f"The user studies {value}", single=True)
 
 
 def _speaks(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -269,7 +282,8 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = parse_object(match["value"], clause)
-    if value and len(value.split()) > 1:
+    is_asked = "dated" not in match.groupdict() or mentions.find_mentions(match["value"], clause.at)
+    if value and is_asked and len(value.split()) > 1:
         what, text = mentions.remove_dates(value, clause.at), f"The user needs to {value}"
         yield make_draft("note", "to_do", what, text, category="tasks", importance=3)
 
@@ -297,6 +311,7 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
     (r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
     (r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
     (rf"(?:i\s+{ADV}{_NEG}{ADV}live|(?:i'?m|i\s+am)\s+{ADV}(?:living|based))\s+in\s+(?P<place>.{{2,60}})$", _lives),
+    (AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
     (r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _origin),
     (r"(?P<front>(?:(?:in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)i(?:'ve|\s+have)?\s+" + ADV
      + r"(?:finally\s+)?(?:moved|relocated|emigrated)\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<place>.+)$", _moved),
@@ -305,6 +320,7 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
     (rf"(?:i\s+{ADV}{_NEG}{ADV}work|(?:i'm|i\s+am)\s+{ADV}(?:working|employed))\s+(?:at|for)\s+(?P<value>.{{2,60}})$",
      _employer),
     (rf"i(?:'ve|\s+have)?\s+{ADV}(?:left|quit)\s+(?P<value>(?-i:[A-Z]).{{1,60}})$", _left),
+    (r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     (AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
     (rf"(?:i\s+{ADV}(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|{AM}fluent\s+in)\s+(?P<value>.+)$",
      _speaks),
@@ -336,6 +352,7 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
      rf"{_THING}{_END}"), _style),
     ((rf"{_THING}\s+(?:is|are)\s+(?P<neg>not\s+)?(?P<fine>\w+\s+)?(?:fine|ok|okay|welcome|good|all\s+right)"
      rf"(?:\s+(?:with|by)\s+me)?(?:\s+now)?$"), _style),
+    (rf"i\s+{ADV}(?P<dated>need|have|'ve\s+got)\s+to\s+(?P<value>.+)$", _task),
     ((r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?:remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to"
      r"|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$"), _task),
 ))  # fmt: skip
