@@ -23,6 +23,7 @@ from muniment.memory.rules.language.english_phrases import strip_fillers
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import has_changed_condition
+from muniment.memory.rules.statements.parse_words import NUMBERS
 
 MAX_CHARS = 280
 IMPORTANCE = 1
@@ -252,7 +253,8 @@ def is_read_whole(source: str, captured: str, texts: Sequence[str], at: datetime
 def holds_details(said: str, text: str) -> bool:
     """Whether a text has all names and numbers of another one, `said`."""
     details, folded = [*_NAME.findall(said), *tokens.extract_numbers(said)], tokens.fold_text(text)
-    return all(tokens.fold_text(detail) in folded for detail in details)
+    counts = (word for word in tokens.fold_text(said).split() if NUMBERS.get(word, 0) > 1)
+    return all(tokens.fold_text(detail) in folded for detail in details) and set(counts) <= set(folded.split())
 
 
 def make_notes(

@@ -218,14 +218,16 @@ _DATED_MOVE = lazy_compile(r"我" + ADVERBS + r"(?:从.{2,10})?搬[到去]了?(?
 def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """A change of home, which may have happened on a day."""
     spans = mentions.find_mentions(clause.text, clause.at)
-    if len(spans) > 1 or any(span.when.start > clause.at for span in spans):
+    if len(spans) > 1:
         return
     start, end = (spans[0].start, spans[0].end) if spans else (0, 0)
     rest = (clause.text[:start] + clause.text[end:]).strip(" ，,的在于")
     moved = _DATED_MOVE.match(rest)
     if moved and (where := replace_pronouns(moved["place"])):
         when = f"于{clause.text[start:end]}" if spans else ""
-        yield make_draft("event", "moved_to", where, f"用户{when}搬到{where}", location=where, importance=3)
+        ahead = any(span.when.start > clause.at for span in spans)
+        text = f"用户{'计划' if ahead else ''}{when}搬到{where}"
+        yield make_draft("event", "plans" if ahead else "moved_to", where, text, location=where, importance=3)
 
 
 def _speaks(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -241,6 +243,12 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if value:
         what = mentions.remove_dates(value, clause.at)
         yield make_draft("note", "to_do", what, f"用户需要{value}", category="tasks", importance=3)
+
+
+def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What the person eats or drinks again."""
+    what = match["verb"] + match["value"]
+    yield make_draft("constraint", "cannot", what, f"用户又{what}了", negated=True, importance=3)
 
 
 _LEARNT = ("学", "练")
@@ -286,6 +294,7 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
      r"|吃纯素|吃素的?|吃清真))了?$", _diet),
     (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽)(?P<value>[^，,。了]{1,15}了?)$",
      _cannot),
+    (ME + r"(?:又|重新)(?:可以|能|敢|开始)?(?P<verb>[吃喝])(?P<value>[^，我你他她了过完]{1,12})了$", _again),
     (ME + r"(?:有|患有|得了|患上了)(?P<value>" + CONDITION + r")$", _condition),
     (r"^(?:我们?家?)?的?预算(?P<be>是|为|只有|大概是?|不超过|在)(?P<value>.{2,30})$", _budget),
     (r"^(?:请|以后|麻烦|你|都|一律)*用(?P<language>" + LANGUAGE + r")(?:来)?(?:回答|回复|跟我说|和我说|交流|写)(?P<how>"

@@ -99,11 +99,12 @@ def _nationality(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = replace_pronouns(f"{trim_phrase(match['place'])} {match['front'].strip(' ,')}".strip())
+    front = match["front"].strip(" ,")
+    said = replace_pronouns(f"{trim_phrase(match['place'])} {front[:1].lower()}{front[1:]}".strip())
     where = parse_place(mentions.remove_dates(match["place"], clause.at), clause)
     if said and where:
-        text = f"The user moved to {said}"
-        yield make_draft("event", "moved_to", where, text, importance=3, location=where)
+        predicate, does = ("plans", "is moving") if match["ahead"] else ("moved_to", "moved")
+        yield make_draft("event", predicate, where, f"The user {does} to {said}", importance=3, location=where)
 
 
 # Descriptions of a person that are no trade, and trades that the person had.
@@ -239,6 +240,15 @@ def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield make_draft("constraint", "cannot", value, f"The user {how} {does}", importance=4)
 
 
+def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What the person eats or drinks again."""
+    if value := parse_object(match["value"], clause):
+        what = f"{match['verb'].casefold()} {value}"
+        does = f"can {what}" if match["can"] else conjugate_verb(match["verb"].casefold()) + f" {value}"
+        text = f"The user {does} {match['how'].casefold()}"
+        yield make_draft("constraint", "cannot", what, text, negated=True, importance=3)
+
+
 def _medicine(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     for value in _EACH.split(match["value"].casefold()):
         text = f"The user {'takes' if match['take'] else 'is on'} {value}"
@@ -313,8 +323,9 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
     (rf"(?:i\s+{ADV}{_NEG}{ADV}live|(?:i'?m|i\s+am)\s+{ADV}(?:living|based))\s+in\s+(?P<place>.{{2,60}})$", _lives),
     (AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
     (r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _origin),
-    (r"(?P<front>(?:(?:in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)i(?:'ve|\s+have)?\s+" + ADV
-     + r"(?:finally\s+)?(?:moved|relocated|emigrated)\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<place>.+)$", _moved),
+    (r"(?P<front>(?:(?:in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:i(?:'ve|\s+have)?\s+" + ADV
+     + rf"(?:finally\s+)?(?:moved|relocated|emigrated)|{AM}(?P<ahead>moving|relocating))\s+(?:back\s+)?"
+     r"(?:from\s+.{2,40}?\s+)?to\s+(?P<place>.+)$", _moved),
     (rf"(?:{AM}(?P<neg>no\s+longer\s+)?|i\s+{ADV}work\s+{ADV}as\s+)an?\s+(?P<value>.{{3,80}})$", _trade),
     (r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
     (rf"(?:i\s+{ADV}{_NEG}{ADV}work|(?:i'm|i\s+am)\s+{ADV}(?:working|employed))\s+(?:at|for)\s+(?P<value>.{{2,60}})$",
@@ -335,14 +346,15 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
     ((rf"i(?:\s+{ADV}|')(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to"
      rf"|m\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+{ADV}(?P<verb>eat|drink|tolerate|consume|digest)"
      r"(?P<value>\s+.+)?$"), _cannot),
+    (rf"i\s+{ADV}(?P<can>can\s+)?{ADV}(?P<verb>eat|drink)\s+(?P<value>.+?)\s+(?P<how>again|now)$", _again),
     ((rf"(?:{AM}(?:on|taking)|(?P<take>i\s+{ADV}take))\s+(?P<value>{MEDICINE}(?:(?:{_EACH.pattern}){MEDICINE}){{0,3}})"
      r"(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it|that|the)\b.*))?$"), _medicine),
     ((r"(?:(?:my|our|the)\s+(?:\w+\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is|i\s+have\s+a\s+budget\s+of)"
      r"\s+(?P<value>.+)$"), _budget),
     ((r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+"
      r"(?P<value>(?P<most>).+)$"), _budget),
-    ((r"my\s+(?:\w+\s+)?favou?rite\s+(?P<what>[\w'-]+(?:\s+[\w'-]+){0,2}?)\s+(?P<be>is|are)\s+(?!(?:that|to|when|how|not"
-     r"|on|in|at|off|out|from)\b)(?P<value>.+)$"), _favourite),
+    ((r"my\s+(?:\w+\s+)?favou?rite\s+(?P<what>[\w'-]+(?:\s+[\w'-]+){0,2}?)\s+(?P<be>is|are)\s+"
+     r"(?!(?:that|to|when|how|not|on|in|at|off|out|from)\b)(?P<value>.+)$"), _favourite),
     (r"(?:please\s+)?(?:always\s+)?(?P<neg>never\s+|don't\s+|do\s+not\s+)?(?:answer|reply|respond|(?:talk|speak|write)"
      r"\s+to\s+me)(?:\s+to\s+me)?\s+(?P<how>" + _MANNER + r"ly|in\s+\w+)" + _END, _style),
     ((rf"(?:please\s+)?(?:always\s+)?(?P<neg>)(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
