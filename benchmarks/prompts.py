@@ -36,7 +36,7 @@ from muniment.memory.rules.retrieval import token_budget as tokens
 from muniment.nodes.state import Input, Who
 from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
 
-LIMIT = 0.84
+LIMIT = 0.85
 KNOWN = (
     ("profile", "The user is lactose intolerant"), ("profile", "The user speaks Portuguese and German"),
     ("goals", "The user is training for the Lisbon marathon in October"),

@@ -13,7 +13,6 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.memory import NOTE
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from tests.engine import NOON, engine, scope, settings
@@ -239,12 +238,11 @@ async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
     await memory.conversation.record(scope(), turns)
     for turn in turns:
         receipt = await memory.learn(scope(), turn)
-        assert all(change.after.fact and change.after.fact.predicate == NOTE for change in receipt.changes)
+        assert not receipt.changes
     await memory.conversation.learn_path(scope())
     memory.engine = memory.engine.rebuild(clock=after(30))
     await memory.conversation.capture(scope())
-    listed = await memory.list(scope())
-    kinds = {one.kind: one.text for one in listed if one.fact is None or one.fact.predicate != NOTE}
+    kinds = {one.kind: one.text for one in await memory.list(scope())}
     assert set(kinds) <= {"procedural", "episodic"}
     assert "parse_pdf" not in kinds.get("episodic", "")
     wrong = [

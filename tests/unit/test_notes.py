@@ -150,10 +150,15 @@ def test_what_is_read_whole_has_no_note(text: str) -> None:
         "帮我把这段话翻译成英文",
         "谢谢，辛苦了",
         "ok",
+        "Extract the tables from scan.pdf",
+        "Sort the rows by date. The first column is the day, the second the amount.",
+        "按日期排序，第一列是日期，第二列是金额",
+        "foo bar baz qux 123",
+        "gbnt wqoe lkzx prtv mmsd qqhj",
     ],
 )
 def test_what_states_nothing_leaves_nothing(text: str) -> None:
-    """Questions, orders and thanks."""
+    """Questions, orders with what they are about, thanks, and words at random."""
     assert noted(text) == []
 
 

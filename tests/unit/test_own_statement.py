@@ -14,7 +14,12 @@ from muniment.memory.rules.extraction import own_statement
 
 SHARED = Path(__file__).parents[3] / "shared/data"
 BENCHMARKS = ("conversation.json", "everyday.json", "everyday_later.json", "strangers.json", "weak_model.jsonl")
-FLOORS = {"en": 0.83, "zh": 0.78}  # the share of unseen sentences on the right side of 0
+FLOORS = {  # the shares of unseen sentences: of own ones above the limit, of others not above it
+    (statements.UNSEEN, "en"): (0.9, 0.87),
+    (statements.UNSEEN, "zh"): (0.88, 0.8),
+    (statements.LONG, "en"): (0.9, 0.9),
+    (statements.LONG, "zh"): (0.95, 0.8),
+}
 
 
 def fold(text: str) -> str:
@@ -41,35 +46,38 @@ def list_sentences(file: Path) -> Iterator[str]:
 def test_the_weights_are_those_that_the_script_trains() -> None:
     """Byte by byte, but for one step where two machines round differently."""
     known = statements.read(statements.TRAINING)
-    weights, bias = statements.train(
-        statements.featurize(known), np.array([sentence.label == statements.OWN for sentence in known])
-    )
-    small, step = statements.quantize(weights)
+    is_own = np.array([sentence.label == statements.OWN for sentence in known])
+    matrix = statements.featurize(known)
+    model = statements.build(matrix, is_own, statements.score_folds(matrix, is_own))
     content = own_statement.WEIGHTS.read_bytes()
     header = own_statement.HEADER
-    assert header.unpack_from(content) == pytest.approx((step, bias), rel=1e-3)
+    assert header.unpack_from(content) == pytest.approx((model.step, model.bias, model.limit), rel=1e-3)
     shipped = np.frombuffer(content, np.int8, offset=header.size)
     assert shipped.size == own_statement.PLACES
-    assert np.abs(shipped.astype(int) - small.astype(int)).max() <= 1
+    assert np.abs(shipped.astype(int) - model.weights.astype(int)).max() <= 1
 
 
-@pytest.mark.parametrize("lang", sorted(FLOORS))
-def test_unseen_sentences_are_told_apart(lang: str) -> None:
-    """By the shipped weights."""
-    unseen = [sentence for sentence in statements.read(statements.UNSEEN) if sentence.lang == lang]
-    right = [
-        (own_statement.score_statement(sentence.text) > 0) == (sentence.label == statements.OWN) for sentence in unseen
-    ]
-    assert len(right) >= 50
-    assert sum(right) / len(right) >= FLOORS[lang]
+@pytest.mark.parametrize(("file", "lang"), FLOORS)
+def test_unseen_sentences_are_told_apart(file: Path, lang: str) -> None:
+    """By the shipped weights and the shipped limit."""
+    unseen = [sentence for sentence in statements.read(file) if sentence.lang == lang]
+    limit = own_statement.get_limit()
+    is_kept: dict[bool, list[bool]] = {True: [], False: []}
+    for sentence in unseen:
+        is_kept[sentence.label == statements.OWN].append(own_statement.score_statement(sentence.text) > limit)
+    assert len(unseen) >= 50
+    least_own, least_silent = FLOORS[file, lang]
+    assert sum(is_kept[True]) / len(is_kept[True]) >= least_own
+    assert 1 - sum(is_kept[False]) / len(is_kept[False]) >= least_silent
 
 
 def test_no_training_sentence_is_measured() -> None:
-    """Neither the unseen file nor a benchmark, here or beside the repository, has one."""
+    """Neither an unseen file nor a benchmark, here or beside the repository, has one."""
     files = [statements.DATA / name for name in BENCHMARKS]
     files += sorted(SHARED.glob("*.json")) if SHARED.is_dir() else []
     measured = {sentence for file in files for sentence in list_sentences(file)}
-    measured |= {fold(sentence.text) for sentence in statements.read(statements.UNSEEN)}
+    for file in (statements.UNSEEN, statements.LONG):
+        measured |= {fold(sentence.text) for sentence in statements.read(file)}
     known = {fold(sentence.text) for sentence in statements.read(statements.TRAINING)} - {""}
     assert known & measured == set()
 
@@ -82,6 +90,9 @@ def test_no_training_sentence_is_measured() -> None:
         ("We moved the wedding to August", "If we moved the wedding to August, who would come?"),
         ("我每个周末都去水库钓鱼", "周末去水库钓鱼要带什么？"),
         ("我姐姐在医院当护士", "帮我写一封给护士的感谢信"),
+        ("I keep the letters in a tin", "Extract the letters from tin.zip"),
+        ("our roof leaks", "our build leaks memory in the parser"),
+        ("I knit hats for my nieces", "hat niece knit tin roof"),
     ],
 )
 def test_who_states_scores_above_who_asks(own: str, other: str) -> None:

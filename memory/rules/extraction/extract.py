@@ -114,7 +114,9 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     people = (find_person(each.text) for each in reversed(previous) if each.role == "user")
     person = next(filter(None, people), None)
     subject: subjects.Subject | None = None
-    for said in split_sentences(text):
+    sentences = list(split_sentences(text))
+    asks = any(map(is_request, sentences))
+    for said in sentences:
         sentence = subjects.replace_pronoun(said, subject)
         if request := parse_forget_request(sentence):
             described = (
@@ -126,9 +128,8 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
             continue
         inner = _parse_remember_request(sentence)
         drafts = tuple(_draft_statements(sentence, turn, budget, person, lower=is_lowercase))
-        readings.append(
-            _read_sentence(inner or replace_pronoun(sentence, person), drafts, turn, is_requested=bool(inner))
-        )
+        meant = inner or replace_pronoun(sentence, person)
+        readings.append(_read_sentence(meant, drafts, turn, is_requested=bool(inner), asks=asks))
         readings[-1].leans_back = subjects.leans_back(sentence, subject)
         subject = subjects.find_last_subject(sentence)
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
@@ -145,7 +146,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     )
 
 
-def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_requested: bool) -> _Reading:
+def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_requested: bool, asks: bool) -> _Reading:
     found = [_make_candidate(draft, turn) for draft in drafts]
     texts = [candidate.text for candidate in found]
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
@@ -153,7 +154,7 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
     else:
-        said = notes.select_statement(safe, is_read=bool(found) or _tells_of_day(safe, turn.at))
+        said = notes.select_statement(safe, is_read=bool(found) or _tells_of_day(safe, turn.at), is_beside_request=asks)
     left = notes.strip_covered(said, texts, turn.at) if said else ""
     if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
         return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)

@@ -15,10 +15,9 @@ from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.chinese.subjects import complete_clauses, find_unsure_clauses
 from muniment.memory.rules.extraction.note_category import choose_category
-from muniment.memory.rules.extraction.own_statement import is_request, score_statement
+from muniment.memory.rules.extraction.own_statement import get_limit, is_request, score_statement
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.language.chinese_words import PERSON
-from muniment.memory.rules.language.chinese_words import RELATION as RELATION_ZH
+from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_phrases import strip_fillers
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -27,8 +26,8 @@ from muniment.memory.rules.statements.parse_words import NUMBERS
 
 MAX_CHARS = 280
 IMPORTANCE = 1
-_MIN_SCORE = -0.5
-_LEAST_SCORE = -1.5  # of a sentence of which the rules read a part
+_EVEN = 0.0  # the score of what is as likely a statement of its speaker as not
+_CERTAIN_ROOM = 1.0  # below the limit, for a sentence of which the rules read a part
 _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们叫")
@@ -42,7 +41,7 @@ _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
 _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
-_SPEAKER = lazy_compile(r"\b(?:i|i'm|im|i've|my|we)\b|[我咱俺]", re.IGNORECASE)
+_SPEAKER = lazy_compile(r"\b(?:i|im|ive|me|my|mine|we|us|our|ours)\b|[我咱俺]", re.IGNORECASE)
 _OWN_CLAUSE = lazy_compile(r"(?:i|i'm|im|i've|my|we|we're|we've|our)\b|[我咱俺]", re.IGNORECASE)
 # A statement about a relative: `my niece has`, `we have two kids`.
 _RELATED = lazy_compile(
@@ -77,17 +76,17 @@ _ZH_OWNER = lazy_compile(rf"我(?={PERSON})")
 _ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
 
 
-def select_statement(sentence: str, *, is_read: bool) -> str:
+def select_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> str:
     """What of a sentence its speaker states and is worth a note: all of it, what is left without its questions and
-    requests, or nothing. `is_read`: a rule read a part of it."""
-    if is_own_statement(sentence, is_read=is_read):
+    requests, or nothing. `is_read`: a rule read a part of it. `is_beside_request`: its message asks for something."""
+    if is_own_statement(sentence, is_read=is_read, is_beside_request=is_beside_request):
         return sentence
     parts = [part for part in _PARTS.split(sentence) if part.strip()]
     stated = [part for part in parts if not is_request(part)]
     if not stated or len(stated) == len(parts):
         return ""
     rest = ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；") for part in stated)
-    return rest if is_own_statement(rest, is_read=is_read) else ""
+    return rest if is_own_statement(rest, is_read=is_read, is_beside_request=True) else ""
 
 
 def refers_back(sentence: str) -> bool:
@@ -112,23 +111,28 @@ def drop_redacted(sentence: str) -> str:
 def states_something(sentence: str) -> bool:
     """Whether a sentence that a person asks to remember says something: `the steps for next time` does not."""
     is_nothing = _BARE_NOUN.fullmatch(sentence) or is_request(sentence)
-    return not is_nothing and score_statement(sentence) > _LEAST_SCORE
+    return not is_nothing and score_statement(sentence) > get_limit() - _CERTAIN_ROOM
 
 
-def is_own_statement(sentence: str, *, is_read: bool) -> bool:
-    """Whether a sentence states something of its speaker that is worth a note. `is_read`: a rule read a part of it."""
+def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> bool:
+    """Whether a sentence states something of its speaker that is worth a note. `is_read`: a rule read a part of it.
+    `is_beside_request`: its message asks for something."""
     if _REDACTED in sentence or _UNFINISHED.search(sentence):
         return False
     if not is_read and _WONDERS.search(sentence):  # a question by its meaning
         return False
     if _is_short(sentence):
         return False
-    is_certain = (
-        is_read
-        or _RELATED.match(sentence) is not None
-        or (_SPEAKER.search(sentence) is not None and has_changed_condition(sentence))
-    )
-    return score_statement(sentence) > (_LEAST_SCORE if is_certain else _MIN_SCORE)
+    return score_statement(sentence) > _find_limit(sentence, is_read=is_read, is_beside_request=is_beside_request)
+
+
+def _find_limit(sentence: str, *, is_read: bool, is_beside_request: bool) -> float:
+    """The score that a sentence has to exceed. What names no speaker and is a request or stands beside one is rather
+    what is asked for, such as `the first column is the date`."""
+    names_speaker = _SPEAKER.search(sentence) is not None
+    if is_read or _RELATED.match(sentence) or (names_speaker and has_changed_condition(sentence)):
+        return get_limit() - _CERTAIN_ROOM
+    return get_limit() if names_speaker or not (is_beside_request or is_request(sentence)) else _EVEN
 
 
 def _is_short(words: str) -> bool:
