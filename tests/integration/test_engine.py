@@ -288,7 +288,7 @@ async def test_remember_keeps_all_that_was_said(database_url: str) -> None:
         await memory.remember(scope(), "I like tea")
         await memory.remember(scope(), "the spare key hangs behind the blue door, third hook from the left")
         assert [one.text for one in await memory.list(scope())] == [
-            'The user said: "the spare key hangs behind the blue door, third hook from the left"',
+            "The spare key hangs behind the blue door, third hook from the left",
             "The user likes tea",
         ]
         await memory.remember(scope(), "'; drop table muniment.memories; -- is my motto")

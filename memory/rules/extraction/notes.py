@@ -28,6 +28,7 @@ MAX_CHARS = 280
 IMPORTANCE = 1
 _EVEN = 0.0  # the score of what is as likely a statement of its speaker as not
 _CERTAIN_ROOM = 1.0  # below the limit, for a sentence of which the rules read a part
+_REQUESTED_ROOM = 3.0  # below the limit, for what is asked to be remembered, which may be about anything
 _CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们叫")
@@ -111,7 +112,7 @@ def drop_redacted(sentence: str) -> str:
 def states_something(sentence: str) -> bool:
     """Whether a sentence that a person asks to remember says something: `the steps for next time` does not."""
     is_nothing = _BARE_NOUN.fullmatch(sentence) or is_request(sentence)
-    return not is_nothing and score_statement(sentence) > get_limit() - _CERTAIN_ROOM
+    return not is_nothing and score_statement(sentence) > get_limit() - _REQUESTED_ROOM
 
 
 def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> bool:
