@@ -212,22 +212,26 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield make_draft("preference", predicate, value, text, category="style", single=True, importance=3)
 
 
-_DATED_MOVE = lazy_compile(r"我" + ADVERBS + r"(?:从.{2,10})?搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12}?)了?" + END)
+_PLACE = r"[\u4e00-\u9fff\w]{1,12}?)"
+_WENT = lazy_compile(
+    rf"我{ADVERBS}(?:(?:从.{{2,10}})?(?P<move>搬[到去])了?(?=..)(?P<place>{_PLACE}了?|离开(?:了(?!了))?(?!了)(?P<left>{_PLACE}"
+    rf"|从(?P<quit>{_PLACE}(?:离职|辞职)了?){END}"
+)
 
 
-def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """A change of home, which may have happened on a day."""
+def _went(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """A change of home or the end of a job, which may be of a day."""
     spans = mentions.find_mentions(clause.text, clause.at)
-    if len(spans) > 1:
-        return
     start, end = (spans[0].start, spans[0].end) if spans else (0, 0)
-    rest = (clause.text[:start] + clause.text[end:]).strip(" ，,的在于")
-    moved = _DATED_MOVE.match(rest)
-    if moved and (where := replace_pronouns(moved["place"])):
-        when = f"于{clause.text[start:end]}" if spans else ""
+    went = _WENT.match((clause.text[:start] + clause.text[end:]).strip(" ，,的在于")) if len(spans) <= 1 else None
+    where = replace_pronouns(went["place"] or went["left"] or went["quit"]) if went else None
+    if went and where:
         ahead = any(span.when.start > clause.at for span in spans)
-        text = f"用户{'计划' if ahead else ''}{when}搬到{where}"
-        yield make_draft("event", "plans" if ahead else "moved_to", where, text, location=where, importance=3)
+        when = f"{'计划' if ahead else ''}{f'于{clause.text[start:end]}' if spans else ''}"
+        text = f"用户{when}搬到{where}" if went["move"] else f"用户{when}离开了{where}"
+        predicate = "plans" if ahead else "moved_to" if went["move"] else "left"
+        location = where if went["move"] else None
+        yield make_draft("event", predicate, where, text, location=location, importance=3)
 
 
 def _speaks(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -255,18 +259,19 @@ _LEARNT = ("学", "练")
 
 
 def _pursues(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What the person has come to like or learns, and what they do not, or no longer do."""
+    """What the person likes or learns, or does not, or no longer does."""
     verb, neg, said = match["verb"], match["neg"] or "", re.sub(END, "", match["value"])
     how = "不再" if neg and (neg == "不再" or clause.text.endswith("了")) else neg
+    against = bool(neg) != (verb == "讨厌")
     for value in split_list(said.removesuffix("了")):
         text = f"用户{how}{verb}{value}"
         if verb in _LEARNT:
-            yield make_draft("goal", "learns", value, text, negated=bool(neg), importance=3)
+            yield make_draft("goal", "learns", value, text, negated=against, importance=3)
         else:
-            yield make_draft("preference", "likes", value, text, negated=bool(neg), timeless=True)
+            yield make_draft("preference", "likes", value, text, negated=against, timeless=True)
 
 
-_PURSUIT = r"(?<=不)(?:喜欢|爱(?![人情]))|(?<=不再)喜欢|喜欢上|爱上|迷上|学|练"
+_PURSUIT = r"喜欢上?|爱(?:上|(?![人情]))|迷上|讨厌|学|练"
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
 RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace(
@@ -301,7 +306,7 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
      r")我?" + END, _style),
     (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单"
      r"|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
-    (r"^.{0,16}我.{0,16}搬[到去].{2,16}$", _moved),
+    (r"^.{0,16}我.{0,16}(?:搬[到去]|离开|离职|辞职)", _went),
     ((ME + r"在?(?P<neg>不再|不)?" + ADVERBS + r"(?P<verb>" + _PURSUIT + r")了?"
      r"(?P<value>(?![的校生会到过习班]).{1,20})$"), _pursues),
     (r"^(?P<value>[^，我你他她]{1,12})我" + ADVERBS + r"(?P<neg>不再?|没再)(?P<verb>" + _PURSUIT + r")了$", _pursues),

@@ -20,6 +20,7 @@ from muniment.memory.rules.language.english_words import (
     replace_pronouns,
 )
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.statements import predicates
 
 _PERSON = rf"[{tokens.UPPER}][\w'-]*(?:\s+[{tokens.UPPER}][\w'-]*){{0,2}}"
@@ -42,8 +43,13 @@ _HAVE = lazy_compile(
 )
 _SPOUSE = lazy_compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
+_AT_HOME = ("lives_in", "moved_to")  # what is read of a person who is called by name alone
+_NOBODY = load_lexicon("people.en").get_words("no_people")
 _OF_THEM = tuple(
-    (predicate, lazy_compile(_WHO + pattern))
+    (
+        predicate,
+        lazy_compile((rf"^(?:{_WHO[1:]}|(?P<alone>{_PERSON})\s+)" if predicate in _AT_HOME else _WHO) + pattern),
+    )
     for predicate, pattern in (
         ("lives_in", r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+(?i:in)\s+(?P<value>.+)$"),
         (
@@ -115,8 +121,11 @@ def _predicate(relation: str) -> str:
 
 
 def _of_them(predicate: str, match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    relation, name = match["rel"].casefold(), match["name"]
-    who = f"The user's {relation}" + (f" {name}" if name else "")
+    alone = match.groupdict().get("alone")
+    if alone and (alone.casefold() in _NOBODY or not is_name(alone, clause)):
+        return
+    relation, name = (match["rel"] or "").casefold(), match["name"] or alone
+    who = alone or f"The user's {relation}" + (f" {name}" if name else "")
     for value, does in _say(predicate, match, clause):
         yield make_draft(
             "event" if predicate == "moved_to" else "relationship",

@@ -265,6 +265,38 @@ def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("constraint", "budget", said, text, topic=topic, single=True, importance=3)
 
 
+def _likes(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What the person likes or not; of one thing a later statement denies or confirms an earlier one."""
+    verb, neg, said = match["verb"].casefold(), (match["neg"] or "").casefold(), trim_phrase(match["value"])
+    ended = ENDED.search(said) is not None or neg.startswith("no ")
+    against = ended or bool(neg) or verb in ("hate", "dislike")
+    how = f"does not {verb}" if ended or neg else conjugate_verb(verb)
+    for value in parse_list(ENDED.sub("", said), clause):
+        text = f"The user {how} {value}{' any more' if ended else ''}"
+        yield make_draft("preference", "likes", strip_article(value), text, negated=against, timeless=True)
+
+
+_CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
+
+
+def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """The date of a thing of the person's; a later statement about the thing moves the date."""
+    when, what = trim_phrase(match["value"]), replace_pronouns(match["what"])
+    rest = _CLOCK.sub("", mentions.remove_dates(when, clause.at)).strip(" ,")
+    if what and mentions.find_mentions(when, clause.at) and rest in ("", "on", "in"):
+        yearly = what.casefold().endswith(("birthday", "anniversary"))
+        yield make_draft(
+            "note",
+            make_slug(f"date of {what}"),
+            mentions.expand_dates(when, clause.at),
+            f"The user's {what} is {when}",
+            category="event",
+            importance=3,
+            single=True,
+            timeless=yearly,
+        )
+
+
 def _favourite(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what, value = match["what"].casefold(), parse_object(match["value"], clause)
     if value and replace_pronouns(what):
@@ -364,6 +396,10 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
      rf"{_THING}{_END}"), _style),
     ((rf"{_THING}\s+(?:is|are)\s+(?P<neg>not\s+)?(?P<fine>\w+\s+)?(?:fine|ok|okay|welcome|good|all\s+right)"
      rf"(?:\s+(?:with|by)\s+me)?(?:\s+now)?$"), _style),
+    (rf"i\s+{ADV}{_NEG}{ADV}(?P<verb>like|love|enjoy|hate|dislike)\s+(?P<value>.+)$", _likes),
+    ((r"my\s+(?P<what>(?!favou?rite\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+"
+     r"(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))|(?:has\s+been|was|got)\s+(?:moved|postponed"
+     r"|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$"), _dated),
     (rf"i\s+{ADV}(?P<dated>need|have|'ve\s+got)\s+to\s+(?P<value>.+)$", _task),
     ((r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?:remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to"
      r"|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$"), _task),
