@@ -232,7 +232,7 @@ def test_a_correction_that_is_not_certain_puts_nothing_right() -> None:
 def test_a_date_of_something_else_corrects_none(correction: str) -> None:
     """Neither the date of another thing nor a date that corrects nothing."""
     known_before = "I'm training for the Bergen half marathon on 12 June."
-    assert "The user is training for the Bergen half marathon on 12 June 2026" in history(known_before, correction)
+    assert "The user is training for the Bergen half marathon on 12 June (2026)." in history(known_before, correction)
 
 
 def test_what_may_be_ended_is_marked() -> None:

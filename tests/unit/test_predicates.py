@@ -19,8 +19,8 @@ RULED = [
     "I work as a nurse", "I work at Globex", "I am married", "I love green tea", "I hate olives",
     "My favourite food is ramen",
     "I'm allergic to peanuts", "I'm vegan", "My wife's name is Maria", "My sister lives in Rome", "I speak French",
-    "I want to run a marathon", "I'm learning Dutch", "My budget is 2000 euros", "I used to work as a baker",
-    "I moved to Lisbon last year", "我叫王敏", "我住在杭州", "我对花生过敏", "我老婆叫李雷", "我擅长 SQL", "我想学做饭",
+    "My budget is 2000 euros",
+    "I moved to Lisbon last year", "我叫王敏", "我住在杭州", "我对花生过敏", "我老婆叫李雷",
     "我最喜欢的颜色是蓝色",
 ]  # fmt: skip
 
@@ -29,7 +29,7 @@ RULED = [
 def test_what_the_rules_find_comes_back_with_its_key(text: str) -> None:
     """A model that answers with the rules' own facts names them alike, so that they meet."""
     [turn] = turns(text)
-    known = extract_statements(turn).candidates
+    known = extract_statements(turn).facts
     assert known
     for candidate in known:
         found = candidate.fact
@@ -113,16 +113,16 @@ def test_a_relation_is_known_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("said", "statement", "more", "same"),
     [
-        ("昨天我终于拿到荷兰驾照了！", "用户于2026年5月3日拿到了荷兰驾照",
-            {"kind": "event", "predicate": "got", "object": "荷兰驾照"}, True),
+        ("昨天我搬到了苏州！", "用户于2026年5月3日搬到了苏州",
+            {"kind": "event", "predicate": "got", "object": "苏州"}, True),
         ("我不吃香菜", "用户不吃香菜，也受不了香菜的味道",
             {"kind": "preference", "predicate": "dislikes", "object": "香菜"}, True),
         ("My wife's name is Maria, she has asthma", "The user's wife Maria has asthma",
             {"subject": "Maria", "object": "asthma"}, False),
         ("I like tea", "The user does not like tea",
             {"predicate": "avoids", "object": "tea", "turns": [2], "heard": "I don't like tea"}, False),
-        ("My sister likes tea", "The user likes tea",
-            {"predicate": "likes", "object": "tea", "turns": [2], "heard": "I like tea"}, False),
+        ("My sister lives in Rome", "The user lives in Rome",
+            {"predicate": "lives_in", "object": "Rome", "turns": [2], "heard": "I live in Rome"}, False),
     ],
 )  # fmt: skip
 def test_nearly_the_same_words_of_one_turn_are_one_fact(
@@ -131,7 +131,7 @@ def test_nearly_the_same_words_of_one_turn_are_one_fact(
     """Under the rules' key, unless they deny it, or are about something or somebody else."""
     heard = {key: value for key, value in more.items() if key == "heard"}
     conversation = turns(said, *heard.values())
-    known = extract_statements(conversation[0]).candidates
+    known = extract_statements(conversation[0]).facts
     found, _ = one(conversation, fact(statement, **{key: more[key] for key in more.keys() - heard.keys()}))
     [aligned] = align_candidates([found], known)
     assert aligned.fact is not None

@@ -66,6 +66,7 @@ def history(*said: str) -> list[str]:
         ("我跟我同事一起住在北京。", ["用户住在北京"]),
         # names that look like days
         ("我最喜欢的乐队是五月天。", ["用户最喜欢的乐队是五月天"]),
+        ("我喜欢五月天。", ["用户喜欢五月天"]),
         ("I like Tomorrow Never Dies.", []),
         ("My favourite movie is Friday.", []),
         # before a month, not so many months ago
@@ -79,7 +80,8 @@ def history(*said: str) -> list[str]:
         ("I'm a chef at Plume, mostly making desserts.", ["The user works as a chef", "The user works at Plume"]),
         ("我不在阿里工作了。", ["用户不再在阿里工作"]),
         # two subjects, or two people
-        ("I live in Lisbon and I like cork.", ["The user lives in Lisbon"]),
+        ("I live in Lisbon and I like cork.", ["The user lives in Lisbon", "The user likes cork"]),
+        ("I love my dog and I hate spiders.", ["The user loves the user's dog", "The user hates spiders"]),
         # what one calls oneself, and what one does
         ("I'm a terrible driver.", []),
         ("I'm a bit of a chef.", []),
@@ -96,6 +98,7 @@ def history(*said: str) -> list[str]:
         ("Oh great, I just love waiting in line for three hours.", []),
         ("Yeah, right, I really love paying taxes.", []),
         ("哈哈，我最喜欢排队三个小时了。", []),
+        ("Oh, I really love tea.", ["The user loves tea"]),
         ("I want to kill my boss, haha.", []),
         ("I'm allergic to Mondays.", []),
         ("I'm allergic to my boss, lol.", []),
@@ -111,13 +114,10 @@ def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("我喜欢五月天。", "用户喜欢五月 (2026年5月)天。"),
         ("I have three cats now.", "The user has three cats now."),
-        ("I love my dog and I hate spiders.", "The user loves the user's dog and the user hates spiders."),
         ("My wife and I went to Rome in 2019.", "The user's wife and the user went to Rome in 2019."),
         ("I'm a retired nurse.", "The user is a retired nurse."),
         ("我是去年结婚的。", "用户是去年 (2025年)结婚的。"),
-        ("Oh, I really love tea.", "Oh, the user really loves tea."),
     ],
 )
 def test_what_needs_no_structure_is_a_note(text: str, note: str) -> None:
@@ -181,9 +181,9 @@ def test_what_needs_no_structure_is_a_note(text: str, note: str) -> None:
         (["我搬到上海了。", "我住在十楼。"], ["用户搬到上海", "用户住在十楼"]),
         (["我住在北京。", "我明天搬到上海。"], ["用户住在北京", "用户计划于2026年5月9日搬到上海"]),
         (["I don't eat pork.", "I eat pork again."], ["The user eats pork again"]),
-        (["I don't eat pork.", "I like pork now."], ["The user does not eat pork", "The user likes pork now."]),
+        (["I don't eat pork.", "I like pork now."], ["The user now likes pork"]),
         (["I don't eat chocolate.", "I like chocolate."],
-            ["The user does not eat chocolate", "The user likes chocolate."]),
+            ["The user does not eat chocolate", "The user likes chocolate"]),
         (["我不吃猪肉。", "我现在又吃猪肉了。"], ["用户又吃猪肉了"]),
         (["我在阿里工作。", "我不在阿里工作了。"], ["用户不再在阿里工作"]),
     ],

@@ -33,6 +33,7 @@ STATEMENTS = [
     ("🎉 I moved to Porto", ["The user moved to Porto"]),
     ("I live in Zürich 🏔️ and I don't eat meat 🙅‍♀️!", ["The user lives in Zürich", "The user does not eat meat"]),
     ("我住在北京🏙️，对花生过敏 🥜", ["用户住在北京", "用户对花生过敏"]),
+    ("I love 🍣", ["The user loves 🍣"]),
     ("I'm vegan 😂", []),
     # what an aside belongs to
     ("About your replies: keep them brief", ["The user wants answers brief"]),

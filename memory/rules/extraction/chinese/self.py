@@ -262,7 +262,9 @@ def _pursues(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What the person likes or learns, or does not, or no longer does."""
     verb, neg, said = match["verb"], match["neg"] or "", re.sub(END, "", match["value"])
     how = "不再" if neg and (neg == "不再" or clause.text.endswith("了")) else neg
-    against = bool(neg) != (verb == "讨厌")
+    if neg and verb == "讨厌":
+        return
+    against = bool(neg) or verb == "讨厌"
     for value in split_list(said.removesuffix("了")):
         text = f"用户{how}{verb}{value}"
         if verb in _LEARNT:

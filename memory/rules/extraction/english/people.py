@@ -122,7 +122,7 @@ def _predicate(relation: str) -> str:
 
 def _of_them(predicate: str, match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     alone = match.groupdict().get("alone")
-    if alone and (alone.casefold() in _NOBODY or not is_name(alone, clause)):
+    if alone and (match["verb"] == "live" or alone.casefold() in _NOBODY or not is_name(alone, clause)):
         return
     relation, name = (match["rel"] or "").casefold(), match["name"] or alone
     who = alone or f"The user's {relation}" + (f" {name}" if name else "")

@@ -265,14 +265,20 @@ def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("constraint", "budget", said, text, topic=topic, single=True, importance=3)
 
 
+_CHANGED = lazy_compile(r"^i\s+now\b|\b(?:now|again|these\s+days|nowadays)\W*$", re.IGNORECASE)
+
+
 def _likes(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What the person likes or not; of one thing a later statement denies or confirms an earlier one."""
     verb, neg, said = match["verb"].casefold(), (match["neg"] or "").casefold(), trim_phrase(match["value"])
     ended = ENDED.search(said) is not None or neg.startswith("no ")
     against = ended or bool(neg) or verb in ("hate", "dislike")
     how = f"does not {verb}" if ended or neg else conjugate_verb(verb)
+    if neg and verb in ("hate", "dislike"):
+        return
+    changed = "now " if _CHANGED.search(clause.text) and not against else ""
     for value in parse_list(ENDED.sub("", said), clause):
-        text = f"The user {how} {value}{' any more' if ended else ''}"
+        text = f"The user {changed}{how} {value}{' any more' if ended else ''}"
         yield make_draft("preference", "likes", strip_article(value), text, negated=against, timeless=True)
 
 
@@ -325,7 +331,7 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = parse_object(match["value"], clause)
     is_asked = "dated" not in match.groupdict() or mentions.find_mentions(match["value"], clause.at)
-    if value and is_asked and len(value.split()) > 1:
+    if value and is_asked and len(value.split()) > 1 and not value.startswith("be "):
         what, text = mentions.remove_dates(value, clause.at), f"The user needs to {value}"
         yield make_draft("note", "to_do", what, text, category="tasks", importance=3)
 
