@@ -213,17 +213,17 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _PLACE = r"[\u4e00-\u9fff\w]{1,12}?)"
-_WENT = lazy_compile(
+_CHANGE = lazy_compile(
     rf"我{ADVERBS}(?:(?:从.{{2,10}})?(?P<move>搬[到去])了?(?=..)(?P<place>{_PLACE}了?|离开(?:了(?!了))?(?!了)(?P<left>{_PLACE}"
     rf"|从(?P<quit>{_PLACE}(?:离职|辞职)了?){END}"
 )
 
 
-def _went(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _change_place(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """A change of home or the end of a job, which may be of a day."""
     spans = mentions.find_mentions(clause.text, clause.at)
     start, end = (spans[0].start, spans[0].end) if spans else (0, 0)
-    went = _WENT.match((clause.text[:start] + clause.text[end:]).strip(" ，,的在于")) if len(spans) <= 1 else None
+    went = _CHANGE.match((clause.text[:start] + clause.text[end:]).strip(" ，,的在于")) if len(spans) <= 1 else None
     where = replace_pronouns(went["place"] or went["left"] or went["quit"]) if went else None
     if went and where:
         ahead = any(span.when.start > clause.at for span in spans)
@@ -308,7 +308,7 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
      r")我?" + END, _style),
     (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单"
      r"|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
-    (r"^.{0,16}我.{0,16}(?:搬[到去]|离开|离职|辞职)", _went),
+    (r"^.{0,16}我.{0,16}(?:搬[到去]|离开|离职|辞职)", _change_place),
     ((ME + r"在?(?P<neg>不再|不)?" + ADVERBS + r"(?P<verb>" + _PURSUIT + r")了?"
      r"(?P<value>(?![的校生会到过习班]).{1,20})$"), _pursues),
     (r"^(?P<value>[^，我你他她]{1,12})我" + ADVERBS + r"(?P<neg>不再?|没再)(?P<verb>" + _PURSUIT + r")了$", _pursues),

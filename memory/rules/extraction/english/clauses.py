@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rule
-from muniment.memory.rules.extraction.english import people, self
+from muniment.memory.rules.extraction.english import health, people, self
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_phrases import strip_fillers, trim_phrase
 from muniment.memory.rules.language.english_words import DIETS, has_verb, narrate_clause
@@ -21,6 +21,7 @@ _WE = lazy_compile(
     re.IGNORECASE,
 )
 _JOINED = lazy_compile(r"\s+(?:and|but|so|with|since)\s+", re.IGNORECASE)
+_RULES = health.RULES + self.RULES
 _CERTAIN_KINDS = ("identity", "constraint")
 
 
@@ -48,7 +49,7 @@ def _draft_own_facts(clause: Clause) -> list[Draft]:
 
 
 def _match_rules(text: str, clause: Clause) -> list[Draft]:
-    return next(filter(None, (match_rule(rule, text, clause) for rule in self.RULES)), [])
+    return next(filter(None, (match_rule(rule, text, clause) for rule in _RULES)), [])
 
 
 def draft_note(clause: Clause) -> Draft | None:

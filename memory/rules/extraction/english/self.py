@@ -1,4 +1,4 @@
-"""The English rules for the person: name, birthday, home, work, languages, diet, health, and how to answer."""
+"""The English rules for the person: name, birthday, home, work, languages, tastes, dates, and how to answer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ from muniment.memory.rules.language.english_phrases import (
     trim_phrase,
 )
 from muniment.memory.rules.language.english_words import (
-    CONDITIONS,
-    DIETS,
-    IN_JEST,
     LANGUAGES,
-    MEDICINE,
     NATIONALITIES,
     TRADES,
     conjugate_verb,
@@ -36,7 +32,6 @@ ADV = (
     r"|much)\s+){0,4}"
 )
 AM = r"i(?:'?m|\s+am)\s+" + ADV
-WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV
 ENDED = lazy_compile(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
 _ARTICLE = lazy_compile(r"^(?:an?|the|some|any|my|all)\s+", re.IGNORECASE)
 
@@ -152,7 +147,7 @@ def _works_at(firm: str, *, ended: bool) -> Draft:
     return make_draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
 
 
-def _left(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _end_job(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said, value = replace_pronouns(trim_phrase(match["value"])), mentions.remove_dates(match["value"], clause.at)
     if said and (what := parse_place(value, clause)):
         yield make_draft("event", "left", what, f"The user left {said}", entities=(what,))
@@ -181,78 +176,6 @@ def _native(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = match["value"].title()
     if said.casefold() in LANGUAGES:
         yield make_draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
-
-
-# `and carry a card` goes on with a verb, `and all the nuts` with another allergen.
-_NEXT_VERB = lazy_compile(
-    r",?\s+(?:and|so|but)\s+(?!(?:all|both|most|many|even|also|only|to|in|of|with|not|or)\b)[a-z]+(?<!ing)\s+(?:an?|the"
-    r"|my|it)\b",
-    re.IGNORECASE,
-)
-
-
-def _allergy(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against, said = bool(match["neg"]), trim_phrase(_NEXT_VERB.split(match["value"], maxsplit=1)[0])
-    be = _deny(match["neg"], ended=ENDED.search(said) is not None)
-    for value in parse_list(ENDED.sub("", said), clause):
-        if not IN_JEST.match(value):
-            text, thing = f"The user {be} allergic to {value}", strip_article(value)
-            yield make_draft("constraint", "allergic_to", thing, text, negated=against, importance=4)
-
-
-def _intolerant(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, text = match["value"].casefold(), f"The user {_deny(match['neg'])} {match['value'].casefold()} intolerant"
-    yield make_draft("constraint", "intolerant_to", value, text, negated=bool(match["neg"]), importance=4)
-
-
-def _diet(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, ended = match["value"].casefold(), bool(match["ended"])
-    text = f"The user {_deny(match['neg'], ended=ended)} {f'on a {value} diet' if match['on'] else value}"
-    against = ended or bool(match["neg"])
-    yield make_draft("constraint", "diet", value, text, single=True, negated=against, importance=4)
-
-
-def _deny(neg: str | None, *, ended: bool = False) -> str:
-    """`is`, or its denial: `no longer` is not only `not`."""
-    return "is no longer" if ended or (neg or "").casefold().startswith("no ") else "is not" if neg else "is"
-
-
-_EACH = lazy_compile(r",\s*(?:and\s+)?|\s+and\s+")
-
-
-def _condition(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    has = match["has"].casefold().startswith("i have")
-    for value in _EACH.split(re.sub(r"\s+", " ", match["value"])):
-        text = f"The user {'has' if has else 'is'} {value}"
-        yield make_draft("constraint", "health_condition", strip_article(value), text, importance=4)
-
-
-_SO_MUCH = lazy_compile(r"\b(?:another|one\s+more|enough|much|straight)\b", re.IGNORECASE)
-_HOW = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}
-
-
-def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(f"{match['verb']} {ENDED.sub('', trim_phrase(match['value'] or ''))}", clause)
-    if not value or _SO_MUCH.search(value):
-        return
-    how = _HOW.get(re.sub(r"\s+", " ", match["neg"].casefold()), "cannot")
-    does = conjugate_verb(match["verb"]) + value[len(match["verb"]) :] if how == "never" else value
-    yield make_draft("constraint", "cannot", value, f"The user {how} {does}", importance=4)
-
-
-def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What the person eats or drinks again."""
-    if value := parse_object(match["value"], clause):
-        what = f"{match['verb'].casefold()} {value}"
-        does = f"can {what}" if match["can"] else conjugate_verb(match["verb"].casefold()) + f" {value}"
-        text = f"The user {does} {match['how'].casefold()}"
-        yield make_draft("constraint", "cannot", what, text, negated=True, importance=3)
-
-
-def _medicine(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    for value in _EACH.split(match["value"].casefold()):
-        text = f"The user {'takes' if match['take'] else 'is on'} {value}"
-        yield make_draft("constraint", "takes", value, text, importance=4)
 
 
 def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -336,7 +259,6 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("note", "to_do", what, text, category="tasks", importance=3)
 
 
-_DIET = "|".join(map(re.escape, DIETS))
 _NEG = r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?"
 _THING = r"(?P<thing>)(?P<how>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|\w+\s+units)"
 _MANNER = r"(?:very\s+|more\s+)?(?:short|brief|concise|simple|formal|informal|casual|polite|direct|detailed)"
@@ -368,25 +290,12 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
     (r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
     (rf"(?:i\s+{ADV}{_NEG}{ADV}work|(?:i'm|i\s+am)\s+{ADV}(?:working|employed))\s+(?:at|for)\s+(?P<value>.{{2,60}})$",
      _employer),
-    (rf"i(?:'ve|\s+have)?\s+{ADV}(?:left|quit)\s+(?P<value>(?-i:[A-Z]).{{1,60}})$", _left),
+    (rf"i(?:'ve|\s+have)?\s+{ADV}(?:left|quit)\s+(?P<value>(?-i:[A-Z]).{{1,60}})$", _end_job),
     (r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     (AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
     (rf"(?:i\s+{ADV}(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|{AM}fluent\s+in)\s+(?P<value>.+)$",
      _speaks),
     (r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
-    ((rf"{AM}(?P<neg>not\s+|no\s+longer\s+)?{ADV}(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+"
-     r"(?P<value>.+)$"), _allergy),
-    (AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
-    (WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?"
-     rf"(?P<value>{_DIET})(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
-    ((rf"(?P<has>i\s+have|{AM})\s*{ADV}(?:an?\s+)?(?P<value>{CONDITIONS}(?:(?:{_EACH.pattern})(?:an?\s+)?"
-     rf"{CONDITIONS}){{0,3}})$"), _condition),
-    ((rf"i(?:\s+{ADV}|')(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to"
-     rf"|m\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+{ADV}(?P<verb>eat|drink|tolerate|consume|digest)"
-     r"(?P<value>\s+.+)?$"), _cannot),
-    (rf"i\s+{ADV}(?P<can>can\s+)?{ADV}(?P<verb>eat|drink)\s+(?P<value>.+?)\s+(?P<how>again|now)$", _again),
-    ((rf"(?:{AM}(?:on|taking)|(?P<take>i\s+{ADV}take))\s+(?P<value>{MEDICINE}(?:(?:{_EACH.pattern}){MEDICINE}){{0,3}})"
-     r"(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it|that|the)\b.*))?$"), _medicine),
     ((r"(?:(?:my|our|the)\s+(?:\w+\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is|i\s+have\s+a\s+budget\s+of)"
      r"\s+(?P<value>.+)$"), _budget),
     ((r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+"
