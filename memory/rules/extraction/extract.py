@@ -117,7 +117,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     sentences = list(split_sentences(text))
     asks = any(map(is_request, sentences))
     for said in sentences:
-        sentence = subjects.replace_pronoun(said, subject)
+        sentence = subjects.replace_pronoun(said, subject) if subject else said
         if request := parse_forget_request(sentence):
             described = (
                 ()
@@ -130,8 +130,8 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         drafts = tuple(_draft_statements(sentence, turn, budget, person, lower=is_lowercase))
         meant = inner or replace_pronoun(sentence, person)
         readings.append(_read_sentence(meant, drafts, turn, is_requested=bool(inner), asks=asks))
-        readings[-1].leans_back = subjects.leans_back(sentence, subject)
-        subject = subjects.find_last_subject(sentence)
+        readings[-1].leans_back = subject is not None and subjects.leans_back(sentence, subject)
+        subject = subjects.find_last_subject(sentence) if _CJK.search(sentence) else None
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break

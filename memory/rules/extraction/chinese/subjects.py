@@ -97,7 +97,6 @@ _THEIRS = lazy_compile(rf"^[他她它](?:们|的|家|{PERSON})")
 # A journey; a stay on it is no home.
 _JOURNEY = lazy_compile(r"(?<![过失死])去(?![年世过掉])|飞(?:往|去|到|回)|前往|出差|旅[游行]|度假|出国|探亲|蜜月")
 _STAY = lazy_compile(rf"^(?:{_WHEN}|{_ADVERB})*+(?:暂?住|待|呆|在|入住|定居)")
-_CJK = lazy_compile(r"[\u3400-\u9fff]")
 _COMMA = lazy_compile(r"\s*[，,；;]\s*")
 _STOPS = " 。！!.~～"
 _GREETING = 4  # characters of a clause that says nothing about anybody
@@ -174,25 +173,24 @@ def _infer_subject(text: str) -> tuple[str, Subject | None]:
 
 
 def find_last_subject(sentence: str) -> Subject | None:
-    """Whose the last clause of a sentence is; None where the sentence names nobody or is not Chinese."""
+    """Whose the last clause of a Chinese sentence is; None where the sentence names nobody."""
     subject: Subject | None = None
-    if _CJK.search(sentence):
-        for clause in _COMMA.split(sentence.rstrip(_STOPS)):
-            subject = add_subject(clause, previous=subject)[1]
+    for clause in _COMMA.split(sentence.rstrip(_STOPS)):
+        subject = add_subject(clause, previous=subject)[1]
     return subject
 
 
-def replace_pronoun(sentence: str, subject: Subject | None) -> str:
+def replace_pronoun(sentence: str, subject: Subject) -> str:
     """The sentence with the person of the sentence before it in place of a leading `他` or `她`."""
-    is_person = subject is not None and subject.phrase.startswith(_SPEAKER) and subject.phrase != _SPEAKER
-    if subject is None or not is_person or _THEIRS.match(sentence):
+    is_person = subject.phrase.startswith(_SPEAKER) and subject.phrase != _SPEAKER
+    if not is_person or _THEIRS.match(sentence):
         return sentence
     return _PRONOUN.sub(subject.phrase, sentence)
 
 
-def leans_back(sentence: str, subject: Subject | None) -> bool:
+def leans_back(sentence: str, subject: Subject) -> bool:
     """Whether only the sentence before it, whose subject is given, tells whose a sentence is."""
-    if subject is None or subject.phrase == _SPEAKER:
+    if subject.phrase == _SPEAKER:
         return False
     return bool(_NO_SUBJECT.match(sentence) or re.match(r"[他她它]", sentence))
 
