@@ -205,11 +205,6 @@ NOTES = [
     ("Sushi is my favorite food", "preferences", "Sushi is the user's favorite food."),
     ("I prefer short answers", "preferences", "The user prefers short answers."),
     ("I can't work on Sundays", "activity", "The user cannot work on Sundays."),
-    (
-        "The deadline for the report is next Friday",
-        "tasks",
-        'The user said: "The deadline for the report is next Friday (15 May 2026)"',
-    ),
     ("I have two kids", "relationships", "The user has two kids."),
     ("I have two black cats, Milo and Otis", "relationships", 'The user said: "I have two black cats, Milo and Otis"'),
     (
@@ -222,12 +217,6 @@ NOTES = [
     ("I have two sons, Anna's and Ben's", "relationships", "The user said: \"I have two sons, Anna's and Ben's\""),
     ("I have two sisters, Anna and I", "relationships", 'The user said: "I have two sisters, Anna and I"'),
     ("Max can't eat gluten", "constraints", 'The user said: "Max can\'t eat gluten"'),
-    (
-        "Ana Silva doesn't drink milk, so no latte",
-        "activity",
-        'The user said: "Ana Silva doesn\'t drink milk, so no latte"',
-    ),
-    ("Ana can't eat nuts either", "constraints", 'The user said: "Ana can\'t eat nuts either"'),
     ("My brother is studying medicine", "relationships", "The user's brother is studying medicine."),
     (
         "I'm training for the Lisbon marathon in October",
@@ -259,7 +248,6 @@ NOTES = [
     ("My car is a red Skoda", "profile", "The user's car is a red Skoda."),
     ("Our new car is a Tesla Model 3 now", "activity", 'The user said: "Our new car is a Tesla Model 3 now"'),
     ("My work phone is an iPhone 13", "activity", "The user's work phone is an iPhone 13."),
-    ("My rent is 800 euros", "activity", "The user's rent is 800 euros."),
     ("My rent is now about $1,200 a month", "activity", "The user's rent is now about $1,200 a month."),
     ("My salary is 50,000 a year", "activity", "The user's salary is 50,000 a year."),
     ("My flat is on the third floor", "profile", "The user's flat is on the third floor."),
@@ -277,7 +265,6 @@ NOTES = [
     ("My daughter was born on 3 March 2020", "relationships", "The user's daughter was born on 3 March 2020."),
     ("My boss hates meetings", "relationships", "The user's boss hates meetings."),
     ("My niece has asthma", "relationships", "The user's niece has asthma."),
-    ("I have an exam tomorrow", "event", "The user has an exam tomorrow (9 May 2026)."),
     ("I hope to finish my thesis by June 2027", "goals", "The user hopes to finish the user's thesis by June 2027."),
     (
         "I can't play chess but I'm learning Japanese",
