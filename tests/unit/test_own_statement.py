@@ -15,10 +15,10 @@ from muniment.memory.rules.extraction import own_statement
 SHARED = Path(__file__).parents[3] / "shared/data"
 BENCHMARKS = ("conversation.json", "everyday.json", "everyday_later.json", "strangers.json", "weak_model.jsonl")
 FLOORS = {  # the shares of unseen sentences: of own ones above the limit, of others not above it
-    (statements.UNSEEN, "en"): (0.9, 0.87),
-    (statements.UNSEEN, "zh"): (0.88, 0.8),
+    (statements.UNSEEN, "en"): (0.9, 0.82),
+    (statements.UNSEEN, "zh"): (0.88, 0.78),
     (statements.LONG, "en"): (0.9, 0.9),
-    (statements.LONG, "zh"): (0.95, 0.8),
+    (statements.LONG, "zh"): (0.95, 0.77),
 }
 
 
