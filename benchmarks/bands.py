@@ -32,7 +32,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.merging.merge import IncomingCandidate, make_memory, merge_candidates
 from muniment.memory.rules.merging.neighbours import measure_similarity
-from muniment.memory.rules.statements.filing import CATEGORIES
+from muniment.memory.rules.statements.predicates import CATEGORIES
 
 PAIRS = Path(__file__).parent / "data" / "pairs.jsonl"
 BANDS: tuple[Band, ...] = ("auto", "check", "fallback", "new")

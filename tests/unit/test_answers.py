@@ -14,7 +14,7 @@ from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, parse_facts
 from muniment.memory.rules.language.json_finder import find_json
-from muniment.memory.rules.statements.filing import CATEGORIES
+from muniment.memory.rules.statements.predicates import CATEGORIES
 from tests.answers import NOON, SLUGS, fact, one, told, turns
 
 

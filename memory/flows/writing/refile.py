@@ -16,7 +16,7 @@ from muniment.memory.errors import BadConfig
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.statements.filing import correct_category
+from muniment.memory.rules.statements.predicates import correct_category
 
 _FROM = ("profile", "constraints", "preferences")  # where rules file a fact that belongs elsewhere
 _TO = ("constraints", "history", "interests", "knowledge", "tasks")

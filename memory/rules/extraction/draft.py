@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.statements.filing import choose_fact_category
+from muniment.memory.rules.statements.predicates import choose_fact_category
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.statements import predicates
-from muniment.memory.rules.statements.filing import CATEGORIES, choose_fact_category, correct_category
+from muniment.memory.rules.statements.predicates import CATEGORIES, choose_fact_category, correct_category
 
 _MIN_CONFIDENCE = 0.5
 _MIN_EVIDENCE = 0.5
