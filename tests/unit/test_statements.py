@@ -203,7 +203,6 @@ NOTES = [
     ("I'm a huge fan of chess", "interests", "The user is a huge fan of chess."),
     ("I prefer tea over coffee", "preferences", "The user prefers tea over coffee."),
     ("Sushi is my favorite food", "preferences", "Sushi is the user's favorite food."),
-    ("I prefer short answers", "preferences", "The user prefers short answers."),
     ("I can't work on Sundays", "activity", "The user cannot work on Sundays."),
     ("I have two kids", "relationships", "The user has two kids."),
     ("I have two black cats, Milo and Otis", "relationships", 'The user said: "I have two black cats, Milo and Otis"'),

@@ -247,6 +247,8 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     wants = "welcome" if "fine" in match.groupdict() else "want"
     wants = f"does not {wants}" if never else f"{wants}s"
     text = f"The user {wants} {f'{how} in answers' if 'thing' in match.groupdict() else f'answers {how}'}"
+    if "preferred" in match.groupdict():
+        text = f"The user prefers {how} answers"
     single = not never and "thing" not in match.groupdict()
     yield make_draft("preference", predicate, value, text, category="style", single=single, negated=never, importance=3)
 
@@ -306,6 +308,8 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
      r"\s+to\s+me)(?:\s+to\s+me)?\s+(?P<how>" + _MANNER + r"ly|in\s+\w+)" + _END, _style),
     ((rf"(?:please\s+)?(?:always\s+)?(?P<neg>)(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
      rf"|explanations)\s+(?P<how>{_MANNER}){_END}"), _style),
+    (rf"i(?:'d|\s+would)?\s+{ADV}(?P<neg>)(?P<preferred>prefer)\s+(?P<how>{_MANNER})\s+(?:answers|replies){_END}",
+     _style),
     (rf"(?:please\s+)?(?P<neg>)(?P<how>{_MANNER})\s+(?:answers|replies|responses|explanations){_END}", _style),
     ((rf"(?:please\s+)?(?:(?P<neg>(?:don't|do\s+not|never)\s+use|stop\s+using|no(?:\s+more)?|avoid)|always\s+use)\s+"
      rf"{_THING}{_END}"), _style),
