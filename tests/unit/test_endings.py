@@ -191,6 +191,8 @@ def test_a_value_is_put_right(text: str, memory: str, corrected: str | None) -> 
             "5 Dec",
         ),
         (("I have a meeting with Dana on Wednesday.", "The meeting with Dana moved to Thursday."), "Dana", "on 13 May"),
+        (("I have an exam with Dr Kern on 8 May.", "Sorry, the exam is on 9 May."), "Kern on 9 May 2026.", "8 May"),
+        (("我5月8日有考试。", "说错了，考试是5月9日。"), "2026年5月9日", "5月8日"),
         # a name in all that is known of one person
         (("My colleague Joost draws the plans.", "My colleague's name is Joris, not Joost."), "Joris draws", "Joost"),
     ],

@@ -34,6 +34,10 @@ def noted(text: str) -> list[Candidate]:
             "My knee has been playing up since the marathon, so I swim instead.",
             "The user's knee has been playing up since the marathon, so the user swims instead.",
         ),
+        ("My rent is 800 euros", "The user's rent is 800 euros."),
+        ("I have an exam tomorrow", "The user has an exam tomorrow (9 May 2026)."),
+        ("My flat has two rooms", "The user's flat has two rooms."),
+        ("我擅长 SQL", "用户擅长 SQL。"),
         ("我每个周末都去水库钓鱼", "用户每个周末都去水库钓鱼。"),
         ("外婆给我留下一间老茶铺", "外婆给用户留下一间老茶铺。"),
         # who `we`, `our` and a sentence without a subject are about is not certain

@@ -76,5 +76,5 @@ def match_rule(rule: Rule, text: str, clause: Clause) -> list[Draft]:
     match = pattern.match(text)
     if match is None:
         return []
-    captured = " ".join(group for group in match.groups() if group)
+    captured = " ".join(group for name, group in match.groupdict().items() if group and name != "neg")
     return [replace(draft, source=text, captured=captured) for draft in build(match, clause)]

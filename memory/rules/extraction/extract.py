@@ -153,6 +153,8 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     safe = notes.drop_redacted(sentence)
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
+    elif any(draft.category == "style" for draft in drafts):  # a wish about answers, which is an order by its form
+        said = safe
     else:
         said = notes.select_statement(safe, is_read=bool(found) or _tells_of_day(safe, turn.at), is_beside_request=asks)
     left = notes.strip_covered(said, texts, turn.at) if said else ""

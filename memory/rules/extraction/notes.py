@@ -38,9 +38,11 @@ _MIN_REST = 5  # words that are understood by themselves
 _MIN_WORDS, _MIN_CJK = 3, 4
 _LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
+_LATIN_WORD = lazy_compile(r"[A-Za-z]+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 _REDACTED = "[redacted:"
+_LABEL = lazy_compile(r"[^,，;；。:：]{0,80}[:：]\s*(?=\[redacted:)")
 _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
 _SPEAKER = lazy_compile(r"\b(?:i|im|ive|me|my|mine|we|us|our|ours)\b|[我咱俺]", re.IGNORECASE)
 _OWN_CLAUSE = lazy_compile(r"(?:i|i'm|im|i've|my|we|we're|we've|our)\b|[我咱俺]", re.IGNORECASE)
@@ -65,6 +67,7 @@ _ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECAS
 _ZH_OTHER = lazy_compile(r"[你您他她它咱俺]|我们|自我|忘我|我国")
 _ZH_TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
 _USER = "The user "
+_TOLD_ALREADY = lazy_compile(r"The user(?:'s)?\s(?!.*\b(?:I|me|my|we|our|us)\b)")
 _NO_VERB = lazy_compile(rf"[A-Z].*|\W.*|.*(?<!s)s|{RELATION}")  # a name, a plural, a relative: a subject of its own
 _AUXILIARIES = frozenset(
     ("am", "have", "had", "was", "do", "did", "can", "could", "will", "would", "never", "also", "still")
@@ -105,7 +108,8 @@ def drop_redacted(sentence: str) -> str:
     of such a sentence only a clause that has the speaker as its subject, or as the owner of it, is kept."""
     if _REDACTED not in sentence:
         return sentence
-    parts = [part for part in _CLAUSES.split(sentence) if _REDACTED not in part and _OWN_CLAUSE.match(part)]
+    clauses = _CLAUSES.split(_LABEL.sub("", sentence))  # `my password is:` says nothing
+    parts = [part for part in clauses if _REDACTED not in part and _OWN_CLAUSE.match(part)]
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in parts)
 
 
@@ -138,7 +142,10 @@ def _find_limit(sentence: str, *, is_read: bool, is_beside_request: bool) -> flo
 
 def _is_short(words: str) -> bool:
     """Whether words are too few to say something."""
-    return len(_CJK.findall(words)) < _MIN_CJK and len(_WORD.findall(words)) < _MIN_WORDS
+    signs = len(_CJK.findall(words))
+    if signs:
+        return signs + 2 * len(_LATIN_WORD.findall(words)) < _MIN_CJK
+    return len(_WORD.findall(words)) < _MIN_WORDS
 
 
 def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
@@ -316,9 +323,10 @@ def _narrate(sentence: str) -> str | None:
     if sentence.endswith(("?", "？")):
         return None
     if not _CJK.search(sentence):
-        text = narrate_first_person(sentence)
+        text = sentence if _TOLD_ALREADY.match(sentence) else narrate_first_person(sentence)
         return text if text is None or text.endswith((".", "!", "…")) else f"{text}."
-    if _ZH_PERSON.search(sentence) or not _ZH_SUBJECT.search(sentence):
+    is_told = sentence.startswith("用户") and "我" not in sentence
+    if _ZH_PERSON.search(sentence) or not (is_told or _ZH_SUBJECT.search(sentence)):
         return None
     text = _ZH_OWNER.sub("用户的", sentence).replace("我", "用户")
     return text if text.endswith(("。", "！", "!")) else f"{text}。"

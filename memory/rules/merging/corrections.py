@@ -22,6 +22,7 @@ from muniment.memory.rules.merging.endings import (
 from muniment.memory.rules.statements.changes import is_correcting, strip_cues
 from muniment.memory.rules.statements.parse import parse_statement
 
+_ANNOTATION = lazy_compile(r"\s*\([^()]{0,40}\d{4}[^()]{0,40}\)")  # what a date in a note means
 _DAY_ALONE = lazy_compile(r"(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[号日]", re.IGNORECASE)
 
 
@@ -66,7 +67,8 @@ def correct_date(said: str, text: str, at: datetime) -> str | None:
     """A memory's text with the date of a sentence that corrects it: `sorry, the run is on the 19th`; else None.
 
     The sentence has to name nothing that the memory does not name, and each has to have one date."""
-    sentences = [sentence for sentence in split_statements(said) if is_correcting(sentence)]
+    sentences = [_ANNOTATION.sub("", each) for each in split_statements(said) if is_correcting(each)]
+    text = _ANNOTATION.sub("", text)
     dates = find_mentions(text, at) if sentences else []
     if len(dates) != 1:
         return None

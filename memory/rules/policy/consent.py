@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from muniment.memory.domain.consent import SENSITIVE, Consent, ProfileField, Proposal
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.memory import Fact, State, StoredMemory
+from muniment.memory.domain.memory import Fact, State, StoredMemory, is_note
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
@@ -53,6 +53,13 @@ _NO = lazy_compile(
     r"(?:,? (?:danke|bitte nicht|bitte|merci|obrigad[oa]|grazie|tack|takk|bedankt|dank je))?|no,? (?:gracias|grazie)",
     re.IGNORECASE,
 )
+# What a note of a goal begins with; the field has the rest.
+_WISH = lazy_compile(
+    r"(?:i|i'm|i am|we)\s+(?:(?:really|still|also|just|now)\s+)*(?:want(?:ed)?|would like|plan(?:ning)?|hop(?:e|ing)"
+    r"|aim(?:ing)?|intend)\s+to\s+|my\s+(?:\w+\s+)?(?:goal|aim|dream|plan)\s+is\s+to\s+"
+    r"|我(?:的(?:目标|梦想)是)?(?:一直|真的|还|也|很)*(?:想要?|打算|计划|希望能?|准备)?",
+    re.IGNORECASE,
+)
 _LONGEST, _MOST_WORDS = 60, 6  # a longer value is no name or place
 _GOAL_CHARS = 120
 
@@ -93,6 +100,7 @@ def build_proposals(
         memory = _find_memory(statement, changes)
         if field is not None and memory is not None:
             value = " ".join(candidate.fact.object.split()).strip(" .。")
+            value = _WISH.sub("", value) if is_note(candidate.fact) else value
             key = (field, value.casefold() if field == "goals" else "")
             candidate_turns = candidate.turns
             turns = (
@@ -132,8 +140,11 @@ def is_support_lost(change: Change) -> bool:
 
 
 def has_value(memory: StoredMemory, value: str) -> bool:
-    """Whether the fact of a memory has this value, by its words."""
-    return memory.fact is not None and tokens.get_lexeme_set(memory.fact.object) == tokens.get_lexeme_set(value)
+    """Whether the fact of a memory has this value, by its words; a note may say more than that."""
+    if memory.fact is None:
+        return False
+    words, wanted = tokens.get_lexeme_set(memory.fact.object), tokens.get_lexeme_set(value)
+    return wanted <= words if is_note(memory.fact) else wanted == words
 
 
 def find_current_fields(profile: Sequence[Consent], memories: Sequence[StoredMemory]) -> list[Consent]:

@@ -39,13 +39,14 @@ def draft_facts(clause: Clause) -> list[Draft]:
 
 def _draft_own_facts(clause: Clause) -> list[Draft]:
     """The drafts of the first rule that matches the clause, less trailing fillers; else those of its start that are
-    certain whatever follows: a name, a home, an allergy."""
+    certain whatever follows: a name, a home, an allergy, a wish about the style of answers."""
     for form in dict.fromkeys((clause.text, trim_phrase(clause.text))):
         if drafts := _match_rules(form, clause):
             return drafts
     start = _JOINED.split(clause.text, maxsplit=1)[0]
     drafts = _match_rules(start, clause) if start != clause.text else []
-    return drafts if all(draft.fact.kind in _CERTAIN_KINDS for draft in drafts) else []
+    is_certain = all(draft.fact.kind in _CERTAIN_KINDS or draft.category == "style" for draft in drafts)
+    return drafts if is_certain else []
 
 
 def _match_rules(text: str, clause: Clause) -> list[Draft]:

@@ -264,6 +264,7 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _NEG = r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?"
 _THING = r"(?P<thing>)(?P<how>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|\w+\s+units)"
 _MANNER = r"(?:very\s+|more\s+)?(?:short|brief|concise|simple|formal|informal|casual|polite|direct|detailed)"
+_OPENING = r"(?:from\s+now\s+on,?\s+)?(?:please\s+)?(?:always\s+)?"
 _END = r"(?:\s+(?:from\s+now\s+on|please|in\s+future|as\s+always|as\s+usual|only)){0,2}$"
 RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) for pattern, build in (
     ((r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family"
@@ -304,15 +305,15 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
      r"(?P<value>(?P<most>).+)$"), _budget),
     ((r"my\s+(?:\w+\s+)?favou?rite\s+(?P<what>[\w'-]+(?:\s+[\w'-]+){0,2}?)\s+(?P<be>is|are)\s+"
      r"(?!(?:that|to|when|how|not|on|in|at|off|out|from)\b)(?P<value>.+)$"), _favourite),
-    (r"(?:please\s+)?(?:always\s+)?(?P<neg>never\s+|don't\s+|do\s+not\s+)?(?:answer|reply|respond|(?:talk|speak|write)"
+    (_OPENING + r"(?P<neg>never\s+|don't\s+|do\s+not\s+)?(?:answer|reply|respond|(?:talk|speak|write)"
      r"\s+to\s+me)(?:\s+to\s+me)?\s+(?P<how>" + _MANNER + r"ly|in\s+\w+)" + _END, _style),
-    ((rf"(?:please\s+)?(?:always\s+)?(?P<neg>)(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
+    ((rf"{_OPENING}(?P<neg>)(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
      rf"|explanations)\s+(?P<how>{_MANNER}){_END}"), _style),
     (rf"i(?:'d|\s+would)?\s+{ADV}(?P<neg>)(?P<preferred>prefer)\s+(?P<how>{_MANNER})\s+(?:answers|replies){_END}",
      _style),
     (rf"(?:please\s+)?(?P<neg>)(?P<how>{_MANNER})\s+(?:answers|replies|responses|explanations){_END}", _style),
-    ((rf"(?:please\s+)?(?:(?P<neg>(?:don't|do\s+not|never)\s+use|stop\s+using|no(?:\s+more)?|avoid)|always\s+use)\s+"
-     rf"{_THING}{_END}"), _style),
+    ((rf"(?:{_OPENING}(?P<neg>(?:don't|do\s+not|never)\s+use|stop\s+using|no(?:\s+more)?|avoid)"
+     rf"|(?=.*\b(?:always|from\s+now\s+on)\b){_OPENING}use)\s+{_THING}{_END}"), _style),
     ((rf"{_THING}\s+(?:is|are)\s+(?P<neg>not\s+)?(?P<fine>\w+\s+)?(?:fine|ok|okay|welcome|good|all\s+right)"
      rf"(?:\s+(?:with|by)\s+me)?(?:\s+now)?$"), _style),
     (rf"i\s+{ADV}{_NEG}{ADV}(?P<verb>like|love|enjoy|hate|dislike)\s+(?P<value>.+)$", _likes),
