@@ -18,6 +18,7 @@ from muniment.memory.rules.merging.endings import (
     find_holder,
     replace_contrast,
     split_statements,
+    strip_quotation,
 )
 from muniment.memory.rules.statements.changes import is_correcting, strip_cues
 from muniment.memory.rules.statements.parse import parse_statement
@@ -85,6 +86,17 @@ def correct_date(said: str, text: str, at: datetime) -> str | None:
         # A day alone is one of the former date's month.
         return expand_dates(after, dates[0].when.start.replace(day=1) if _DAY_ALONE.fullmatch(date) else at)
     return None
+
+
+def is_corrected_since(candidate: Candidate, memory: StoredMemory) -> bool:
+    """Whether a memory says what a candidate of one of its turns says, under a name that a later turn has corrected."""
+    earlier = set(candidate.turns)
+    if not earlier & set(memory.turns) or earlier >= set(memory.turns):
+        return False
+    new, old = parse_statement(strip_quotation(candidate.text)), parse_statement(strip_quotation(memory.text))
+    has_other_name = bool(new.names - set(old.tokens)) and bool(old.names - set(new.tokens))
+    rest = {word for word in new.words if not any(name.startswith(word) for name in new.names)}  # stems of words
+    return has_other_name and bool(rest) and rest <= old.words
 
 
 def _correct_memory(

@@ -18,7 +18,7 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.corrections import correct_memories
+from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since
 from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
     is_covered_by_parts,
@@ -252,6 +252,8 @@ def _merge_candidate(
         result: Change | str | None = "different"
         repeated = is_repetition(candidate, memory)
         known = replace(memory, text=replace_user_names(memory.text, names)) if names else memory
+        if memory.updated_at > at and is_corrected_since(candidate, memory):
+            return OUTDATED
         if memory.updated_at > at and not repeated:
             result = _merge_late_statement(incoming, memory, new_memory, is_vouched=band == "auto")
         elif (
