@@ -61,6 +61,8 @@ def test_what_is_not_read_is_noted(text: str, note: str) -> None:
     [
         ("I live in Porto and drink green tea", "The user lives in Porto", "drink green tea"),
         ("My brother lives in Porto and drives a taxi", "The user's brother lives in Porto", "drives a taxi"),
+        ("Please keep answers short and don't use tables", "The user wants answers short", "don't use tables"),
+        ("From now on answer in French and call the dog Rex", "The user wants answers in French", "call the dog Rex"),
         ("I'm allergic to penicillin and carry a card in my wallet", "The user is allergic to penicillin", "card"),
     ],
 )
@@ -77,6 +79,7 @@ def test_what_is_read_in_part_is_noted_beside_the_fact(text: str, fact: str, not
         ("I have a peanut allergy and carry an EpiPen.", "The user has a peanut allergy and carries an EpiPen"),
         ("我不吃茄子，闻到就难受。", "用户不吃茄子，闻到就难受"),
         ("我妹妹叫小雪，刚上小学。", "用户的姐妹是小雪（妹妹），刚上小学"),
+        ("以后回答我简短一点，别用英文", "用户希望回答简短，别用英文"),
     ],
 )
 def test_the_rest_of_a_sentence_goes_on_behind_its_fact(text: str, statement: str) -> None:

@@ -151,16 +151,17 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     texts = [candidate.text for candidate in found]
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
     safe = notes.drop_redacted(sentence)
+    is_wish = any(draft.category == "style" for draft in drafts)
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
-    elif any(draft.category == "style" for draft in drafts):  # a wish about answers, which is an order by its form
+    elif is_wish:  # an order by its form
         said = safe
     else:
         said = notes.select_statement(safe, is_read=bool(found) or _tells_of_day(safe, turn.at), is_beside_request=asks)
     left = notes.strip_covered(said, texts, turn.at) if said else ""
     if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
         return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)
-    rest = _find_remainder(said, texts, turn.at, is_requested=is_requested)
+    rest = _find_remainder(said, texts, turn.at, is_requested=is_requested, is_wish=is_wish)
     return _Reading(sentence, said or sentence, rest or sentence, found, bool(rest), is_requested)
 
 
@@ -176,7 +177,9 @@ def _extend_fact(
     if is_request(rest) or not notes.is_own_statement(f"I {rest}", is_read=True):
         return []
     for n, draft in reversed(list(enumerate(drafts))):
-        if draft.fact.predicate in _VALUES_ALONE or (draft.fact.kind == "identity" and not _CJK.search(rest)):
+        # An English clause would be told of the user: also `and don't use emojis`.
+        is_told_so = draft.fact.kind != "identity" and draft.category != "style"
+        if draft.fact.predicate in _VALUES_ALONE or not (is_told_so or _CJK.search(rest)):
             continue
         if text := notes.extend_statement(found[n].text, draft.source, rest, sentence, turn.at):
             extended = replace(found[n], text=text)
@@ -184,14 +187,14 @@ def _extend_fact(
     return []
 
 
-def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_requested: bool) -> str:
+def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_requested: bool, is_wish: bool = False) -> str:
     """What is noted beside the facts of a sentence: what of its words none of them holds."""
     rest = notes.strip_covered(said, texts, at) if said else ""
     if rest != said and not is_requested:
         # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
         is_start = said.startswith(rest[:_START])
         goes_on = not is_start and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
-        rest = said if goes_on else notes.keep_remainder(rest, said)
+        rest = said if goes_on else notes.keep_remainder(rest, said, is_wish=is_wish)
     return rest if rest == said else notes.restore_subjects(rest, said)
 
 

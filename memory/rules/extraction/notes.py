@@ -166,14 +166,15 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in rest)
 
 
-def keep_remainder(rest: str, sentence: str) -> str:
+def keep_remainder(rest: str, sentence: str, *, is_wish: bool = False) -> str:
     """What is noted of a sentence of which `rest` is not read: the rest, all of it where the rest is too short to be
-    understood, or nothing where the rest says nothing."""
+    understood, or nothing where the rest says nothing. `is_wish`: the sentence is a wish about answers, so that an
+    order is a part of it."""
     if not rest or gate.find_skip_reason(rest, "user"):  # `Hi, call me …` leaves a greeting
         return ""
     opening = "" if sentence.startswith(rest) else "x "  # a capital within a sentence is a name's
     has_details = _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest)
-    is_to_assistant = is_request(rest) or _ASSISTANT.search(rest)
+    is_to_assistant = (not is_wish and is_request(rest)) or _ASSISTANT.search(rest)
     if not has_details and (_is_short(rest) or (is_to_assistant and not is_own_statement(rest, is_read=False))):
         return ""
     has_subject = _OWN_CLAUSE.match(rest) is not None
