@@ -104,8 +104,7 @@ _SCHEMES = _WORDS.get_words("schemes")
 _MOUNT = lazy_compile(r"(?:id|type|source|src|name|env)=")
 
 
-# A text in which `find_leaks` finds anything has one of the separators, and in lower case one of the marks.
-LEAK_SEPARATORS = frozenset("-_:=@|/%<\"'")
+# A text in which `find_leaks` finds anything has in lower case one of the marks.
 LEAK_MARKS = (*_OF_PROGRAMS, *_HINTS)
 
 

@@ -17,7 +17,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.normalize import normalize_text, repair_surrogates
-from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, LEAK_SEPARATORS, find_leaks
+from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
 
 Span = tuple[int, int, str]
@@ -157,6 +157,8 @@ class Redactor:
 
     def redact_uncached(self, text: str) -> str:
         """The result of `redact_text`, of which nothing is kept."""
+        if self.needs_no_change(text):
+            return text
         redacted, count = self._redact_normalized(text)
         return redacted if count else repair_surrogates(text)
 
@@ -207,8 +209,7 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
     for part, marks in _MARKS:
         if part in lowered and any(map(lowered.__contains__, marks)):
             return False
-    may_hold_leak = not LEAK_SEPARATORS.isdisjoint(lowered) and any(map(lowered.__contains__, LEAK_MARKS))
-    if may_hold_leak or (email and "@" in text):
+    if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
     digits, has_iban_start = _count_digits(text)
     return digits < 2 or not (
