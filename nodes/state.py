@@ -206,7 +206,7 @@ def make_turn(scope: Scope, message: AnyMessage, at: str, recalled: Sequence[int
         thread=scope.thread,
         actor=scope.actor,
         recalled=tuple(recalled),
-        tags=tuple(tags or ()) if codec.is_text_list(tags) else (),
+        tags=tuple(tags) if tags and codec.is_text_list(tags) else (),
         path=path if isinstance(path, str) else None,
     )
 

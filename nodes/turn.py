@@ -39,6 +39,7 @@ from muniment.nodes.state import (
 )
 
 NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
+_REDACTED = "[redacted:"  # what stands in the place of a secret
 _MAX_RECENT = 20  # messages of a thread in which a background job may have found something
 
 
@@ -196,7 +197,8 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
                 if request.field in SENSITIVE
             ]
             questions = await _ask_replaced(receipt, scope, memory)
-            omissions = explain_omissions(turn, receipt, memory.conversation.describe_redactions(turn.text))
+            redactions = memory.conversation.describe_redactions(turn.text) if _REDACTED in turn.text else ()
+            omissions = explain_omissions(turn, receipt, redactions)
             update["unmet"] = "\n\n".join(
                 filter(None, [update["unmet"], *receipt.unmatched_requests, *questions, *omissions])
             )
@@ -213,7 +215,7 @@ async def _ask_replaced(receipt: Receipt, scope: Scope, memory: Memory) -> list[
     """A question for each new memory that perhaps replaces known ones: it is not certain which, so that all stay."""
     questions = []
     for change in receipt.changes:
-        ids = list_replaced(change.after) if change.action == "ADD" else []
+        ids = list_replaced(change.after) if change.action == "ADD" and change.after.tags else []
         known = [found for id_ in ids if (found := await _find_active(memory, scope, id_))]
         if known:
             questions.append(ask_replaced(change.after.text, known))
@@ -315,7 +317,8 @@ async def _record_messages(
     ]
     reply = get_reply(state)
     turns = [make_turn(scope, message, waiting[str(message.id)]) for message in messages if message is not reply]
-    turns += load_turns(pending, scope)
+    if pending:
+        turns += load_turns(pending, scope)
     if reply in messages:
         reply_turn = make_turn(scope, reply, waiting[str(reply.id)], state.get("recalled", ()))
         turns += tag_turns(state, scope, [replace(reply_turn, tags=(), path=None)])

@@ -250,7 +250,7 @@ class Recall:
         )
 
     def _render_header(self, snapshot: SearchSnapshot) -> str:
-        if not snapshot.delta:
+        if not snapshot.delta or not snapshot.delta.entries:
             return ""
         settings = self.settings
         return render.fit_delta_header(

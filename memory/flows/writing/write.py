@@ -86,7 +86,8 @@ class Writer:
             return Receipt(rev=Revision(0), skipped=refusal)
         safe = self.sanitize_turn(turn)
         # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
-        own, instructions = quoted.strip_quoted(safe), quoted.find_quoted_instructions(safe)
+        own = quoted.strip_quoted(safe)
+        instructions = quoted.find_quoted_instructions(safe) if own.text != safe.text else ()
         own = replace(own, text=requests.strip_keep_request(own.text))  # a request to keep a procedure is no statement
         reason = gate.find_skip_reason(own.text, own.role)
         most = self.settings.write.per_turn

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 
 from muniment.memory.rules.dates import chinese, english
 from muniment.memory.rules.language.calendar import DatePeriod
@@ -43,20 +43,22 @@ def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mentio
 
     In a statement `at Christmas` is a date only where the text is about one event. With a `question`, which the text is
     part of, it may be the Christmas of each year."""
-    mentions = sorted(_iterate_mentions(text, at, question=question), key=lambda mention: (mention.start, -mention.end))
+    return list(_search_mentions(text, at, at.tzinfo, question))
+
+
+@lru_cache(maxsize=2_048)
+def _search_mentions(text: str, at: datetime, _zone: tzinfo | None, question: str) -> tuple[Mention, ...]:
+    """What `find_mentions` returns. Cached, because several rules read one text, and stored notes are compared many
+    times. One moment in two zones is two keys."""
+    mentions = [Mention(*match) for match in english.match_dates(text, at, question=question)]
+    if _CJK.search(text):
+        mentions += [Mention(*match) for match in chinese.match_dates(text, at, question=question)]
+    mentions.sort(key=lambda mention: (mention.start, -mention.end))
     out: list[Mention] = []
     for mention in mentions:
         if not out or mention.start >= out[-1].end:
             out.append(mention)
-    return out
-
-
-def _iterate_mentions(text: str, at: datetime, *, question: str) -> Iterator[Mention]:
-    for match in english.match_dates(text, at, question=question):
-        yield Mention(*match)
-    if _CJK.search(text):
-        for match in chinese.match_dates(text, at, question=question):
-            yield Mention(*match)
+    return tuple(out)
 
 
 def resolve_date(text: str, at: datetime) -> datetime | None:

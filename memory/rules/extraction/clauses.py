@@ -121,6 +121,9 @@ _INTRODUCTION = lazy_compile(
 _SPLIT_ZH = lazy_compile(
     r"\s*[，,；;]\s*(?!(?:它?的?名字叫|名叫|叫)(?!我))|而且|但是|不过(?!敏)|并且|(?<!没)还有(?=我)"
 )
+_QUESTION_ZH = lazy_compile(
+    r"吗|^.{0,4}呢$|(?<!这)(?<!那)么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁]"
+)
 _NOT_SO_ZH = lazy_compile(
     r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
 )
@@ -171,7 +174,7 @@ def split_clauses(sentence: str) -> Iterator[str]:
             bare
             and len(bare) <= _LONGEST
             and not _HEDGED.search(_WANTED.sub("", bare))
-            and not _is_chinese_question(bare)
+            and not (_CJK.search(bare) and _QUESTION_ZH.search(bare))
         ):
             yield bare
 
@@ -179,20 +182,6 @@ def split_clauses(sentence: str) -> Iterator[str]:
 def strip_ornaments(clause: str) -> str:
     """The clause without leading and trailing emoji."""
     return _ORNAMENTS.sub("", clause).rstrip(" .!?。！？~,，")
-
-
-def _is_chinese_question(clause: str) -> bool:
-    return (
-        bool(
-            re.search(
-                r"(?:吗|^.{0,4}呢$|(?<!这)(?<!那)么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否"
-                r"|几[个点岁])",
-                clause,
-            )
-        )
-        if _CJK.search(clause)
-        else False
-    )
 
 
 def _split_parts(sentence: str) -> Iterator[str]:

@@ -137,7 +137,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
             break
     _add_neighbours(readings)
     wanted = [reading for reading in readings if reading.is_requested]
-    requested = [*_list_facts(wanted), *_make_notes(wanted, turn, previous, _REQUESTED_IMPORTANCE)]
+    requested = _list_candidates(wanted, turn, previous, _REQUESTED_IMPORTANCE)
     others = [each for each in readings if not each.is_requested]
     return Extraction(
         candidates=(*requested, *_share_room(others, turn, previous, most), *_find_corrections(others, turn)),
@@ -150,7 +150,7 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     found = [_make_candidate(draft, turn) for draft in drafts]
     texts = [candidate.text for candidate in found]
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
-    safe = notes.drop_redacted(sentence)
+    safe = notes.drop_redacted(sentence) if notes.REDACTED in sentence else sentence
     is_wish = any(draft.category == "style" for draft in drafts)
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
@@ -195,7 +195,7 @@ def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_request
         is_start = said.startswith(rest[:_START])
         goes_on = not is_start and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
         rest = said if goes_on else notes.keep_remainder(rest, said, is_wish=is_wish)
-    return rest if rest == said else notes.restore_subjects(rest, said)
+    return notes.restore_subjects(rest, said) if rest != said and _CJK.search(rest) else rest
 
 
 def _add_neighbours(readings: Sequence[_Reading]) -> None:
@@ -223,27 +223,23 @@ def _find_corrections(readings: Sequence[_Reading], turn: Turn) -> Iterator[Cand
         yield from (replace(note, is_correction=True) for note in notes.make_notes([sentence], turn))
 
 
-def _list_facts(readings: Sequence[_Reading]) -> list[Candidate]:
-    """The statements of sentences, the last one for each fact."""
+def _list_candidates(
+    readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], importance: int = notes.IMPORTANCE
+) -> list[Candidate]:
+    """The statements of sentences, the last one for each fact, and the notes of what is left."""
     facts = {
         candidate.fact.key if candidate.fact else candidate.text: candidate
         for reading in readings
         for candidate in reading.candidates
     }
-    return list(facts.values())[:MAX_STATEMENTS]
-
-
-def _make_notes(
-    readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], importance: int = notes.IMPORTANCE
-) -> list[Candidate]:
-    sentences = [reading.noted for reading in readings if reading.is_noted]
-    return list(notes.make_notes(sentences, turn, previous, importance=importance))
+    noted = [reading.noted for reading in readings if reading.is_noted]
+    return [*list(facts.values())[:MAX_STATEMENTS], *notes.make_notes(noted, turn, previous, importance=importance)]
 
 
 def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int) -> list[Candidate]:
     """The facts and the notes. Of too many, the words of the least important facts are noted."""
     while True:
-        candidates = [*_list_facts(readings), *_make_notes(readings, turn, previous)]
+        candidates = _list_candidates(readings, turn, previous)
         foldable = [(reading, fact) for reading in readings for fact in reading.candidates]
         if len(candidates) <= most or not foldable:
             return candidates

@@ -45,7 +45,11 @@ def choose_category(sentence: str) -> str:
     """The category of a sentence; `activity` in case of doubt."""
     text = sentence[:_MAX_CHARS].lower().replace("’", "'")
     scores = dict.fromkeys(_ORDER, 0.0)
-    for category, weight in _list_votes(text):
+    english, chinese = _load_votes()
+    votes = [*_match_phrases(_WORD.findall(text), " ", english)]
+    if runs := _CJK.findall(text):
+        votes += _match_phrases(" ".join(runs), "", chinese)
+    for category, weight in votes:
         scores[category] += weight
     if _CONDITION.search(text):
         scores["constraints"] += _WEIGHTS["sure"]
@@ -59,15 +63,8 @@ def choose_category(sentence: str) -> str:
     return best if scores[best] >= _MIN_SCORE else _DOUBTFUL
 
 
-def _list_votes(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the votes of the longest phrases; a phrase votes once, however often it is there."""
-    english, chinese = _load_votes()
-    yield from _match_phrases(_WORD.findall(text), " ", english)
-    if runs := _CJK.findall(text):
-        yield from _match_phrases(" ".join(runs), "", chinese)
-
-
 def _match_phrases(parts: Sequence[str], joint: str, votes: _Votes) -> Iterator[tuple[str, float]]:
+    """Yield the votes of the longest phrases; a phrase votes once, however often it is there."""
     at, seen = 0, set[str]()
     while at < len(parts):
         for end in range(min(len(parts), at + votes.longest), at, -1):

@@ -41,7 +41,7 @@ _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _LATIN_WORD = lazy_compile(r"[A-Za-z]+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
-_REDACTED = "[redacted:"
+REDACTED = "[redacted:"
 _LABEL = lazy_compile(r"[^,，;；。:：]{0,80}[:：]\s*(?=\[redacted:)")
 _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
 _SPEAKER = lazy_compile(r"\b(?:i|im|ive|me|my|mine|we|us|our|ours)\b|[我咱俺]", re.IGNORECASE)
@@ -100,16 +100,14 @@ def refers_back(sentence: str) -> bool:
 
 def is_quotable(sentence: str) -> bool:
     """Whether a sentence may stand in a note for the sake of the one after it."""
-    return _REDACTED not in sentence and len(sentence) <= MAX_CHARS // 2
+    return REDACTED not in sentence and len(sentence) <= MAX_CHARS // 2
 
 
 def drop_redacted(sentence: str) -> str:
     """The sentence without the clauses that something was redacted from, and without those that may go on with them:
     of such a sentence only a clause that has the speaker as its subject, or as the owner of it, is kept."""
-    if _REDACTED not in sentence:
-        return sentence
     clauses = _CLAUSES.split(_LABEL.sub("", sentence))  # `my password is:` says nothing
-    parts = [part for part in clauses if _REDACTED not in part and _OWN_CLAUSE.match(part)]
+    parts = [part for part in clauses if REDACTED not in part and _OWN_CLAUSE.match(part)]
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in parts)
 
 
@@ -122,7 +120,7 @@ def states_something(sentence: str) -> bool:
 def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> bool:
     """Whether a sentence states something of its speaker that is worth a note. `is_read`: a rule read a part of it.
     `is_beside_request`: its message asks for something."""
-    if _REDACTED in sentence or _UNFINISHED.search(sentence):
+    if REDACTED in sentence or _UNFINISHED.search(sentence):
         return False
     if not is_read and _WONDERS.search(sentence):  # a question by its meaning
         return False
@@ -215,9 +213,7 @@ def _continue_subject(text: str, rest: str) -> str | None:
 
 
 def restore_subjects(rest: str, sentence: str) -> str:
-    """The rest of a sentence with what tells whose each of its Chinese clauses is."""
-    if not _CJK.search(rest):
-        return rest
+    """The rest of a Chinese sentence with what tells whose each of its clauses is."""
     clauses = [part.strip(" ,，;；.。") for part in _CLAUSES.split(sentence) if part.strip()]
     remaining = {part.strip(" ,，;；.。") for part in _CLAUSES.split(rest)}
     wanted = {n for n, clause in enumerate(clauses) if clause in remaining}
@@ -233,7 +229,9 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: 
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
     folded = tokens.fold_text(said)
-    if not holds_details(bare, folded) or (bare != sentence and not _has_its_date(sentence, said, at)):
+    if not holds_details(bare, folded):
+        return False
+    if bare != sentence and mentions.find_mentions(sentence, at) and not mentions.find_mentions(said, at):
         return False
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
@@ -245,11 +243,6 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: 
     if is_strict:
         return words <= there
     return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
-
-
-def _has_its_date(sentence: str, said: str, at: datetime) -> bool:
-    """Whether statements have a date where a sentence has one."""
-    return not mentions.find_mentions(sentence, at) or bool(mentions.find_mentions(said, at))
 
 
 def is_read_whole(source: str, captured: str, texts: Sequence[str], at: datetime) -> bool:

@@ -30,6 +30,7 @@ from muniment.memory.rules.merging.neighbours import choose_key, find_free_key, 
 from muniment.memory.rules.merging.read_notes import is_told, retire_read_notes
 from muniment.memory.rules.merging.restatements import is_same_claim
 from muniment.memory.rules.merging.wording import Verdict
+from muniment.memory.rules.statements.changes import may_change_known
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
 from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
 
@@ -200,8 +201,8 @@ def _decide_changes(
 ) -> tuple[Change | str, ...]:
     """Return the changes of a candidate: of all memories that it puts right, else of the one that it is or changes."""
     candidate, at = incoming.candidate, new_memory.created_at
-    is_active = candidate.state != "pending"
-    if is_active and (corrected := correct_memories(candidate, incoming.vector, neighbours, at)):
+    may_correct = candidate.state != "pending" and may_change_known(candidate.text)
+    if may_correct and (corrected := correct_memories(candidate, incoming.vector, neighbours, at)):
         return corrected
     change = _decide_change(incoming, new_memory, neighbours, profile, writing)
     return () if change is None else (change,)
@@ -223,9 +224,9 @@ def _decide_change(
     if is_covered_by_parts(candidate, neighbours):
         return None
     current = [item for item in neighbours if item.memory.updated_at <= at]
-    ended = find_ended(candidate, [item.memory for item in current])
+    ended = find_ended(candidate, [item.memory for item in current]) if may_change_known(candidate.text) else []
     ended = [each for each in ended if candidate.is_correction or judge_candidate(candidate, each) != "same"]
-    if changed := _end_memory(incoming, current, neighbours, ended, at):
+    if len(ended) == 1 and (changed := _end_memory(incoming, ended[0], neighbours, at)):
         return changed
     if candidate.is_correction and not ended:
         return None
@@ -269,20 +270,14 @@ def _merge_candidate(
 
 
 def _end_memory(
-    incoming: IncomingCandidate,
-    current: Sequence[Neighbour],
-    neighbours: Sequence[Neighbour],
-    ended: Sequence[StoredMemory],
-    at: datetime,
+    incoming: IncomingCandidate, ended: StoredMemory, neighbours: Sequence[Neighbour], at: datetime
 ) -> Change | str | None:
     """Return the change of the one memory that the candidate ends."""
-    if len(ended) != 1:
-        return None
-    sim = next(item.sim for item in current if item.memory.id == ended[0].id)
-    result = _change_memory(incoming, ended[0], "supersedes", "check", sim, at)
+    sim = next(item.sim for item in neighbours if item.memory.id == ended.id)
+    result = _change_memory(incoming, ended, "supersedes", "check", sim, at)
     if isinstance(result, Change):
-        others = [item for item in neighbours if item.memory.id != ended[0].id]
-        key = choose_key(incoming.candidate, ended[0], others)
+        others = [item for item in neighbours if item.memory.id != ended.id]
+        key = choose_key(incoming.candidate, ended, others)
         result = replace(result, after=replace(result.after, stable_key=key))
     return result
 

@@ -52,14 +52,10 @@ def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
 def is_same_claim(text: str, other: str) -> bool:
     """Whether two statements say the same in two turns of phrase: `has a penicillin allergy`, `is allergic to
     penicillin`. It asks for every word, name and number, so that it holds across predicates and categories."""
-    if not (_has_phrase(text) or _has_phrase(other)):
+    if not any(pattern.search(text) or pattern.search(other) for pattern, _ in _PHRASES):
         return False
     a, b = parse_statement(_rewrite_phrases(text)), parse_statement(_rewrite_phrases(other))
     return has_same_words(a, b) and a.names == b.names and a.is_negated == b.is_negated and not has_other_order(a, b)
-
-
-def _has_phrase(text: str) -> bool:
-    return any(pattern.search(text) for pattern, _ in _PHRASES)
 
 
 def _rewrite_phrases(text: str) -> str:

@@ -96,6 +96,14 @@ _CONTRASTS = (
 )
 
 
+_ANY = (_CORRECTING, _SPELT, NAMED_ENDING, *_CONTRASTS, *(condition.change for condition in CONDITIONS))
+
+
+def may_change_known(text: str) -> bool:
+    """Whether a text has any word with which people correct, move or end what was said before; most texts have none."""
+    return any(pattern.search(text) for pattern in _ANY)
+
+
 def is_correcting(sentence: str) -> bool:
     """Whether a sentence may correct or end what was said before."""
     return _CORRECTING.search(sentence) is not None

@@ -94,7 +94,8 @@ class PostgresSearches:
             rev = await conn.execute(_READ["rev"], space)
             found = await self._send(conn, space, search, scan=scan) if search else None
             lasting = await _send_as_of(conn, "stable", stable_params) if stable else None
-            approved = await _send_profile(conn, space) if "profile" in stable else None
+            approved_fields = _CONSENT["profile" if as_of is None else "profile_then"]
+            approved = await conn.execute(approved_fields, space) if "profile" in stable else None
             changes = await _send_as_of(conn, "delta", delta_params) if thread else None
             if search and found and not scan:
                 is_complete = self._note_indexes(space, await found.fetchmany(1))
@@ -222,10 +223,6 @@ async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -
     """Send a block of `search.sql` over the memories as they are, or as they were at `as_of`."""
     source = _SEARCH["current" if params["as_of"] is None else "then"]
     return await conn.execute(_SEARCH[block].replace("{source}", source), params)
-
-
-async def _send_profile(conn: Connection, space: Mapping[str, Any]) -> AsyncCursor[DictRow]:
-    return await conn.execute(_CONSENT["profile" if space["as_of"] is None else "profile_then"], space)
 
 
 def _parse_delta(changes: Sequence[DictRow], rev: Revision) -> Delta:

@@ -103,7 +103,8 @@ def _names(clause: Clause) -> Iterator[Draft]:
 
 def _related(said: str, name: str, no: str | None = None) -> Draft:
     relation, name = said.casefold(), name.removesuffix("'s").strip(" ,.")
-    predicate = _predicate(relation)
+    words = (relation, relation.split(" ", 1)[-1], relation.rsplit(maxsplit=1)[-1])
+    predicate = RELATIONS[next(word for word in words if word in RELATIONS)]
     return make_draft(
         "relationship",
         predicate,
@@ -113,11 +114,6 @@ def _related(said: str, name: str, no: str | None = None) -> Draft:
         single=predicate in ONE_AT_A_TIME,
         importance=3,
     )
-
-
-def _predicate(relation: str) -> str:
-    words = (relation, relation.split(" ", 1)[-1], relation.rsplit(maxsplit=1)[-1])
-    return RELATIONS[next(word for word in words if word in RELATIONS)]
 
 
 def _of_them(predicate: str, match: re.Match[str], clause: Clause) -> Iterator[Draft]:
