@@ -17,6 +17,7 @@ _WEEKDAY = lazy_compile(
     re.IGNORECASE,
 )
 _WORD, _ORDINAL_END = lazy_compile(r"\w+"), lazy_compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_CACHED_CHARS = 600  # of a text whose dates are cached, so that the cache stays small
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 
@@ -43,7 +44,8 @@ def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mentio
 
     In a statement `at Christmas` is a date only where the text is about one event. With a `question`, which the text is
     part of, it may be the Christmas of each year."""
-    return list(_search_mentions(text, at, at.tzinfo, question))
+    search = _search_mentions if len(text) <= _CACHED_CHARS else _search_mentions.__wrapped__
+    return list(search(text, at, at.tzinfo, question))
 
 
 @lru_cache(maxsize=2_048)
