@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
 
 
 class SystemClock:
-    """The system's time: `now` is the current time in UTC, with its time zone."""
+    """The system's time."""
 
-    now = staticmethod(partial(datetime.now, UTC))
+    def now(self) -> datetime:
+        """Return the current time in UTC, with its time zone."""
+        return datetime.now(UTC)
