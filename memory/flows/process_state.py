@@ -228,7 +228,7 @@ class WriteBehind:
 
     async def flush_settlements(self, scope: Scope) -> None:
         """Write the settlements of the scope's tenant. Raises StoreError."""
-        if not self._settlements or not (settlements := self._settlements.pop(_make_tenant_scope(scope), [])):
+        if not (settlements := self._settlements.pop(_make_tenant_scope(scope), [])):
             return
         try:
             await self._usage.settle(scope, settlements)
@@ -252,7 +252,8 @@ class WriteBehind:
         self._events.pop(scope.owner_scope, None)
 
     async def _flush_events(self, scope: Scope) -> None:
-        await self.flush_settlements(scope)
+        if self._settlements:
+            await self.flush_settlements(scope)
         owner = scope.owner_scope
         if not (events := self._events.pop(owner, [])):
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.rules.language.clause import Clause
@@ -70,11 +71,11 @@ Build = Callable[[re.Match[str], Clause], Iterator[Draft]]
 Rule = tuple[re.Pattern[str], Build]
 
 
-def match_rule(rule: Rule, text: str, clause: Clause) -> list[Draft]:
-    """The drafts that a rule makes of a text of the clause; none where it does not match."""
-    pattern, build = rule
-    match = pattern.match(text)
-    if match is None:
-        return []
-    captured = " ".join(group for name, group in match.groupdict().items() if group and name != "neg")
-    return [replace(draft, source=text, captured=captured) for draft in build(match, clause)]
+def match_rules(rules: Iterable[Rule], forms: Iterable[str], clause: Clause) -> list[Draft]:
+    """The drafts of the first rule that reads one of the forms of the clause; none where no rule does."""
+    for (pattern, build), form in product(rules, forms):
+        if match := pattern.match(form):
+            captured = " ".join(group for name, group in match.groupdict().items() if group and name != "neg")
+            if drafts := [replace(draft, source=form, captured=captured) for draft in build(match, clause)]:
+                return drafts
+    return []

@@ -105,7 +105,9 @@ _NO_ERASURE_ZH = (
 
 def parse_forget_request(sentence: str) -> ForgetRequest | None:
     """The request to forget that a sentence makes; None for a question, a reproach or an idiom."""
-    return None if len(sentence) > _LONGEST else _parse_english(sentence) or _parse_chinese(sentence)
+    if len(sentence) > _LONGEST:
+        return None
+    return _parse_english(sentence) or (_parse_chinese(sentence) if _CJK.search(sentence) else None)
 
 
 def _parse_english(sentence: str) -> ForgetRequest | None:

@@ -147,7 +147,7 @@ def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
     """The spans of pasted text, sorted."""
     marked = [*_find_fenced(text), *_find_tagged(text), *_find_lines(text)]
     quotes = _find_quotes(text)
-    spans = [*marked, *_select_foreign_quotes(text, quotes)]
+    spans = [*marked, *(_select_foreign_quotes(text, quotes) if quotes else ())]
     spans += announcements.find_announced_spans(text, [*marked, *quotes])
     spans += requests.find_foreign_spans(text)
     spans += documents.find_letter_spans(text)

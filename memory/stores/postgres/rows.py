@@ -17,7 +17,7 @@ from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, StoredMemory
-from muniment.memory.domain.plan import Change, ExtractionRecord, WritePlan
+from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
@@ -147,12 +147,18 @@ def build_commit_params(plan: WritePlan, changes: Sequence[Change], model: str) 
     """Return the parameters of the `commit` block: the plan, and the first of its changes."""
     scope = plan.scope
     owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": plan.at}
+    extracted: dict[str, Any] = {}
+    if record := plan.extracted:
+        extracted = {name: getattr(record, name) for name in _EXTRACTION_FIELDS} | {
+            "turn_id": record.turn,
+            "at": plan.at,
+        }
     return build_apply_params(plan, changes, model) | {
         "founding": None if plan.expected_rev else encode_rows(owner),
         "expected": plan.expected_rev,
         "changes": len(plan.changes),
         "turns": encode_turns(plan.turns) if plan.turns else None,
-        "extracted": encode_rows(_encode_extraction(plan.extracted, plan.at)) if plan.extracted else None,
+        "extracted": encode_rows(extracted) if extracted else None,
         "relations": encode_edges(plan),
     }
 
@@ -222,10 +228,6 @@ def _encode_journal_line(plan: WritePlan, change: Change) -> dict[str, Any]:
         "meta": change.meta,
         "ts": plan.at,
     }
-
-
-def _encode_extraction(extracted: ExtractionRecord, at: datetime) -> dict[str, Any]:
-    return {"turn_id": extracted.turn} | {name: getattr(extracted, name) for name in _EXTRACTION_FIELDS} | {"at": at}
 
 
 def _encode_value(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.chinese import life, self
-from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rule
+from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rules
 from muniment.memory.rules.language.chinese_words import RELATION, replace_pronouns
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -96,7 +96,7 @@ def draft_facts(clause: Clause) -> list[Draft]:
     """The drafts of the first rule that matches the clause."""
     text = re.sub(r"[。！!.~～\s]+$", "", clause.text)
     forms = dict.fromkeys((text, _TAKEN_BACK.sub("", text)))
-    return next(filter(None, (match_rule(rule, form, clause) for rule in _RULES for form in forms)), [])
+    return match_rules(_RULES, forms, clause)
 
 
 def draft_note(clause: Clause) -> Draft | None:

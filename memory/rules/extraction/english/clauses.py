@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rule
+from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rules
 from muniment.memory.rules.extraction.english import health, people, self
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_phrases import strip_fillers, trim_phrase
@@ -41,16 +41,12 @@ def _draft_own_facts(clause: Clause) -> list[Draft]:
     """The drafts of the first rule that matches the clause, less trailing fillers; else those of its start that are
     certain whatever follows: a name, a home, an allergy, a wish about the style of answers."""
     for form in dict.fromkeys((clause.text, trim_phrase(clause.text))):
-        if drafts := _match_rules(form, clause):
+        if drafts := match_rules(_RULES, (form,), clause):
             return drafts
     start = _JOINED.split(clause.text, maxsplit=1)[0]
-    drafts = _match_rules(start, clause) if start != clause.text else []
+    drafts = match_rules(_RULES, (start,), clause) if start != clause.text else []
     is_certain = all(draft.fact.kind in _CERTAIN_KINDS or draft.category == "style" for draft in drafts)
     return drafts if is_certain else []
-
-
-def _match_rules(text: str, clause: Clause) -> list[Draft]:
-    return next(filter(None, (match_rule(rule, text, clause) for rule in _RULES)), [])
 
 
 def draft_note(clause: Clause) -> Draft | None:
