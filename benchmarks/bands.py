@@ -31,7 +31,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.merging.merge import IncomingCandidate, make_memory, merge_candidates
-from muniment.memory.rules.merging.neighbours import measure_similarity
+from muniment.memory.rules.merging.restatements import measure_similarity
 from muniment.memory.rules.statements.predicates import CATEGORIES
 
 PAIRS = Path(__file__).parent / "data" / "pairs.jsonl"

@@ -23,7 +23,6 @@ from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound, StoreError, TooLarge
 from muniment.nodes.entry import begin_turn, find_owner, get_step, report_failure
-from muniment.nodes.notices import add_notes, ask_replaced, explain_omissions, find_seen_revision
 from muniment.nodes.state import (
     PendingToolTurn,
     State,
@@ -37,6 +36,7 @@ from muniment.nodes.state import (
     resolve_scope,
     tag_turns,
 )
+from muniment.nodes.supervisor import add_notes, ask_replaced, explain_omissions, find_seen_revision
 
 NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
 _REDACTED = "[redacted:"  # what stands in the place of a secret

@@ -14,7 +14,7 @@ from muniment.memory.domain.query import Filters, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
 from muniment.memory.flows.reading import recall
 from muniment.memory.payload import encode_answer, fence_text
-from muniment.memory.rules.retrieval import token_budget
+from muniment.memory.rules.retrieval import render
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
@@ -196,7 +196,7 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
         )
         answer = await memory.query(scope(), "supervisor", asked)
         assert (
-            token_budget.count_tokens(fence_text(json.dumps(encode_answer(answer), ensure_ascii=False)))
+            render.count_tokens(fence_text(json.dumps(encode_answer(answer), ensure_ascii=False)))
             == answer.tokens
             <= budget
         )

@@ -21,7 +21,7 @@ from muniment.memory.rules.merging.merge import (
     MergeResult,
     merge_candidates,
 )
-from muniment.memory.rules.merging.neighbours import find_band
+from muniment.memory.rules.merging.restatements import find_band
 from tests.engine import NOON
 
 SETTINGS = load_settings({"HOME": "/nonexistent"})

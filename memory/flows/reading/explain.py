@@ -21,7 +21,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.explanation import explain_ruling
 from muniment.memory.rules.retrieval.rank import is_near_duplicate, rank_hits, score_hits
-from muniment.memory.rules.retrieval.token_budget import JOINT_TOKENS, TokenBudget, count_tokens
+from muniment.memory.rules.retrieval.render import JOINT_TOKENS, TokenBudget, count_tokens
 
 _WIDE_CANDIDATES = 1_000  # candidates of the second search, for a memory that is not among the usual ones
 _ATTEMPTS = 3  # writers may change the memory between two reads

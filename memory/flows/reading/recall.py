@@ -39,7 +39,7 @@ from muniment.memory.rules.retrieval.rank import (
     find_related_hits,
     rank_hits,
 )
-from muniment.memory.rules.retrieval.token_budget import TokenBudget, is_loaded, warm_up
+from muniment.memory.rules.retrieval.render import TokenBudget, is_loaded, warm_up
 
 _MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question

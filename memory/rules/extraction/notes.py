@@ -18,8 +18,7 @@ from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import get_limit, is_request, score_statement
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
-from muniment.memory.rules.language.english_phrases import strip_fillers
-from muniment.memory.rules.language.english_words import RELATION, narrate_first_person
+from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import has_changed_condition
 from muniment.memory.rules.statements.parse_words import NUMBERS

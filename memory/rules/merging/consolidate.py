@@ -18,13 +18,13 @@ from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Fact, Neighbo
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
 from muniment.memory.rules.merging.merge import make_candidate
-from muniment.memory.rules.merging.neighbours import measure_similarity
 from muniment.memory.rules.merging.restatements import (
     has_same_words,
     is_corrected,
     is_same_claim,
     is_taken_back,
     is_unrelated,
+    measure_similarity,
 )
 from muniment.memory.rules.merging.wording import (
     has_contrast,

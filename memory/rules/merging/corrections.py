@@ -13,13 +13,8 @@ from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import expand_dates, find_mentions, remove_dates, resolve_date
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.merging.endings import (
-    correct_text,
-    find_holder,
-    replace_contrast,
-    split_statements,
-    strip_quotation,
-)
+from muniment.memory.rules.merging.endings import correct_text, find_holder, replace_contrast
+from muniment.memory.rules.merging.restatements import split_statements, strip_quotation
 from muniment.memory.rules.statements.changes import is_correcting, strip_cues
 from muniment.memory.rules.statements.parse import parse_statement
 

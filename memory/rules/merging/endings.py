@@ -17,6 +17,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.merging.restatements import is_single_sentence, strip_quotation
 from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING, find_contrasts, is_respelling
 from muniment.memory.rules.statements.parse import parse_statement
 
@@ -25,9 +26,6 @@ _LEAST_SHARE = 0.15  # the same where one of them is a name right beside the end
 _BESIDE = 4  # words between an ending and what it ends
 _ALIKE = 0.7  # of two spellings of one name
 _NAME = lazy_compile(r"(?<!^)\b[A-Z][\w'’-]{2,}")
-_LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
-_SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
-_SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])\s*(?=\S)")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 
 
@@ -93,22 +91,6 @@ def replace_contrast(said: str, text: str, value: str = "") -> str | None:
         if re.search(pattern, text, re.IGNORECASE) and new.casefold() != old.casefold():
             return re.sub(pattern, new.replace("\\", r"\\"), text, flags=re.IGNORECASE)
     return None
-
-
-def split_statements(text: str) -> list[str]:
-    """The sentences of a memory, without the lead and the marks of a quotation."""
-    return [part for part in _SENTENCES.split(strip_quotation(text)) if part.strip()]
-
-
-def is_single_sentence(text: str) -> bool:
-    """Whether a memory says one thing; a note of several sentences is not ended as a whole."""
-    return _SENTENCE_END.search(strip_quotation(text)) is None
-
-
-def strip_quotation(text: str) -> str:
-    """The words of a note without `The user said` and its quotation marks."""
-    lead = _LEAD.match(text)
-    return text[lead.end() :].rstrip('"”') if lead else text
 
 
 def _find_changed(said: str, memories: list[StoredMemory]) -> Iterator[StoredMemory]:

@@ -15,8 +15,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.merging.endings import is_single_sentence, strip_quotation
-from muniment.memory.rules.merging.restatements import is_same_claim
+from muniment.memory.rules.merging.restatements import is_same_claim, is_single_sentence, strip_quotation
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.parse import ParsedStatement, parse_statement

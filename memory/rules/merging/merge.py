@@ -26,9 +26,14 @@ from muniment.memory.rules.merging.judge import (
     is_repetition,
     judge_candidate,
 )
-from muniment.memory.rules.merging.neighbours import choose_key, find_free_key, measure_similarity
-from muniment.memory.rules.merging.read_notes import is_told, retire_read_notes
-from muniment.memory.rules.merging.restatements import is_same_claim
+from muniment.memory.rules.merging.restatements import (
+    choose_key,
+    find_free_key,
+    is_same_claim,
+    is_told,
+    measure_similarity,
+    retire_read_notes,
+)
 from muniment.memory.rules.merging.wording import Verdict
 from muniment.memory.rules.statements.changes import may_change_known
 from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement

@@ -1,4 +1,5 @@
-"""Two memories by their words alone, without a model: whether one restates the other or corrects it explicitly.
+"""What memories have in common, without a model: how alike two are, whether one restates or explicitly corrects the
+other, and which notes a fact takes the place of.
 
 In a conversation the last statement most likely corrects an earlier one. Two memories from different days and sources
 are most likely both true, so that every additional word counts here."""
@@ -7,15 +8,71 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 
+from muniment.memory.config.schema import EmbedderProfile
+from muniment.memory.domain.journal import Band
+from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
+from muniment.memory.domain.plan import Change
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.dates.mentions import remove_dates
+from muniment.memory.rules.extraction.notes import holds_details, is_covered
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.language.tokens import has_cjk
+from muniment.memory.rules.language.tokens import get_lexeme_set, has_cjk
 from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, is_whereabouts
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
+
+# The share of common words replaces the cosine where the embedder does not know the script; these are its bands.
+_WORD_OVERLAP_BANDS = EmbedderProfile(
+    auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk")
+)
+
+
+def find_free_key(candidate: Candidate, neighbours: Sequence[Neighbour]) -> str | None:
+    """Return the candidate's key, or a longer one if another memory has it: of a second event, or of a denied value
+    beside one that holds."""
+    if candidate.fact is None or candidate.state == "pending":
+        return None
+    taken = {item.memory.stable_key for item in neighbours if item.memory.state == "active"}
+    key = candidate.fact.key
+    if key in taken:
+        when = candidate.event_time.date().isoformat() if candidate.event_time else "-"
+        key = f"{candidate.fact.attribute}{tokens.fold_text(candidate.fact.object)}|{when}"
+    return key if key not in taken else None
+
+
+def choose_key(candidate: Candidate, memory: StoredMemory, others: Sequence[Neighbour]) -> str | None:
+    """Return the key of a changed memory: its own, also a longer one, while it is about the same."""
+    if candidate.fact is None or (memory.fact is not None and memory.fact.key == candidate.fact.key):
+        return memory.stable_key
+    return find_free_key(candidate, others)
+
+
+def find_band(sim: float, profile: EmbedderProfile) -> Band:
+    """Return the band of a similarity."""
+    if sim >= profile.auto:
+        return "auto"
+    if sim >= profile.check:
+        return "check"
+    return "fallback" if sim >= profile.fallback else "new"
+
+
+def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: EmbedderProfile) -> tuple[float, Band]:
+    """Return the similarity of a memory to a candidate, in [-1, 1], and its band. The same key is 1.0 and `auto`."""
+    memory = neighbour.memory
+    if candidate.fact is not None and memory.stable_key == candidate.fact.key:
+        return 1.0, "auto"
+    if tokens.is_legible(profile.scripts, candidate.text, memory.text):
+        return neighbour.sim, find_band(neighbour.sim, profile)
+    share = parse_statement(candidate.text).measure_overlap(parse_statement(memory.text))
+    return share, find_band(share, _WORD_OVERLAP_BANDS)
+
 
 _EN, _ZH = load_lexicon("merging.en"), load_lexicon("merging.zh")
 _LIGHT, _TIMES, _LIGHT_VERBS, _DENIALS = (
@@ -38,6 +95,9 @@ _PHRASES = tuple(
     )
 )
 _DIRECTION_WORDS = frozenset(("from", "as"))
+_LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
+_SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
+_SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])\s*(?=\S)")
 
 
 def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
@@ -110,3 +170,91 @@ def _list_content_words(statement: ParsedStatement) -> Iterator[str]:
     for token in statement.tokens:
         if token not in _LIGHT and token not in NUMBERS and not token.isdecimal() and token not in statement.figures:
             yield canonicalize_word(token)
+
+
+def split_statements(text: str) -> list[str]:
+    """The sentences of a memory, without the lead and the marks of a quotation."""
+    return [part for part in _SENTENCES.split(strip_quotation(text)) if part.strip()]
+
+
+def is_single_sentence(text: str) -> bool:
+    """Whether a memory says one thing; a note of several sentences is not ended as a whole."""
+    return _SENTENCE_END.search(strip_quotation(text)) is None
+
+
+def strip_quotation(text: str) -> str:
+    """The words of a note without `The user said` and its quotation marks."""
+    lead = _LEAD.match(text)
+    return text[lead.end() :].rstrip('"”') if lead else text
+
+
+_READ_SHARE = 0.5  # of a fact's words that stand in the sentence that it was read from
+
+
+def is_told(candidate: Candidate, memory: StoredMemory) -> bool:
+    """Whether a memory of another turn says already what a note says; neither may deny what the other says."""
+    if set(candidate.turns) & set(memory.turns) or memory.state != "active":
+        return False
+    said = strip_quotation(candidate.text)
+    new, old = parse_statement(said), parse_statement(strip_quotation(memory.text))
+    is_held = is_covered(said, [memory.text], memory.created_at, is_strict=True)
+    return is_held and new.contradicts(old) == old.contradicts(new)
+
+
+def retire_read_notes(
+    changes: Iterable[Change],
+    known: Iterable[StoredMemory],
+    at: datetime,
+    soft_delete_days: int,
+    *,
+    is_by_model: bool = False,
+) -> Iterator[Change]:
+    """Yield the soft deletion of each note that facts of its turns say as a whole.
+
+    So goes a note of one sentence with the value of a fact that was said with it and is superseded now. Of what a model
+    has read, a note goes whose sentences were each read as a fact, in whichever words.
+
+    `known` are the memories near those that change. A pinned note stays."""
+    changes = list(changes)
+    outdated = [
+        change.before
+        for change in changes
+        if change.before is not None and change.before.fact is not None and change.meta.get("why") == "supersedes"
+    ]
+    after = {change.after.id: change.after for change in changes}
+    memories = {memory.id: memory for memory in known} | after
+    facts = [memory for memory in memories.values() if memory.state == "active" and not is_note(memory.fact)]
+    if not outdated and not any(memory.id in after for memory in facts):
+        return
+    for memory in memories.values():
+        if memory.id in after or not is_note(memory.fact) or memory.pinned or memory.state != "active":
+            continue
+        texts = [fact.text for fact in facts if set(fact.turns) & set(memory.turns)]
+        if (
+            is_covered(strip_quotation(memory.text), texts, memory.created_at)
+            or (is_by_model and _is_read(memory, texts))
+            or any(_leans_on(memory, before) for before in outdated)
+        ):
+            purge_at = at + timedelta(days=soft_delete_days)
+            gone = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=at)
+            yield Change(action="DELETE", before=memory, after=gone, meta={"why": "read"})
+
+
+def _is_read(note: StoredMemory, texts: list[str]) -> bool:
+    """Whether facts have every name and number of a note, and each of its sentences was read as one of them."""
+    if not holds_details(remove_dates(strip_quotation(note.text), note.created_at), " ".join(texts)):
+        return False
+    asked = ("?", "？")
+    sentences = [get_lexeme_set(each) for each in split_statements(note.text) if not each.endswith(asked)]
+    facts = [get_lexeme_set(remove_dates(text, note.created_at)) for text in texts]
+    return all(
+        any(fact and len(fact & sentence) >= _READ_SHARE * len(fact) for fact in facts) for sentence in sentences
+    )
+
+
+def _leans_on(note: StoredMemory, before: StoredMemory) -> bool:
+    """Whether a note of one sentence has the value of a fact that was said with it."""
+    if before.fact is None or is_note(before.fact) or not set(note.turns) & set(before.turns):
+        return False
+    value = get_lexeme_set(before.fact.object)
+    return bool(value) and is_single_sentence(note.text) and value <= get_lexeme_set(note.text)

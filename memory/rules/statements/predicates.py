@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.rules.language import chinese_words, english_words, tokens
-from muniment.memory.rules.language.english_phrases import make_slug
+from muniment.memory.rules.language.english_words import make_slug
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.statements.parse_words import ROLES, SYNONYMS

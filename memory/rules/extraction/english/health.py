@@ -8,8 +8,16 @@ from collections.abc import Iterator
 from muniment.memory.rules.extraction.draft import Draft, Rule, make_draft
 from muniment.memory.rules.extraction.english.self import ADV, AM, ENDED, strip_article
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import parse_list, parse_object, trim_phrase
-from muniment.memory.rules.language.english_words import CONDITIONS, DIETS, IN_JEST, MEDICINE, conjugate_verb
+from muniment.memory.rules.language.english_words import (
+    CONDITIONS,
+    DIETS,
+    IN_JEST,
+    MEDICINE,
+    conjugate_verb,
+    parse_list,
+    parse_object,
+    trim_phrase,
+)
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV

@@ -8,21 +8,19 @@ from collections.abc import Iterator
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.draft import Build, Draft, Rule, make_draft
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import (
+from muniment.memory.rules.language.english_words import (
+    LANGUAGES,
     NAME,
+    NATIONALITIES,
+    TRADES,
+    conjugate_verb,
     is_name,
     make_slug,
     parse_list,
     parse_object,
     parse_place,
-    trim_phrase,
-)
-from muniment.memory.rules.language.english_words import (
-    LANGUAGES,
-    NATIONALITIES,
-    TRADES,
-    conjugate_verb,
     replace_pronouns,
+    trim_phrase,
 )
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
