@@ -37,8 +37,9 @@ async def test_nothing_written_during_a_cut_over_slips_through(database_url: str
 
         async def write() -> None:
             nonlocal acknowledged
-            for n in range(190):  # more are not kept in a day
-                kept = await old.keep_candidates(mine, [note(f"ana walked {n} miles by the {WORDS[n % len(WORDS)]}")])
+            for n in range(10_000):
+                space = mine if n < 190 else scope(f"ana {n // 190}")  # more are not kept in a day
+                kept = await old.keep_candidates(space, [note(f"ana walked {n} miles by the {WORDS[n % len(WORDS)]}")])
                 acknowledged += sum(change.action == "ADD" for change in kept.changes)
                 await asyncio.sleep(0.03)
 
