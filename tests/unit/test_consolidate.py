@@ -13,7 +13,7 @@ from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.consolidation import Finding, GainedEdge, Judgement, MemoryGraph, Pair, RunChange
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.journal import Delta, JournalEntry
-from muniment.memory.domain.memory import MAY_REPLACE, Fact, StoredMemory
+from muniment.memory.domain.memory import MAY_REPLACE, NOTE, Fact, StoredMemory
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.merging import pair_answers
 from muniment.memory.rules.merging.consolidate import (
@@ -339,6 +339,13 @@ def test_what_was_said_again_is_not_outdated_by_what_came_between() -> None:
     assert table.members.memories[first.id].state == "active"
     assert table.apply_finding(found(pair(first, between), "supersedes"))[0] == "outdated"
     assert table.members.memories[first.id].state == "active"
+
+
+def test_two_notes_have_no_attribute_in_common() -> None:
+    """They share a predicate, which says nothing: what is always in context does not give way to another note."""
+    older = memory("The user keeps bees in the attic", category="profile", fact=fact(NOTE, "bees", kind="note"))
+    newer = memory("The user keeps hens", at=LATER, category="profile", fact=fact(NOTE, "hens", kind="note"))
+    assert guard_judgement("supersedes", pair(older, newer), LASTING) == "different"
 
 
 def uncertain() -> tuple[StoredMemory, StoredMemory, Pair]:

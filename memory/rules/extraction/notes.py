@@ -13,7 +13,7 @@ from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.chinese.subjects import complete_clauses, find_unsure_clauses
+from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
 from muniment.memory.rules.extraction.note_category import choose_category
 from muniment.memory.rules.extraction.own_statement import get_limit, is_request, score_statement
 from muniment.memory.rules.language import tokens
@@ -64,7 +64,6 @@ _JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[�
 _END = " .!。！~～"
 _ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECASE)
 _ZH_OTHER = lazy_compile(r"[你您他她它咱俺]|我们|自我|忘我|我国")
-_ZH_TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
 _USER = "The user "
 _TOLD_ALREADY = lazy_compile(r"The user(?:'s)?\s(?!.*\b(?:I|me|my|we|our|us)\b)")
 _NO_VERB = lazy_compile(rf"[A-Z].*|\W.*|.*(?<!s)s|{RELATION}")  # a name, a plural, a relative: a subject of its own
@@ -191,7 +190,7 @@ def extend_statement(text: str, source: str, rest: str, sentence: str, at: datet
     if _CJK.search(rest):
         told = (
             None
-            if _ZH_OTHER.search(rest) or _ZH_TOGETHER.match(rest)
+            if _ZH_OTHER.search(rest) or TOGETHER.match(rest)
             else mentions.annotate_dates(rest, at).replace("我", "用户")
         )
         longer = f"{text}，{told}" if told else None

@@ -14,7 +14,7 @@ from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.domain.consolidation import Finding, Judgement, MemoryGraph, Pair
 from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Fact, Neighbour, StoredMemory, list_replaced
+from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_structured, list_replaced
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
 from muniment.memory.rules.merging.merge import make_candidate
@@ -67,7 +67,7 @@ def is_near(pair: Pair, profile: EmbedderProfile) -> bool:
     new, old = pair.newer.fact, pair.older.fact
     return (
         _is_marked(pair)
-        or bool(new and old and _is_structured(new) and new.key == old.key)
+        or bool(new and old and is_structured(new) and new.key == old.key)
         or _find_band(pair, profile) != "new"
     )
 
@@ -141,7 +141,7 @@ def _is_about_another(pair: Pair) -> bool:
     has_other_place = new.kind != old.kind or (new.category != old.category and not is_same_claim(new.text, old.text))
     if has_other_place or has_other_time(make_candidate(new), old):
         return True
-    if _is_structured(new.fact) and _is_structured(old.fact) and not has_same_subject(make_candidate(new), old):
+    if is_structured(new.fact) and is_structured(old.fact) and not has_same_subject(make_candidate(new), old):
         return True
     left, right = parse_statement(new.text), parse_statement(old.text)
     return is_about_another(left, right) or has_different_people(left, right)
@@ -192,16 +192,11 @@ def _has_same_text(pair: Pair) -> bool:
 
 def _has_same_attribute(pair: Pair) -> bool:
     new, old = pair.newer.fact, pair.older.fact
-    if new is None or old is None or not (_is_structured(new) and _is_structured(old)):
+    if new is None or old is None or not (is_structured(new) and is_structured(old)):
         return False
     return resolve_fact(new).attribute == resolve_fact(old).attribute and has_same_subject(
         make_candidate(pair.newer), pair.older
     )
-
-
-def _is_structured(fact: Fact | None) -> bool:
-    """Whether the fact is more than its text: the object of a note is its text."""
-    return fact is not None and fact.predicate != "note"
 
 
 @dataclass(slots=True, kw_only=True)

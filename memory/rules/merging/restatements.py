@@ -96,7 +96,6 @@ _PHRASES = tuple(
 )
 _DIRECTION_WORDS = frozenset(("from", "as"))
 _LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
-_SENTENCE_END = lazy_compile(r"[.!?](?:\s+\S)|[。！？；]\s*\S")
 _SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])\s*(?=\S)")
 
 
@@ -179,7 +178,7 @@ def split_statements(text: str) -> list[str]:
 
 def is_single_sentence(text: str) -> bool:
     """Whether a memory says one thing; a note of several sentences is not ended as a whole."""
-    return _SENTENCE_END.search(strip_quotation(text)) is None
+    return len(split_statements(text)) <= 1
 
 
 def strip_quotation(text: str) -> str:

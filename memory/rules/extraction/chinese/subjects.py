@@ -91,7 +91,7 @@ _INTRODUCED = lazy_compile(
     r"(?!月|星期|礼拜|小时|人[住去在]|周末|.*(?:工作|上班|任职|打工|实习|读书|上学|担任|[做当](?!的)))"
     r"[\u4e00-\u9fff\w]{1,12}$|(?:有|养|认识)[^，]{0,12}(?:名字?)?叫[^，]{1,8}$"
 )
-_TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
+TOGETHER = lazy_compile(r"都|[两俩]")  # said of several subjects
 _PRONOUN = lazy_compile(r"^[他她它](?!们)")
 _THEIRS = lazy_compile(rf"^[他她它](?:们|的|家|{PERSON})")
 # A journey; a stay on it is no home.
@@ -154,7 +154,7 @@ def _lend_subject(text: str, previous: Subject) -> tuple[str, Subject]:
         if previous.phrase == _SPEAKER:
             return text, Subject("")
         text = text[1:]
-    elif not _NO_SUBJECT.match(text) or (previous.phrase != _SPEAKER and _TOGETHER.match(text)):
+    elif not _NO_SUBJECT.match(text) or (previous.phrase != _SPEAKER and TOGETHER.match(text)):
         return text, Subject("")
     if previous.is_away and _STAY.match(text):
         return text, previous
@@ -232,7 +232,7 @@ def complete_clauses(clauses: Sequence[str], wanted: Collection[int]) -> list[st
             elif is_lent:
                 found[n] = text
             else:
-                start = 0 if _TOGETHER.match(clause) else head
+                start = 0 if TOGETHER.match(clause) else head
                 found |= {place: clauses[place] for place in range(start, n + 1)}
             last = n
         subject = following
