@@ -32,7 +32,7 @@ from muniment.memory.config import settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.payload import FENCE_OPEN
-from muniment.memory.rules.retrieval import render as tokens
+from muniment.memory.rules.retrieval.token_count import count_tokens
 from muniment.nodes.state import Input, Who
 from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
 
@@ -144,7 +144,7 @@ def compare(bodies: Sequence[Mapping[str, Any]], firsts: Sequence[int]) -> Itera
         last, now = bodies[at - 1], bodies[at]
         yield Prompt(
             turn=turn,
-            tokens=tokens.count_tokens(written(now)),
+            tokens=count_tokens(written(now)),
             shared=common(written(last), written(now)),
             shared_recalled_first=common(written(recalled_first(last)), written(recalled_first(now))),
             lasting=lasting(now),
@@ -192,7 +192,7 @@ def lasting(body: Mapping[str, Any]) -> str:
 
 def common(one: str, other: str) -> int:
     """Tokens up to the first character that differs."""
-    return tokens.count_tokens(other[: sum(takewhile(bool, map(eq, one, other)))])
+    return count_tokens(other[: sum(takewhile(bool, map(eq, one, other)))])
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:

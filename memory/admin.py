@@ -9,7 +9,7 @@ from uuid import UUID
 from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult, UndoResult
 from muniment.memory.domain.embedding import SwitchProgress
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
-from muniment.memory.domain.ids import MemoryId, parse_memory_id
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult, RefilingResult
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
@@ -104,7 +104,8 @@ class Admin:
         threads.
 
         Reads the whole space. Raises NotFound."""
-        return await self.engine.erasures.find_traces(scope, None if memory_id is None else parse_memory_id(memory_id))
+        id_ = None if memory_id is None else await self.engine.browser.find_id(scope, memory_id)
+        return await self.engine.erasures.find_traces(scope, id_)
 
     def mentions(self, traces: Traces, text: str) -> bool:
         """Whether a text says what one of the traces' texts says."""
@@ -114,7 +115,7 @@ class Admin:
         """Delete a memory for good, with all of its traces but the checkpoints, which the caller removes first.
 
         May be repeated after an error. Raises NotFound, Conflict when writers keep changing the space."""
-        return await self.engine.erasures.erase_memory(scope, parse_memory_id(memory_id))
+        return await self.engine.erasures.erase_memory(scope, await self.engine.browser.find_id(scope, memory_id))
 
     async def erase_space(self, scope: Scope) -> ErasureReceipt:
         """Delete a space for good, as `erase` does a memory. The receipt of an empty space counts nothing. Raises

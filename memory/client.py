@@ -9,7 +9,7 @@ from uuid import UUID
 
 from muniment.memory.admin import Admin
 from muniment.memory.domain.consent import Consent
-from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry, Node
 from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.plan import Receipt
@@ -98,7 +98,8 @@ class Memory:
         """Return the first reason that keeps a memory out of the answer to a query, found by the code that answers it.
 
         Of a memory of another space it says only that this space has none. Raises Denied, BadInput, Conflict."""
-        return await self.engine.absence_explainer.explain_absence(scope, agent, parse_memory_id(memory_id), query)
+        id_ = await self.find_id(scope, memory_id)
+        return await self.engine.absence_explainer.explain_absence(scope, agent, id_, query)
 
     async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
         """Return what goes before a model for a message: stable profile, delta header and relevant bullets.
@@ -106,16 +107,22 @@ class Memory:
         With `as_of` as it would have been at that revision. Raises BadInput for a revision that is not reached."""
         return await self.engine.recall.build_brief(scope, agent, text, as_of)
 
+    async def find_id(self, scope: Scope, given: MemoryId | str) -> MemoryId:
+        """Return the id of the memory whose id begins as given. Every call that takes an id takes such a beginning.
+
+        Raises BadInput for what is no id or is the beginning of several, NotFound where no memory has it."""
+        return await self.engine.browser.find_id(scope, given)
+
     async def get(
         self, scope: Scope, memory_id: MemoryId | str, *, as_of: Revision | datetime | None = None
     ) -> StoredMemory:
         """Return a memory, whatever its state, now or as of a revision or a time. Raises NotFound, BadInput."""
-        return await self.engine.browser.get_memory(scope, parse_memory_id(memory_id), as_of)
+        return await self.engine.browser.get_memory(scope, await self.find_id(scope, memory_id), as_of)
 
     async def find_related(self, scope: Scope, memory_id: MemoryId | str) -> Sequence[Neighbour]:
         """Return the active memories that an edge ties to this one, strongest first; `sim` is the strength in [0,
         1]."""
-        return await self.engine.browser.find_related(scope, parse_memory_id(memory_id))
+        return await self.engine.browser.find_related(scope, await self.find_id(scope, memory_id))
 
     async def list(
         self,
@@ -142,22 +149,22 @@ class Memory:
         self, scope: Scope, memory_id: MemoryId | str | None = None, limit: int = 100
     ) -> Sequence[JournalEntry]:
         """Return journal entries of a memory or of the whole space, newest first. Raises NotFound, BadInput."""
-        id_ = None if memory_id is None else parse_memory_id(memory_id)
+        id_ = None if memory_id is None else await self.find_id(scope, memory_id)
         return await self.engine.browser.read_history(scope, id_, limit)
 
     async def pin(self, scope: Scope, memory_id: MemoryId | str, *, pinned: bool = True) -> Receipt:
         """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""
-        return await self.engine.lifecycle.pin_memory(scope, parse_memory_id(memory_id), pinned)
+        return await self.engine.lifecycle.pin_memory(scope, await self.find_id(scope, memory_id), pinned)
 
     async def forget(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Soft-delete a memory: no answer has it any more, and it can be restored until it is purged. Raises
         NotFound."""
-        return await self.engine.lifecycle.forget_memory(scope, parse_memory_id(memory_id))
+        return await self.engine.lifecycle.forget_memory(scope, await self.find_id(scope, memory_id))
 
     async def restore(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Bring a soft-deleted memory back in its former state. Raises NotFound, BadInput when another says the same by
         now."""
-        return await self.engine.lifecycle.restore_memory(scope, parse_memory_id(memory_id))
+        return await self.engine.lifecycle.restore_memory(scope, await self.find_id(scope, memory_id))
 
     async def list_consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
         """Return the pending requests for consent, newest first; with `decided` all requests.

@@ -4,7 +4,6 @@ The agent and the scope are bound here: nothing that a model writes can change t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,7 +17,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.errors import BadInput, Denied, MunimentError
-from muniment.memory.payload import encode_answer, fence_text
+from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
 from muniment.nodes.state import Task
@@ -150,7 +149,7 @@ class Toolbox:
             self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
             # The hits are in memory; the ledger gets no second copy of them.
             self._record_call(call, f"{len(answer.hits)} found", ok=True)
-            return fence_text(json.dumps(encode_answer(answer, explain=query.explain), ensure_ascii=False))
+            return fence_text(dump_compact(encode_answer(answer, explain=query.explain)))
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):
             raise BadInput(f"there is no tool {call.name!r}; available: {names}")

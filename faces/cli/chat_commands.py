@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from muniment.faces.cli import session
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.errors import BadInput
@@ -62,7 +61,7 @@ async def _show_memories(chat: ChatSession, word: str) -> None:
 async def _forget_memory(chat: ChatSession, prefix: str) -> None:
     if not prefix:
         raise BadInput("/forget: an id is missing; /memory shows them")
-    id_ = await session.find_memory_id(chat.memory, chat.scope, prefix)
+    id_ = await chat.memory.find_id(chat.scope, prefix)
     receipt = await chat.memory.forget(chat.scope, id_)
     for change in receipt.changes:
         terminal.print_wrapped(f"Forgotten: {screen.join_lines(change.after.text)}")

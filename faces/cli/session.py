@@ -6,24 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import UUID
 
 from muniment.faces.cli import options
-from muniment.faces.cli.output import screen, terminal
+from muniment.faces.cli.output import terminal
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import STATES
-from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
 
 T = TypeVar("T")
 MIN_ID_CHARS = 4
-_UUID_LENGTH = 36
-_MAX_LISTED = 10
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
@@ -62,33 +55,3 @@ async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> No
     description = "opening the database…" if settings.database_url else "starting the database…"
     with terminal.show_spinner(description, quiet=quiet):
         await memory.open()
-
-
-async def find_memory_id(memory: Memory, scope: Scope, prefix: str) -> MemoryId:
-    """The id of the memory whose id begins with `prefix`. Raises BadInput (too short, no id, several) and NotFound."""
-    normalized = prefix.strip().lower()
-    if len(normalized) == _UUID_LENGTH:
-        return MemoryId(_parse_uuid(normalized))
-    if len(normalized) < MIN_ID_CHARS or len(normalized) > _UUID_LENGTH or set(normalized) - set("0123456789abcdef-"):
-        raise BadInput(
-            f"{screen.join_lines(prefix)!r} is no id: give the {MIN_ID_CHARS} or more characters that `muniment list` "
-            "shows"
-        )
-    page = await memory.list_page(scope, ListRequest(states=STATES, beginning=normalized, limit=_MAX_LISTED + 1))
-    ids = [record.id for record in page.memories]
-    if not ids:
-        raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {normalized}", id=normalized)
-    if len(ids) > 1:
-        several = sorted(map(str, ids))
-        raise BadInput(
-            f"{normalized} is ambiguous: {', '.join(several[:_MAX_LISTED])}{' …' if page.total > _MAX_LISTED else ''}",
-            ids=several,
-        )
-    return ids[0]
-
-
-def _parse_uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise BadInput(f"{screen.join_lines(text)!r} is no id; `muniment list` shows the ids") from None

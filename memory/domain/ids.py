@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import NewType, TypeAlias
 from uuid import UUID
 
@@ -19,14 +19,29 @@ Vector: TypeAlias = npt.NDArray[np.float32]
 RunId = NewType("RunId", UUID)
 
 
+SHORT_ID = 8  # least number of characters of an id that are shown
+_LEAST_DIGITS, _DIGITS = 4, 32  # of the beginning of an id, and of a whole one
+_HEX = frozenset("0123456789abcdef")
+
+
 class SafeText(str):
     """A text that was redacted and normalized: it may be stored, embedded and logged, and is not redacted again."""
 
     __slots__ = ()
 
 
-def parse_memory_id(given: object) -> MemoryId:
-    """Return the id of a memory from a UUID or its text.
+def shorten_id(memory_id: MemoryId, rivals: Iterable[MemoryId] = ()) -> str:
+    """Return the shortest beginning of an id, of at least eight characters, with which no rival begins."""
+    whole = str(memory_id)
+    others = [str(other) for other in rivals if other != memory_id]
+    length = SHORT_ID
+    while any(other.startswith(whole[:length]) for other in others):
+        length += 1
+    return whole[:length]
+
+
+def parse_memory_id(given: object) -> MemoryId | str:
+    """Return the id of a memory from a UUID or its text, or the beginning of one: at least four hexadecimal digits.
 
     Raises BadInput, which says of a text only how long it is: it may be anything."""
     if isinstance(given, UUID):
@@ -34,6 +49,7 @@ def parse_memory_id(given: object) -> MemoryId:
     shape = type(given).__name__
     if isinstance(given, str):
         shape = f"text of {len(given)} characters"
-        with suppress(ValueError):
-            return MemoryId(UUID(given))
-    raise BadInput(f"memory_id: a UUID or its text wanted, {shape} given")
+        digits = given.strip().lower().replace("-", "")
+        if _HEX.issuperset(digits) and _LEAST_DIGITS <= len(digits) <= _DIGITS:
+            return MemoryId(UUID(digits)) if len(digits) == _DIGITS else digits
+    raise BadInput(f"memory_id: an id or the first {_LEAST_DIGITS} or more digits of one wanted, {shape} given")

@@ -60,6 +60,7 @@ class Hit:
     related_to: MemoryId | None = None  # the hit with an edge to it, without which it would not be relevant enough
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()  # of the query, that the memory has; only with `explain`
+    short_id: str = ""  # the shortest beginning of the id that no other memory has; empty where it was not searched for
     relevance: float = 0.0  # by meaning and words alone, in [0, 1]
 
 
@@ -121,7 +122,7 @@ class ListRequest:
     since: datetime | None = None  # changed then or later
     until: datetime | None = None  # changed then or earlier
     contains: str | None = None  # in the text, whatever the case
-    beginning: str | None = None  # of the id
+    beginning: str | None = None  # of the id, in hexadecimal digits
     limit: int = 100
     offset: int = 0
 

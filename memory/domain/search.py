@@ -50,6 +50,7 @@ class Search:
     periods: tuple[tuple[datetime, datetime], ...] = ()  # that the query names: from, and to (exclusive)
     hints: frozenset[int] = frozenset()  # dimensions of words that hint at what a question about the user asks
     explain: bool = False  # with the rank in each channel
+    with_rivals: bool = False  # with the memories whose ids begin as that of a hit
     watched: MemoryId | None = None  # added to the candidates, whatever its score
 
 
@@ -61,6 +62,7 @@ class SearchHit:
     cosine: float | None = None
     keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
     edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
+    rivals: tuple[MemoryId, ...] = ()  # memories of the space whose ids have the same first eight digits
     # Only with `explain`: the rank in each channel, from 1, and the words of the query that the memory has.
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()

@@ -51,12 +51,14 @@ def test_query(muniment: Muniment) -> None:
     assert muniment("query", "peanuts allergy", "--agent", "supervisor", "--user", "other").out == ""
     assert muniment("query", "peanuts allergy", "--agent", "stylist").out == ""
     bullets = muniment("query", "tax form", "--agent", "planner", "--categories", "tasks,goals", "--json").json
-    assert set(bullets) == {"rev", "results"}
-    assert [(one["category"], set(one)) for one in bullets["results"]] == [("tasks", {"id", "category", "text"})]
+    assert (set(bullets), bullets["format"]) == ({"format", "rev", "results"}, 2)
+    assert [set(one) for one in bullets["results"]] == [{"id", "text"}]
+    assert len(bullets["results"][0]["id"]) == 8
+    assert muniment("show", bullets["results"][0]["id"], "--json").json["category"] == "tasks"
     assert bullets["results"][0]["text"].startswith("[tasks] ")
     options = ("--return", "full", "--explain", "--json", "--top-k", "1", "--budget", "400", "--threshold", "0.1")
     full = muniment("query", "tax form", "--agent", "executor", *options).json
-    assert set(full) == {"rev", "results", "tokens", "left_out"}
+    assert set(full) == {"format", "rev", "results", "tokens", "left_out"}
     assert full["results"][0]["category"] == "tasks"
     assert full["results"][0]["score"] > 0.1
     assert full["results"][0]["confidence"] == muniment("show", full["results"][0]["id"], "--json").json["confidence"]

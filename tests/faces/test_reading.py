@@ -128,9 +128,13 @@ def test_as_of(muniment: Muniment) -> None:
     assert muniment(*asked, "--as-of", "1").out == "- [profile] The user lives in Porto\n"
     then = muniment(*asked, "--as-of", "2", "--json").json
     assert (then["rev"], [one["text"] for one in then["results"]]) == (2, ["[profile] The user lives in Lisbon"])
-    assert muniment(*asked, "--as-of", "0", "--json").json == {"rev": 0, "results": []}
+    assert muniment(*asked, "--as-of", "0", "--json").json == {"format": 2, "rev": 0, "results": []}
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    assert muniment(*asked, "--as-of", today, "--json").json == {"rev": 4, "results": []}  # and no request waits
+    assert muniment(*asked, "--as-of", today, "--json").json == {
+        "format": 2,
+        "rev": 4,
+        "results": [],
+    }  # and no request waits
     assert muniment(*asked, "--as-of", "2020-02-29T12:00", "--json").json["rev"] == 0
     listed = muniment("list", "--as-of", "1", "--json").json
     assert (listed["rev"], listed["total"]) == (1, 1)
@@ -317,7 +321,7 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
         environment, "query", "race with friends from the office", "--agent", "supervisor", "--budget", "9"
     )
     assert short[-1] == "What is relevant is longer than the budget."
-    some = terminal(environment, "query", "race or tax form", "--agent", "supervisor", "--budget", "110", columns=80)
+    some = terminal(environment, "query", "race or tax form", "--agent", "supervisor", "--budget", "80", columns=80)
     assert some[-1] == "1 more is relevant and beyond the budget; --budget gives more."
     listed = terminal(environment, "list", "--limit", "1", columns=80)
     assert listed[-1] == "1-1 of 2; next: --offset 1"

@@ -103,7 +103,7 @@ async def test_the_model_looks_into_memory(talk: Callable[..., Talk], scripted: 
     assert result["role"] == "tool"
     assert result["content"].startswith("<recalled-memory>")
     body = json.loads(result["content"].splitlines()[2])
-    assert [one["category"] for one in body["results"]] == ["goals"]
+    assert [one["text"].split()[0] for one in body["results"]] == ["[goals]"]
     assert last(state) == "In October."
     assert [message.type for message in state["messages"]] == ["human", "ai"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,9 +23,9 @@ from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import Denied
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.payload import encode_answer, fence_text
+from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.retrieval import render
+from muniment.memory.rules.retrieval import token_count
 from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
@@ -215,7 +214,7 @@ def beside(memory: Memory, world: World) -> Memory:
 
 def within_budget(answer: Answer, asked: Query) -> None:
     """What a model is really given costs no more than it may, and what the answer says."""
-    payload = render.count_tokens(fence_text(json.dumps(encode_answer(answer), ensure_ascii=False)))
+    payload = token_count.count_tokens(fence_text(dump_compact(encode_answer(answer))))
     assert payload == answer.tokens
     assert payload <= asked.budget_tokens or not answer.hits
 
@@ -260,7 +259,7 @@ async def test_every_brief_is_that_of_the_rules(
         brief = await memory.brief(world.scope, agent, text, as_of=as_of)
         assert brief == await plain.brief(world.scope, agent, text, as_of=as_of)
         assert brief.rev == (world.rev if as_of is None else as_of)
-        assert render.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
+        assert token_count.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
 @pytest.mark.parametrize("crowd", ["the same words", "a full category"])

@@ -13,11 +13,11 @@ from rs_bpe.bpe import openai
 
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.policy import cost
-from muniment.memory.rules.retrieval import render
+from muniment.memory.rules.retrieval import token_count
 
 REFERENCE = openai.o200k_base()  # another implementation of the same vocabulary
 # Both are loaded here, because Hypothesis measures the time of each example.
-render.warm_up()
+token_count.warm_up()
 REFERENCE.encode("warm up")
 EMOJI = ["👩🏽‍🚀", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇫🇷", "❤️‍🔥", "1️⃣", "👍🏼", "🫠", "\u200d", "\ufe0f"]
 PIECES = [
@@ -47,19 +47,19 @@ PIECES = [
 @example("the end <|endoftext|> and <|endofprompt|>")
 def test_the_count_is_that_of_the_vocabulary(text: str) -> None:
     """Of any script, with marks, emoji and the names of special tokens."""
-    assert render.count_tokens(text) == len(REFERENCE.encode(text))
+    assert token_count.count_tokens(text) == len(REFERENCE.encode(text))
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("The user lives in Bergen.", 6), ("用户喜欢喝茶。", 5)])
 def test_known_counts(text: str, tokens: int) -> None:
     """A count that does not depend on another package."""
-    assert render.count_tokens(text) == tokens
+    assert token_count.count_tokens(text) == tokens
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "a\udfffb", "\udc00" * 50])
 def test_half_a_surrogate_pair_is_counted(lone: str) -> None:
     """It counts as the question mark that replaces it."""
-    assert render.count_tokens(lone) == len(REFERENCE.encode(lone.encode("utf-8", "replace").decode()))
+    assert token_count.count_tokens(lone) == len(REFERENCE.encode(lone.encode("utf-8", "replace").decode()))
 
 
 @pytest.mark.parametrize("unit", ["x", "用", " ", "7", "a b ", "\ud800"])
@@ -68,28 +68,43 @@ def test_a_long_text_takes_linear_time(unit: str) -> None:
 
     def measure(size: int) -> float:
         start = time.process_time()
-        render.count_tokens(unit * size)
+        token_count.count_tokens(unit * size)
         return time.process_time() - start
 
-    render.warm_up()
+    token_count.warm_up()
     assert measure(160_000) < 30 * max(measure(20_000), 0.002)
 
 
 def test_threads_count_alike() -> None:
     """The first count may be in any thread."""
     with ThreadPoolExecutor(8) as pool:
-        counts = set(pool.map(render.count_tokens, ["The user has two cats"] * 64))
+        counts = set(pool.map(token_count.count_tokens, ["The user has two cats"] * 64))
     assert len(counts) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "vocabulary"),
+    [
+        *((None, "o200k_base"), ("gpt-5-mini", "o200k_base"), ("gpt-4o", "o200k_base"), ("gpt-4-turbo", "cl100k_base")),
+        *(("gpt-4.1", "o200k_base"), ("openai/gpt-oss-20b", "o200k_base"), ("gpt-3.5-turbo", "cl100k_base")),
+        *(("meta-llama/Llama-3.3-70B-Instruct", "llama3"), ("deepseek-chat", "deepseek_v3"), ("qwen3:8b", "qwen2.5")),
+        *(("deepseek-r1-distill-qwen-7b", "qwen2.5"), ("mistral-small-latest", "mistral_v3"), ("gemma3:4b", "gemma3")),
+        *(("claude-sonnet-4", "o200k_base"), ("my-own", "o200k_base")),
+    ],
+)
+def test_the_model_decides_which_vocabulary_counts(model: str | None, vocabulary: str) -> None:
+    assert token_count.choose_vocabulary(model) == vocabulary
+    assert token_count.count_tokens("The user lives in 上海, 2026", vocabulary) > 0
 
 
 def test_import_loads_no_vocabulary() -> None:
     """It is loaded by the first count, or by `warm_up`."""
     code = (
         "import sys\n"
-        "from muniment.memory.rules.retrieval import render\n"
+        "from muniment.memory.rules.retrieval import token_count\n"
         "assert 'splintr' not in sys.modules\n"
-        "render.warm_up()\n"
-        "assert render._load_tokenizer.cache_info().currsize == 1\n"
+        "token_count.warm_up()\n"
+        "assert token_count.is_loaded()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

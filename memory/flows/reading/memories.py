@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
@@ -20,6 +20,7 @@ from muniment.memory.rules.language.normalize import normalize_text
 _MAX_REVISION = 2**63 - 1
 _MAX_ROWS = 2**31 - 1
 _MAX_RELATED = 10  # edges of a memory that are shown
+_MAX_AMBIGUOUS = 10  # ids that an error names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +44,23 @@ class MemoryBrowser:
             at = "" if rev is None else f" at revision {rev}"
             raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}{at}", id=str(memory_id))
         return memory
+
+    async def find_id(self, scope: Scope, given: MemoryId | str) -> MemoryId:
+        """Return the id of the memory, in any state, whose id begins as given; a whole id is returned as it is.
+
+        Raises BadInput for what is no id and for a beginning that several memories have, NotFound where none has it."""
+        parsed = parse_memory_id(given)
+        if not isinstance(parsed, str):
+            return parsed
+        request = ListRequest(states=STATES, beginning=parsed, limit=_MAX_AMBIGUOUS + 1)
+        page = await self.reads.list_memories(self.settings.make_owner_reader(scope), request)
+        if not page.memories:
+            raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {parsed}", id=parsed)
+        if len(page.memories) > 1:
+            ids = sorted(str(memory.id) for memory in page.memories)
+            more = " …" if page.total > _MAX_AMBIGUOUS else ""
+            raise BadInput(f"{parsed} is ambiguous: {', '.join(ids[:_MAX_AMBIGUOUS])}{more}", ids=ids)
+        return page.memories[0].id
 
     async def get_memories(self, scope: Scope, ids: Iterable[MemoryId]) -> dict[MemoryId, StoredMemory]:
         """Return the memories with these ids, whatever their state; an unknown id is left out."""

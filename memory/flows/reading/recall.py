@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,7 +18,7 @@ from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.flows.process_state import AccessLog, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
-from muniment.memory.payload import encode_answer, encode_hit, fence_text
+from muniment.memory.payload import dump_compact, encode_answer, encode_hit, fence_text
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
@@ -39,7 +38,8 @@ from muniment.memory.rules.retrieval.rank import (
     find_related_hits,
     rank_hits,
 )
-from muniment.memory.rules.retrieval.render import TokenBudget, is_loaded, warm_up
+from muniment.memory.rules.retrieval.render import TokenBudget
+from muniment.memory.rules.retrieval.token_count import choose_vocabulary, is_loaded, warm_up
 
 _MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
@@ -138,7 +138,8 @@ class Recall:
             raise BadInput("threshold: a number from 0 to 1 wanted")
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
-        return Reader(scope=scope, allowed=allowed), await self.prepare_search(query, categories)
+        search = await self.prepare_search(query, categories)
+        return Reader(scope=scope, allowed=allowed), replace(search, with_rivals=True)
 
     def get_allowed_categories(self, agent: str) -> frozenset[str]:
         """Return the categories that an agent may read. Raises BadConfig for an agent without an allowlist."""
@@ -195,8 +196,9 @@ class Recall:
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
         revision that the space has not reached."""
         as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
-        if not is_loaded():  # once per process, and not on the event loop
-            await asyncio.to_thread(warm_up)
+        vocabulary = choose_vocabulary(self.settings.chat_model)
+        if not is_loaded(vocabulary):  # once per process, and not on the event loop
+            await asyncio.to_thread(warm_up, vocabulary)
         beside = view or ThreadView()
         while True:
             snapshot = await self.reads.read_snapshot(
@@ -213,7 +215,11 @@ class Recall:
             if search and (count := self._find_wider_count(search, snapshot)):
                 search = replace(search, candidates=count)
                 continue
-            budget = self._make_brief_budget(snapshot) if view else _make_query_budget(query, snapshot)
+            budget = (
+                self._make_brief_budget(snapshot, vocabulary)
+                if view
+                else _make_query_budget(query, snapshot, vocabulary)
+            )
             ranking = self._make_ranking_context(reader.scope, query, search, snapshot)
             hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
             if search is None or len(snapshot.hits) < search.candidates:
@@ -235,7 +241,7 @@ class Recall:
         by_words = recall.semantic_weight and not search.weights.semantic
         return snapshot.corpus_size if is_close and by_words and search.candidates < snapshot.corpus_size else None
 
-    def _make_brief_budget(self, snapshot: SearchSnapshot) -> TokenBudget:
+    def _make_brief_budget(self, snapshot: SearchSnapshot, vocabulary: str) -> TokenBudget:
         header = self._render_header(snapshot)
 
         def render_block(hits: Sequence[Hit]) -> str:
@@ -247,6 +253,7 @@ class Recall:
             max_tokens=recall.context_budget_tokens,
             render_hit=render.format_context_line,
             render_block=render_block,
+            vocabulary=vocabulary,
         )
 
     def _render_header(self, snapshot: SearchSnapshot) -> str:
@@ -254,7 +261,11 @@ class Recall:
             return ""
         settings = self.settings
         return render.fit_delta_header(
-            snapshot.delta, settings.categories, settings.delta.bullets, settings.recall.context_budget_tokens
+            snapshot.delta,
+            settings.categories,
+            settings.delta.bullets,
+            settings.recall.context_budget_tokens,
+            choose_vocabulary(settings.chat_model),
         )
 
     def _make_ranking_context(
@@ -318,21 +329,22 @@ class Recall:
         await self.write_behind.track_event(scope, event)
 
 
-def _make_query_budget(query: Query, snapshot: SearchSnapshot) -> TokenBudget:
+def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str) -> TokenBudget:
     """Return the budget of a query, which counts the JSON of the answer with its fence."""
 
     def render_hit(hit: Hit) -> str:
-        return json.dumps(encode_hit(hit, query.returns), ensure_ascii=False)
+        return dump_compact(encode_hit(hit, query.returns))
 
     def render_block(hits: Sequence[Hit]) -> str:
         answer = Answer(hits=tuple(hits), rev=snapshot.rev, tokens=0, returns=query.returns)
-        return fence_text(json.dumps(encode_answer(answer), ensure_ascii=False))
+        return fence_text(dump_compact(encode_answer(answer)))
 
     return TokenBudget(
         top_k=query.top_k,
         max_tokens=query.budget_tokens,
         render_hit=render_hit,
         render_block=render_block,
+        vocabulary=vocabulary,
         is_exhaustive=query.explain,
     )
 

@@ -8,7 +8,7 @@ from math import ceil
 from muniment.memory.config.schema import Price
 from muniment.memory.domain.usage import Charge, Purpose
 from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, MunimentError
-from muniment.memory.rules.retrieval import render
+from muniment.memory.rules.retrieval.token_count import count_tokens
 
 _PER_TEXT = 8  # what a provider adds to a message or a tool
 _PER_REQUEST = 8
@@ -20,7 +20,7 @@ def estimate_charge(
     purpose: Purpose, model: str, texts: Sequence[str], answer_tokens: int, prices: Mapping[str, Price]
 ) -> Charge:
     """The highest charge of a request with these texts (messages, tools, schema) and `answer_tokens`."""
-    counted = sum(map(render.count_tokens, texts))
+    counted = sum(map(count_tokens, texts))
     input_tokens = _PER_REQUEST + _PER_TEXT * len(texts) + ceil(_DEAREST_VOCABULARY * counted)
     return calculate_charge(purpose, model, input_tokens, answer_tokens, prices)
 

@@ -1,23 +1,9 @@
-"""What a model is shown: lines, the delta header and the stable part; and packing: as many hits as fit into a budget.
-
-Tokens are those of the vocabulary `o200k_base`, which is in the wheel of splintr. Other models count otherwise. For
-English and Chinese payloads GPT-4, Llama 3 and DeepSeek have about as many tokens, and Qwen and Mistral up to 1.4 times
-as many, because they count every digit. Claude 3 and Gemini publish none."""
+"""What a model is shown: lines, the delta header and the stable part; and packing: as many hits as fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
-
-from muniment.memory.domain.query import Hit, Omission
-
-if TYPE_CHECKING:
-    from splintr import AnyTokenizer
-
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from muniment.memory.config.schema import Category
@@ -25,38 +11,12 @@ from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.query import Hit, Omission
 from muniment.memory.payload import fence_text
+from muniment.memory.rules.retrieval.token_count import DEFAULT_VOCABULARY, count_tokens
 
 JOINT_TOKENS = 1  # between two hits: a comma or a line end
 _MAX_TRIES = 4  # hits that may be over budget; a later hit that fits has a lower score
-
-
-def count_tokens(text: str) -> int:
-    """Return the number of tokens of a text. Special tokens such as `<|endoftext|>` count as plain text."""
-    tokenizer = _load_tokenizer()
-    try:
-        return len(tokenizer.encode_ordinary(text))
-    except UnicodeEncodeError:  # half of a surrogate pair, which cannot be sent either
-        return len(tokenizer.encode_ordinary(text.encode("utf-8", "replace").decode()))
-
-
-def warm_up() -> None:
-    """Load the vocabulary, which takes about 0.2 s of CPU and 50 MB, so that the first count does not wait for it.
-
-    It blocks. It may run in any thread; two threads at once load it twice, and one copy stays."""
-    count_tokens("qzxvjk")  # no word: the first word that has to be put together builds the second half of the tables
-
-
-def is_loaded() -> bool:
-    """Return whether the vocabulary is loaded, so that a count does not wait for it."""
-    return _load_tokenizer.cache_info().currsize > 0
-
-
-@cache
-def _load_tokenizer() -> AnyTokenizer:
-    from splintr import Tokenizer  # noqa: PLC0415 - slow to import, and not needed before the first count
-
-    return Tokenizer.from_pretrained("o200k_base")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +27,12 @@ class TokenBudget:
     max_tokens: int
     render_hit: Callable[[Hit], str]  # as `render_block` renders it
     render_block: Callable[[Sequence[Hit]], str]
+    vocabulary: str = DEFAULT_VOCABULARY  # of the model that reads the answer
     is_exhaustive: bool = False  # every hit that does not fit is an omission
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text for the model that reads it."""
+        return count_tokens(text, self.vocabulary)
 
     def pack_hits(self, ranked: Iterable[Hit | Omission]) -> tuple[list[Hit], int, list[Omission]]:
         """Return the packed hits, the tokens of their payload, and the omissions.
@@ -76,14 +41,16 @@ class TokenBudget:
         does not end it: a shorter one soon after it may still fit."""
         packed: list[Hit] = []
         omissions: list[Omission] = []
-        empty = count_tokens(self.render_block(()))
+        empty = self.count_tokens(self.render_block(()))
         spent, tries = empty, _MAX_TRIES
         for hit in ranked:
             if isinstance(hit, Omission):
                 omissions.append(hit)
             elif len(packed) >= self.top_k:
                 omissions.append(Omission(id=hit.memory.id, reason="beyond top_k", score=hit.score))
-            elif not tries or (cost := count_tokens(self.render_hit(hit)) + JOINT_TOKENS) > self.max_tokens - spent:
+            elif (
+                not tries or (cost := self.count_tokens(self.render_hit(hit)) + JOINT_TOKENS) > self.max_tokens - spent
+            ):
                 tries = max(0, tries - 1)
                 omissions.append(Omission(id=hit.memory.id, reason="over budget", score=hit.score))
             else:
@@ -91,7 +58,7 @@ class TokenBudget:
                 spent += cost
             if (len(packed) >= self.top_k or not tries) and not self.is_exhaustive:
                 break
-        while packed and (spent := count_tokens(self.render_block(packed))) > self.max_tokens:
+        while packed and (spent := self.count_tokens(self.render_block(packed))) > self.max_tokens:
             omissions.append(Omission(id=packed[-1].memory.id, reason="over budget", score=packed.pop().score))
         return packed, spent if packed else empty, omissions
 
@@ -193,14 +160,16 @@ def _add_note_count(entry: JournalEntry, before: JournalEntry | None) -> Journal
     return replace(entry, meta=entry.meta | {"notes": earlier + entry.meta.get("notes", 2) - 1})
 
 
-def fit_delta_header(delta: Delta, categories: Mapping[str, Category], limit: int, budget: int) -> str:
+def fit_delta_header(
+    delta: Delta, categories: Mapping[str, Category], limit: int, budget: int, vocabulary: str = DEFAULT_VOCABULARY
+) -> str:
     """Return the longest delta header that fits into a budget of tokens with its fence, or an empty text.
 
     Texts get shorter first, then there are fewer bullets."""
     for count in range(limit, 0, -1):
         for longest in _SHORTER:
             header = render_delta_header(delta, categories, count, longest)
-            if count_tokens(fence_text(header)) <= budget:
+            if count_tokens(fence_text(header), vocabulary) <= budget:
                 return header
     return ""
 

@@ -136,6 +136,7 @@ class PostgresSearches:
             timely=bool(search.periods),
             explain=search.explain,
             watched=search.watched is not None,
+            rivals=search.with_rivals,
             then=space["as_of"] is not None,
             owned=bool(search.weights.own),
             chosen=space["allowed"] != list(search.categories),
@@ -194,13 +195,14 @@ def _parse_search(search: Search, found: Sequence[SearchRow], as_of: Revision | 
     head = _SearchHead._make(found[0][:_HEAD])
     hits: list[SearchHit] = []
     for row in found if found[0][_HEAD] is not None else ():
-        *columns, share, edges, cosine, ranks, traits = row[_HEAD:]
+        *columns, share, edges, cosine, ranks, traits, rivals = row[_HEAD:]
         hit = SearchHit(
             memory=rows.parse_memory_values(columns),
             cosine=cosine,
             keyword=share or 0.0,
             edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
             traits=tuple(traits),
+            rivals=tuple(map(MemoryId, rivals)),
             **_parse_ranks(ranks, search.terms) if ranks else {},
         )
         hits.append(hit)
@@ -238,6 +240,7 @@ def _build_statement(
     timely: bool,
     explain: bool,
     watched: bool,
+    rivals: bool,
     then: bool,
     owned: bool,
     chosen: bool,
@@ -245,6 +248,7 @@ def _build_statement(
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """Return the text with numbered parameters, and their names in order."""
     text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = text.replace("{rivals}", _SEARCH["rivals" if rivals else "no_rivals"])
     text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
     text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")

@@ -83,7 +83,7 @@ def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: 
 
     async def work() -> ErasureResult | None:
         async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
-            id_ = await session.find_memory_id(memory, scope, memory_id)
+            id_ = await memory.find_id(scope, memory_id)
             with terminal.show_spinner("looking for what says it…", quiet=as_json):
                 traces = await memory.admin.find_traces(scope, id_)
             if not yes and not _confirm_memory(traces):

@@ -27,7 +27,7 @@ def change_memory(prefix: str, user: str, action: MemoryAction, *, as_json: bool
 
     async def work() -> Receipt:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await action(memory, scope, await session.find_memory_id(memory, scope, prefix))
+            return await action(memory, scope, await memory.find_id(scope, prefix))
 
     print_receipt(session.run_async(work()), as_json=as_json, unchanged_message=unchanged_message)
 

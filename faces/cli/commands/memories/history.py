@@ -77,5 +77,5 @@ async def _read_history(
     settings: Settings, scope: Scope, prefix: str | None, limit: int, *, quiet: bool
 ) -> list[JournalEntry]:
     async with session.open_memory(settings, quiet=quiet) as memory:
-        memory_id = await session.find_memory_id(memory, scope, prefix) if prefix else None
+        memory_id = await memory.find_id(scope, prefix) if prefix else None
         return list(await memory.history(scope, memory_id, limit))

@@ -31,7 +31,7 @@ def show_memory(memory_id: Id, user: User = DEFAULT_USER, as_of: AsOf = None, as
 
     async def work() -> tuple[StoredMemory, list[Neighbour]]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            record = await memory.get(scope, await session.find_memory_id(memory, scope, memory_id), as_of=moment)
+            record = await memory.get(scope, await memory.find_id(scope, memory_id), as_of=moment)
             # Edges have no former versions: for a memory as it was, none is shown.
             return record, [] if moment is not None else list(await memory.find_related(scope, record.id))
 

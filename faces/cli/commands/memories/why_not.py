@@ -69,7 +69,7 @@ def explain_absence(
 
     async def work() -> Explanation:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            full_id = await session.find_memory_id(memory, scope, memory_id)
+            full_id = await memory.find_id(scope, memory_id)
             return await memory.why_not(scope, agent, full_id, request)
 
     verdict = session.run_async(work())

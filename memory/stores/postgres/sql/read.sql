@@ -62,7 +62,7 @@ and m.updated_at <= %(until)s
 and strpos(lower(m.text), lower(%(contains)s)) > 0
 
 -- name: by_beginning
-and starts_with(m.memory_id::text, %(beginning)s)
+and m.memory_id between rpad(%(beginning)s, 32, '0')::uuid and rpad(%(beginning)s, 32, 'f')::uuid
 
 -- name: related (the active memories with an edge to a memory, strongest first)
 select r.strength, {m.memory_columns}

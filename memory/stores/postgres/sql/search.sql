@@ -41,7 +41,7 @@ select h.*, f.* from (
     array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
-  select {m.shown_columns}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits
+  select {m.shown_columns}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {rivals} as rivals
   from picked p
   cross join lateral (
     select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m{places}
@@ -133,6 +133,14 @@ null::text
 
 -- name: traits (the traits of `rules/retrieval/traits.py`, which are the first dimensions)
 -(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
+
+-- name: rivals (the memories that have the first eight digits of the id, too: a look into the primary key)
+array(select o.memory_id from muniment.memories o where o.space_id = %(space)s and o.memory_id <> m.memory_id
+    and o.memory_id between (left(m.memory_id::text, 8) || '-0000-0000-0000-000000000000')::uuid
+      and (left(m.memory_id::text, 8) || '-ffff-ffff-ffff-ffffffffffff')::uuid)
+
+-- name: no_rivals
+'{}'::uuid[]
 
 -- name: ranked (the rank in each channel, and the words that are shared)
 dense as materialized (
