@@ -77,5 +77,5 @@ async def test_bullets_show_the_shortest_id_that_is_unambiguous(database_url: st
         await memory.forget(WHO, ids[0])
         shown = [hit["id"] for hit in encode_answer(await memory.query(WHO, "supervisor", query))["results"]]
         assert sorted(shown) == ["0ddba11e", "5eed1e57-aab"]
-        with pytest.raises(NotFound, match="begins with 5eed1e58$"):
+        with pytest.raises(NotFound, match="an id that begins with 5eed1e58"):
             await memory.get(WHO, "5eed1e58")
