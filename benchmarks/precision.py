@@ -17,6 +17,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,7 @@ async def measure(file: Path, split: str) -> dict[str, Any]:
             with harness.bar("asking", sum(len(space["questions"]) for space in spaces)) as tick:
                 for space in spaces:
                     await load_space(memory, space)
-                    asked += await harness.together(
-                        space["questions"], lambda question, space=space: ask(memory, space, question), tick
-                    )
+                    asked += await harness.together(space["questions"], partial(ask, memory, space), tick)
     return {
         "file": file.name,
         "split": split,

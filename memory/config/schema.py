@@ -52,6 +52,10 @@ class RecallSettings(SettingsPart):
     gate: Share
     gate_of_one: Share
     gate_whole_from: Count
+    cut_share: Share
+    cut_spread: Annotated[float, Field(ge=0, le=10)]
+    cut_words: Share
+    cut_from: Count
     context_bullets: Count
     context_budget_tokens: Count
     candidates: Count

@@ -10,7 +10,10 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import StoredMemory
 
 Returns = Literal["bullets", "full"]
-Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
+Reason = Literal[
+    "below threshold", "far below the best", "no more alike than the rest", "over budget", "near-duplicate",
+    "beyond top_k", "category full",
+]  # fmt: skip
 Ruling = Literal[
     Reason, "other space or unknown", "not yet known", "not allowed", "soft-deleted", "superseded", "pending",
     "rejected", "filtered", "no match", "beyond candidates", "in the answer",

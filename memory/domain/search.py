@@ -88,6 +88,8 @@ class SearchSnapshot:
     missing_terms: frozenset[str] = frozenset()  # terms of the search that no memory in its scope has
     speakers: tuple[str, ...] = ()  # of the words that may name one, those that do; in lower case
     corpus_size: int = 0  # memories that the search was made among
+    mean_cosine: float | None = None  # of these memories with the query; None where an index chose the candidates
+    cosine_spread: float | None = None  # their standard deviation
     stable: tuple[StoredMemory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile

@@ -58,7 +58,7 @@ async def why(memory: Memory, memory_id: MemoryId, asked: Query = ASKED, agent: 
 
 async def test_what_is_in_the_answer(memory: Memory) -> None:
     """It says so, with its place in the answer that the same query gives, explained as a hit is."""
-    ids = await kept(memory, CELLO, "The user rents a car on Sundays", "A choir sings in the school")
+    ids = await kept(memory, CELLO, "The user rents a piano from a music school", "A choir sings in the school")
     hits = (await memory.query(scope(), "supervisor", replace(ASKED, explain=True))).hits
     assert len(hits) > 1
     assert set(hits[0].ranks) == {"dense", "keyword"}

@@ -54,7 +54,7 @@ async def test_the_two_strongest_come_at_the_end(database_url: str) -> None:
     [
         (Query(text=ASKED, top_k=1), [HUB]),
         (Query(text=ASKED, threshold=0.3), [HUB]),
-        (Query(text=ASKED, budget_tokens=105), [HUB]),
+        (Query(text=ASKED, budget_tokens=75), [HUB]),
         (Query(text="quarterly tax return"), []),
     ],
 )

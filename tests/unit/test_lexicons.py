@@ -36,10 +36,10 @@ TRAINING = "statements.tsv"  # no figure is taken of the text that the classifie
 # Names of the benchmarks' data that a general word list may have. A new one needs a better reason than that it scores.
 GENERAL_NAMES = {
     "peoples and languages": """
-        american arabic brazilian british canadian catalan chinese czech danish finnish french german ghanaian greek
-        hindi hindu hungarian icelandic indian iranian irish italian japanese kenyan korean latin latvian lebanese
-        lithuanian mexican moroccan persian peruvian polish portuguese serbian slovak spanish swahili swiss tunisian
-        turkish vietnamese welsh
+        african american arabic austrian brazilian british canadian catalan chinese czech danish finnish french
+        german ghanaian greek hindi hindu hungarian icelandic indian iranian irish italian japanese kenyan korean
+        latin latvian lebanese lithuanian mexican moroccan persian peruvian polish portuguese serbian slovak spanish
+        swahili swiss tunisian turkish vietnamese welsh
     """,
     "months, days and holidays": """
         january february march june july august september october november december monday tuesday thursday saturday
@@ -47,22 +47,23 @@ GENERAL_NAMES = {
     """,
     "countries, regions and large cities": """
         aarhus africa algarve angeles asia basel bergen berlin bern bilbao bologna boston brazil bristol brittany
-        canada cardiff corfu crete denmark dublin egypt faro florence france frankfurt friesland gdansk ghana glasgow
-        granada graz hanoi hawaii helsinki ireland istanbul italy izmir japan kenya kyoto lausanne leeds london lyon
-        madeira madrid mallorca manchester melbourne milan montreal munich nantes naples nigeria normandy norway oslo
-        palermo paris pisa porto portugal rome sardinia scotland seville singapore stockholm tanzania tokyo toronto
-        turin uppsala utrecht valencia vienna vietnam wales warsaw washington york zealand zurich
+        canada cardiff corfu crete denmark dublin egypt faro florence france frankfurt friesland gdansk ghana
+        glasgow granada graz hamburg hanoi hawaii helsinki ireland istanbul italy izmir japan kenya kyoto lausanne
+        leeds leipzig london lyon madeira madrid mallorca manchester melbourne milan montreal munich nantes naples
+        nigeria normandy norway oslo palermo paris pisa porto portugal quebec rome sardinia scotland seville
+        singapore stockholm tanzania tokyo toronto turin uppsala utrecht valencia vienna vietnam wales warsaw
+        washington york zealand zurich
     """,
     "brands, programs, clubs and works that are known everywhere": """
-        python
-        adidas asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica
-        mazda mercedes
-        minecraft monde nikon notion octavia oracle photoshop pixel renault ruby skoda sony spotify swift toyota
-        ubuntu vespa volvo zelda guardian ajax arsenal chelsea radiohead mozart
+        python adidas android asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java
+        kotlin leica mazda mercedes minecraft monde nikon notion octavia oracle photoshop pixel redis renault ruby
+        skoda sony spotify swift toyota ubuntu vespa volvo zelda guardian ajax arsenal chelsea radiohead mozart
+        schubert
     """,
     "ordinary words that the data writes with a capital only": """
-         alma auntie bean brand capture depression direct earth elementary gray lily mason mode monk moonlights mount
-         muslim nordic parkinson pilates politics professor saint save sergeant southern split star stone united villa
+        alma auntie bean brand capture depression direct earth elementary grandad granny gray lily mason mode monk
+        moonlights mount muslim nordic parkinson pilates politics professor saint save seed sergeant southern split
+        star stone united villa
     """,
 }
 

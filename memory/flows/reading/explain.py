@@ -20,7 +20,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.explanation import explain_ruling
-from muniment.memory.rules.retrieval.rank import is_near_duplicate, rank_hits, score_hits
+from muniment.memory.rules.retrieval.rank import GATE_CANDIDATES, is_near_duplicate, rank_hits, score_hits
 from muniment.memory.rules.retrieval.render import JOINT_TOKENS, TokenBudget
 
 _WIDE_CANDIDATES = 1_000  # candidates of the second search, for a memory that is not among the usual ones
@@ -178,6 +178,12 @@ class _Case:
                     "words": tokens.extract_terms(memory.text, _MAX_WORDS),
                     "asked": retrieval.search.terms if retrieval.search else (),
                 }
+        elif reason == "far below the best":
+            best = max(other.relevance for other in score_hits(candidates, ranking)[:GATE_CANDIDATES])
+            facts = {"relevance": hit.relevance, "best": best, "cut_share": ranking.cut_share}
+        elif reason == "no more alike than the rest":
+            cosine = next(candidate.cosine for candidate in candidates if candidate.memory.id == self.id)
+            facts = {"cosine": cosine, "least_cosine": ranking.least_cosine}
         elif reason == "near-duplicate":
             twin = next(other.memory for other in ranked if is_near_duplicate(other.memory, memory, ranking))
             facts = {"twin": twin.id, "text": twin.text}

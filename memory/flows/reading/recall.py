@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isnan
 
-from muniment.memory.config.schema import EmbedderProfile
+from muniment.memory.config.schema import EmbedderProfile, RecallSettings
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
@@ -32,6 +32,7 @@ from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.intents import find_dimensions
 from muniment.memory.rules.retrieval.question import find_periods, find_proper_nouns, parse_question
 from muniment.memory.rules.retrieval.rank import (
+    CUTS,
     RankingContext,
     build_weights,
     compute_gate,
@@ -287,6 +288,8 @@ class Recall:
             threshold=recall.threshold if query.threshold is None else query.threshold,
             # When the embedder does not know the script, a vector that is near by chance must not open the gate.
             gate=compute_gate(gate_size, recall) if query.threshold is None else 0.0,
+            cut_share=recall.cut_share if query.threshold is None else 0.0,
+            least_cosine=_find_least_cosine(snapshot, recall) if query.threshold is None else 0.0,
             speakers=frozenset(snapshot.speakers),
             unknown_name_ratio=len(names & snapshot.missing_terms - speaker_terms) / max(1, len(names)),
             periods=search.periods if search else (),
@@ -349,6 +352,13 @@ def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str) 
     )
 
 
+def _find_least_cosine(snapshot: SearchSnapshot, recall: RecallSettings) -> float:
+    """Return the cosine that tells a memory from the others of its space; 0.0 where the space is too small to say."""
+    if snapshot.mean_cosine is None or snapshot.cosine_spread is None or snapshot.corpus_size < recall.cut_from:
+        return 0.0
+    return snapshot.mean_cosine + recall.cut_spread * snapshot.cosine_spread if recall.cut_spread else 0.0
+
+
 def _needs_more_candidates(search: Search, hits: Sequence[Hit], omissions: Sequence[Omission], top_k: int) -> bool:
     """Whether more candidates may have better memories: near-duplicates or a full category took their places.
 
@@ -357,7 +367,7 @@ def _needs_more_candidates(search: Search, hits: Sequence[Hit], omissions: Seque
         return False
     reasons = {omission.reason for omission in omissions}
     last = omissions[-1]
-    is_exhausted = last.reason == "below threshold" and (not hits or last.score <= hits[-1].score)
+    is_exhausted = last.reason in CUTS and (not hits or last.score <= hits[-1].score)
     if is_exhausted or "over budget" in reasons:
         return False
     return "near-duplicate" in reasons or ("category full" in reasons and len(search.categories) > 1)

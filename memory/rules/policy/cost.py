@@ -8,11 +8,11 @@ from math import ceil
 from muniment.memory.config.schema import Price
 from muniment.memory.domain.usage import Charge, Purpose
 from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, MunimentError
-from muniment.memory.rules.retrieval.token_count import count_tokens
+from muniment.memory.rules.retrieval.token_count import choose_vocabulary, count_tokens
 
 _PER_TEXT = 8  # what a provider adds to a message or a tool
 _PER_REQUEST = 8
-_DEAREST_VOCABULARY = 1.4  # times the tokens of our count: the most for English and Chinese in published vocabularies
+_DEAREST_VOCABULARY = 1.4  # times the tokens of our count, for models whose vocabulary is not published
 _MOST = 1_000_000_000  # tokens; no request has so many
 
 
@@ -20,7 +20,8 @@ def estimate_charge(
     purpose: Purpose, model: str, texts: Sequence[str], answer_tokens: int, prices: Mapping[str, Price]
 ) -> Charge:
     """The highest charge of a request with these texts (messages, tools, schema) and `answer_tokens`."""
-    counted = sum(map(count_tokens, texts))
+    vocabulary = choose_vocabulary(model)
+    counted = sum(count_tokens(text, vocabulary) for text in texts)
     input_tokens = _PER_REQUEST + _PER_TEXT * len(texts) + ceil(_DEAREST_VOCABULARY * counted)
     return calculate_charge(purpose, model, input_tokens, answer_tokens, prices)
 

@@ -20,6 +20,11 @@ _SENTENCES: Mapping[Ruling, str] = {
     "filtered": "The filter {filter} asks for {wanted}; it has {has}.",
     "no match": "No channel finds it: {meaning}, and none of its words ({words}) is asked for ({asked}).",
     "below threshold": "Its relevance is {relevance:.3f}, the threshold is {threshold:.3f}.",
+    "far below the best": "Its relevance is {relevance:.3f}, less than {cut_share:.0%} of the best hit's {best:.3f}.",
+    "no more alike than the rest": (
+        "It has none of the query's telling words, and its cosine is {cosine:.3f}: {least_cosine:.3f} tells a memory "
+        "from the others of this space."
+    ),
     "near-duplicate": "It says the same as {twin}, which comes before it: {text}",
     "category full": "{category} gives {rag_length} memories at most, and so many come before it.",
     "beyond candidates": (

@@ -33,16 +33,19 @@ from muniment.memory.rules.retrieval.question import (
 )
 from muniment.memory.rules.statements.parse import parse_statement
 
+# Reasons why a hit is not relevant enough.
+CUTS: frozenset[Reason] = frozenset({"below threshold", "far below the best", "no more alike than the rest"})
 _TRUST_GAP = 1e-6
 _MAX_HINTS = 128  # dimensions, with which the words of each memory are compared
 _DAY = 86_400.0
 _MAX_RELATED = 2
 _ANSWER_COVERAGE = 0.75  # of what is asked, from which a statement counts as the answer
-_GATE_CANDIDATES = 16  # the best of so many decides whether anything is relevant at all
+GATE_CANDIDATES = 16  # the best of so many decides whether anything is relevant at all
 WEIGHTED_PARTS = (
     *("semantic", "keyword", "actor", "own", "period", "dated", "asking", "name"),
     *("recency", "importance", "pinned", "relation", "told"),
 )
+_TELLING = (WEIGHTED_PARTS.index("told"), WEIGHTED_PARTS.index("period"))
 # The corrections after the sum of the weighted parts, so that all parts add up to the score.
 _SCORE_PARTS = (*WEIGHTED_PARTS, "least", "insight", "another", "trust")
 
@@ -57,6 +60,8 @@ class RankingContext:
     recall: RecallSettings
     categories: Mapping[str, Category]
     threshold: float
+    cut_share: float = 0.0  # of the best hit's relevance that each hit has to reach
+    least_cosine: float = 0.0  # of a hit without a telling word; 0.0 asks for none
     gate: float = 0.0  # least relevance of the best hit; below it nothing is relevant
     speakers: frozenset[str] = frozenset()  # speakers whom the query names, in lower case
     unknown_name_ratio: float = 0.0  # share of the names in the query that no memory in scope has, [0, 1]
@@ -110,7 +115,8 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
     shown: list[StoredMemory] = []
     category_counts: Counter[str] = Counter()
     scored_hits = _sort_hits(search_hits, context)
-    if max((scored.relevance for scored in scored_hits[:_GATE_CANDIDATES]), default=0.0) < context.gate:
+    best = max((scored.relevance for scored in scored_hits[:GATE_CANDIDATES]), default=0.0)
+    if best < context.gate:
         yield from (
             Omission(id=scored.search_hit.memory.id, reason="below threshold", score=scored.score)
             for scored in scored_hits
@@ -118,8 +124,8 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
         return
     for scored in scored_hits:
         memory = scored.search_hit.memory
-        reason: Reason | None = "below threshold"
-        if scored.relevance >= context.threshold:
+        reason = _find_cut(scored, best, context)
+        if reason is None:
             reason = _find_redundancy_reason(memory, context, shown, category_counts)
         if reason is not None:
             yield Omission(id=memory.id, reason=reason, score=scored.score)
@@ -163,6 +169,21 @@ def find_related_hits(
             category_counts[hit.memory.category] += 1
             related.append(replace(_build_hit(scored), related_to=hub))
     return related
+
+
+def _find_cut(scored: _ScoredHit, best: float, context: RankingContext) -> Reason | None:
+    """Return why a hit is not relevant enough, or None; `best` is the relevance of the best hit.
+
+    A hit that tells what is asked, is of a time that is asked about, or has a telling word of the query may be as
+    unlike the query as the rest of its space."""
+    if scored.relevance < context.threshold:
+        return "below threshold"
+    if scored.relevance < context.cut_share * best:
+        return "far below the best"
+    hit = scored.search_hit
+    if hit.cosine is None or hit.cosine >= context.least_cosine or hit.keyword >= context.recall.cut_words:
+        return None
+    return None if any(scored.parts[place] > 0 for place in _TELLING) else "no more alike than the rest"
 
 
 class _ScoredHit(NamedTuple):
@@ -233,11 +254,16 @@ def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> li
         meaning = min(1.0, max(LOWEST_MEANING, (cosine - floor) / (context.profile.ceiling - floor)))
         age = max(0.0, (context.at - memory.updated_at).total_seconds() / _DAY)
         dated, asking, naming = hit.traits
+        answered = 1 - (1 - max(0.0, meaning)) * (
+            1 - min(1.0, max(told, word_weight * recall.keyword_relevance * keyword))
+        )
+        others = 1 - recall.others_penalty if context.about_user and not about and not by else 1.0
+        relevance = answered * known_names * fit * others
         parts = (
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
             recall.actor_boost if speaker is not None and (memory.actor_id or "").lower() == speaker else 0.0,
-            recall.own_boost if context.about_user and about else 0.0,
+            recall.own_boost * relevance if context.about_user and about else 0.0,
             recall.period_boost * _compute_nearness(memory, context) if context.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,
@@ -253,11 +279,7 @@ def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> li
         whole = least * (recall.insight_factor if memory.kind == "insight" else 1)
         score = whole * fit
         corrections = (least - total, whole - least, score - whole, 0.0)
-        answered = 1 - (1 - max(0.0, meaning)) * (
-            1 - min(1.0, max(told, word_weight * recall.keyword_relevance * keyword))
-        )
-        others = 1 - recall.others_penalty if context.about_user and not about and not by else 1.0
-        scored_hits.append(_ScoredHit(score, answered * known_names * fit * others, parts + corrections, hit))
+        scored_hits.append(_ScoredHit(score, relevance, parts + corrections, hit))
     return scored_hits
 
 

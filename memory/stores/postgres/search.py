@@ -55,6 +55,8 @@ class _SearchHead(NamedTuple):
     rev: int
     speakers: Sequence[str] | None
     corpus_size: int | None
+    mean_cosine: float | None
+    cosine_spread: float | None
     missing_places: Sequence[int]  # places, from 1, of the terms that no memory has
     is_complete: bool
     is_indexed: bool
@@ -212,6 +214,8 @@ def _parse_search(search: Search, found: Sequence[SearchRow], as_of: Revision | 
         "missing_terms": frozenset(search.terms[place - 1] for place in head.missing_places),
         "speakers": tuple(head.speakers or ()),
         "corpus_size": head.corpus_size or 0,
+        "mean_cosine": head.mean_cosine,
+        "cosine_spread": head.cosine_spread,
     }
 
 
@@ -258,7 +262,11 @@ def _build_statement(
         text = text.replace(f"{{{name}}}", _LARGE[name] if owned else "")
     for name in _DATED:
         text = text.replace(f"{{{name}}}", _LARGE[name] if timely else "")
-    text = text.replace("{looked}", _SEARCH["looked"])
+    looked = _SEARCH["looked"].replace("{standing}", _SEARCH["standing"])
+    looked = looked.replace("{dense}", " {cosine} as cosine," if explain or scan else "")
+    # A scan computes the cosine in a subquery of its own, and its rows have it as a column.
+    text = text.replace("{looked}", looked.replace("{cosine}", "m.cosine") if scan else looked)
+    text = text.replace("{likeness}", "{cosine}")
     text = text.replace("{passing}", f" {_LARGE['passing']}" if filters else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{chosen}", f" {_SEARCH['chosen']}" if chosen else "")

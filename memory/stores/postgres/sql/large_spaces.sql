@@ -134,7 +134,7 @@ select * from near
   where c.memory_id not in (select memory_id from near) and {{search.scoped}}{narrowed}
 
 -- name: scope (how many memories there are, and which words of the query name a speaker)
-select (select n from size) as n, count(name) = 1 as one_speaker,
+select (select n from size) as n, null::float8 as mean, null::float8 as spread, count(name) = 1 as one_speaker,
   array_agg(name) filter (where name is not null) as speakers
   from (select name from speaking union select speaker from late where speaker is not null) s
 

@@ -37,7 +37,7 @@ with entered as materialized (
 )
 select h.*, f.* from (
   select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
-    (select n from scope) as among,
+    (select n from scope) as among, (select mean from scope) as mean, (select spread from scope) as spread,
     array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
@@ -61,16 +61,17 @@ select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exis
 -- name: met (nothing more: a small space is scanned as a whole)
 
 
--- name: base (all rows that pass)
-select {looked} from {source} where {{scoped}}{narrowed}
+-- name: base (all rows that pass; the cosine is computed once)
+select {looked} from (select m.*, {likeness} as cosine from {source} where {{scoped}}{narrowed} offset 0) m
 
 -- name: looked (`words` only with one of the query's: `heard` is a parameter, which is unpacked once)
 m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
     case when m.words <#> %(heard)s < 0 then m.words end as words
 
--- name: scope (how many memories there are, and which words of the query name a speaker)
-select n, speakers, cardinality(speakers) = 1 as one_speaker from (
-    select count(*) as n, array_agg(distinct speaker) filter (where speaker is not null) as speakers from base) s
+-- name: scope (how many memories there are, how alike they are to the query, and which of its words name a speaker)
+select n, mean, spread, speakers, cardinality(speakers) = 1 as one_speaker from (
+    select count(*) as n, avg(cosine)::float8 as mean, stddev_pop(cosine)::float8 as spread,
+      array_agg(distinct speaker) filter (where speaker is not null) as speakers from base) s
 
 -- name: df (how many memories have each term)
 (select n, count(*) as df from posting group by n)
