@@ -35,7 +35,7 @@ from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import Fails, ScriptedOpenAI
 

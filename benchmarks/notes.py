@@ -21,7 +21,7 @@ from rich.table import Table
 from benchmarks import harness
 from benchmarks.statements import DATA, Sentence, read
 from muniment.memory.errors import BadInput
-from muniment.memory.rules.extraction.note_category import choose_category
+from muniment.memory.rules.extraction.classify import choose_category
 
 FILES = {"known": DATA / "notes.tsv", "unseen": DATA / "notes_heldout.tsv"}
 _IN_CONTEXT = ("profile", "constraints")

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks import harness
 from muniment.memory.errors import BadInput
-from muniment.memory.rules.extraction import own_statement
+from muniment.memory.rules.extraction import classify
 
 DATA = Path(__file__).parent / "data"
 TRAINING = DATA / "statements.tsv"
@@ -86,7 +86,7 @@ def read(file: Path) -> list[Sentence]:
 
 def featurize(sentences: Sequence[Sentence]) -> Matrix:
     """The features that the product computes."""
-    found = [list(own_statement.list_features(sentence.text)) for sentence in sentences]
+    found = [list(classify.list_features(sentence.text)) for sentence in sentences]
     rows = np.repeat(np.arange(len(found)), [len(features) for features in found])
     places = np.array([place for features in found for place, _ in features])
     values = np.array([value for features in found for _, value in features])
@@ -95,11 +95,11 @@ def featurize(sentences: Sequence[Sentence]) -> Matrix:
 
 def train(matrix: Matrix, is_own: NDArray[np.bool_]) -> tuple[Floats, float]:
     """Weights and bias of the logistic regression with a ridge penalty, by AdaGrad (Duchi et al. 2011)."""
-    weights, bias = np.zeros(own_statement.PLACES), 0.0
-    squares, bias_square = np.full(own_statement.PLACES, 1e-8), 1e-8
+    weights, bias = np.zeros(classify.PLACES), 0.0
+    squares, bias_square = np.full(classify.PLACES, 1e-8), 1e-8
     for _ in range(_STEPS):
         errors = 1 / (1 + np.exp(-score(matrix, weights, bias))) - is_own
-        slope = np.bincount(matrix.places, matrix.values * errors[matrix.rows], own_statement.PLACES) + _RIDGE * weights
+        slope = np.bincount(matrix.places, matrix.values * errors[matrix.rows], classify.PLACES) + _RIDGE * weights
         squares += slope**2
         bias_square += float(errors.sum()) ** 2
         weights -= 0.5 * slope / np.sqrt(squares)
@@ -141,8 +141,8 @@ def measure(*, write: bool) -> dict[str, Any]:
     fold_scores = score_folds(matrix, is_own)
     model = build(matrix, is_own, fold_scores)
     if write:
-        header = own_statement.HEADER.pack(model.step, model.bias, model.limit)
-        own_statement.WEIGHTS.write_bytes(header + model.weights.tobytes())
+        header = classify.HEADER.pack(model.step, model.bias, model.limit)
+        classify.WEIGHTS.write_bytes(header + model.weights.tobytes())
     found = {"sentences": len(known), "limit": round(model.limit, 3), "folds": figures(known, fold_scores, model.limit)}
     for part, file in (("unseen", UNSEEN), ("long", LONG)):
         sentences = read(file)

@@ -23,7 +23,7 @@ from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderS
 from muniment.memory.jobs import Jobs
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.procedures import tool_calls
-from muniment.memory.rules.provenance.fingerprints import hash_shingles
+from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 OnProgress = Callable[[int], None]

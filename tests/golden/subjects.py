@@ -22,7 +22,7 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.dates import mentions as dates
 from muniment.memory.rules.episodes import episode
-from muniment.memory.rules.extraction import gate, import_lines, repair, validate
+from muniment.memory.rules.extraction import gate, import_lines, repair
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.merging import wording
@@ -234,7 +234,7 @@ def validation(text: str) -> Plain:
     kept = []
     for kind in ("semantic", "insight", "episodic", "procedural"):
         one = Candidate(text=text, category="activity", kind=kind, turns=(TurnId(UUID(int=1)),))
-        done, reason = validate.validate_candidate(one, categories=CATEGORIES, max_chars=120)
+        done, reason = gate.validate_candidate(one, categories=CATEGORIES, max_chars=120)
         kept.append(reason if done is None else "=" if done.text == text else f"→{done.text}")
     own = repair.repair_wording(text, subject="user", persons=())
     hers = repair.repair_wording(text, subject="user's sister", persons=("Ana",))

@@ -12,7 +12,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, states_any
-from muniment.memory.rules.provenance.fingerprints import hash_shingles
+from muniment.memory.rules.provenance.quoted import hash_shingles
 
 WALNUTS = "User is allergic to walnuts"
 VERA = "User's sister Vera teaches the cello in Lyon"

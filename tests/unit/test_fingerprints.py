@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.memory import Role
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.provenance.fingerprints import hash_shingles, is_echo, is_repetition
+from muniment.memory.rules.provenance.quoted import hash_shingles, is_echo, is_repetition
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 KNOWN = (

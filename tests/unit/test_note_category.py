@@ -7,7 +7,7 @@ from time import perf_counter
 import pytest
 
 from benchmarks import notes
-from muniment.memory.rules.extraction.note_category import choose_category
+from muniment.memory.rules.extraction.classify import choose_category
 
 
 def test_unseen_sentences_are_filed_by_what_they_are_about() -> None:

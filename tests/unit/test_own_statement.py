@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import statements
-from muniment.memory.rules.extraction import own_statement
+from muniment.memory.rules.extraction import classify
 
 SHARED = Path(__file__).parents[3] / "shared/data"
 BENCHMARKS = ("conversation.json", "everyday.json", "everyday_later.json", "strangers.json", "weak_model.jsonl")
@@ -49,11 +49,11 @@ def test_the_weights_are_those_that_the_script_trains() -> None:
     is_own = np.array([sentence.label == statements.OWN for sentence in known])
     matrix = statements.featurize(known)
     model = statements.build(matrix, is_own, statements.score_folds(matrix, is_own))
-    content = own_statement.WEIGHTS.read_bytes()
-    header = own_statement.HEADER
+    content = classify.WEIGHTS.read_bytes()
+    header = classify.HEADER
     assert header.unpack_from(content) == pytest.approx((model.step, model.bias, model.limit), rel=1e-3)
     shipped = np.frombuffer(content, np.int8, offset=header.size)
-    assert shipped.size == own_statement.PLACES
+    assert shipped.size == classify.PLACES
     assert np.abs(shipped.astype(int) - model.weights.astype(int)).max() <= 1
 
 
@@ -61,10 +61,10 @@ def test_the_weights_are_those_that_the_script_trains() -> None:
 def test_unseen_sentences_are_told_apart(file: Path, lang: str) -> None:
     """By the shipped weights and the shipped limit."""
     unseen = [sentence for sentence in statements.read(file) if sentence.lang == lang]
-    limit = own_statement.get_limit()
+    limit = classify.get_limit()
     is_kept: dict[bool, list[bool]] = {True: [], False: []}
     for sentence in unseen:
-        is_kept[sentence.label == statements.OWN].append(own_statement.score_statement(sentence.text) > limit)
+        is_kept[sentence.label == statements.OWN].append(classify.score_statement(sentence.text) > limit)
     assert len(unseen) >= 50
     least_own, least_silent = FLOORS[file, lang]
     assert sum(is_kept[True]) / len(is_kept[True]) >= least_own
@@ -97,7 +97,7 @@ def test_no_training_sentence_is_measured() -> None:
 )
 def test_who_states_scores_above_who_asks(own: str, other: str) -> None:
     """The same words, asked, ordered or supposed, are less of a statement."""
-    assert own_statement.score_statement(own) > own_statement.score_statement(other)
+    assert classify.score_statement(own) > classify.score_statement(other)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_who_states_scores_above_who_asks(own: str, other: str) -> None:
 )
 def test_a_request_by_its_form(clause: str, is_request: bool) -> None:
     """A question or an order, whatever it is about."""
-    assert own_statement.is_request(clause) is is_request
+    assert classify.is_request(clause) is is_request
 
 
 def test_any_text_has_a_score() -> None:
     """Also none, and one that is longer than is looked at."""
-    assert all(np.isfinite(own_statement.score_statement(text)) for text in ("", "?", "\x00", "wordy " * 5000))
+    assert all(np.isfinite(classify.score_statement(text)) for text in ("", "?", "\x00", "wordy " * 5000))

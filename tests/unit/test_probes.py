@@ -14,7 +14,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.merging.merge import IncomingCandidate, merge_candidates
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday

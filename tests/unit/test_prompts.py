@@ -10,8 +10,8 @@ from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.episodes.insight_answer import INSIGHTS_SCHEMA
+from muniment.memory.rules.extraction.gate import SUMMARY_RULES
 from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, SHORT_FACTS_SCHEMA
-from muniment.memory.rules.extraction.validate import SUMMARY_RULES
 from muniment.memory.rules.statements.predicates import KINDS
 
 

@@ -9,7 +9,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.extraction.gate import validate_candidate
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 CATEGORIES = frozenset(load_settings({"HOME": "/nonexistent"}).categories)

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.extraction.gate import validate_candidate
 
 CATEGORIES = frozenset({"profile", "goals"})
 TURN = TurnId(uuid4())

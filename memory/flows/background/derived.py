@@ -11,7 +11,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.provenance.fingerprints import hash_shingles, is_repetition
+from muniment.memory.rules.provenance.quoted import hash_shingles, is_repetition
 
 _SENTENCE = lazy_compile(r"[.!?。！？\n]+")
 _PIECE_WORDS = 1_000  # words whose sequences are hashed together

@@ -21,7 +21,7 @@ from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.provenance.fingerprints import hash_shingles, is_repetition
+from muniment.memory.rules.provenance.quoted import hash_shingles, is_repetition
 from muniment.memory.rules.redaction.redact import Redactor
 
 _PAGE = 100

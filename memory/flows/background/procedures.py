@@ -26,7 +26,7 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import AnswerForm, ChatMessage, ChatModel
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.prompts import load_prompt
-from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.merge import MergeResult, make_memory
 from muniment.memory.rules.procedures import trace_answer

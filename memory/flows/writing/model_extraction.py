@@ -26,7 +26,7 @@ from muniment.memory.rules.extraction.support import drop_stray_turns
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
-from muniment.memory.rules.provenance.fingerprints import is_echo, is_own_reply
+from muniment.memory.rules.provenance.quoted import is_echo, is_own_reply
 from muniment.memory.rules.redaction.redact import Redactor
 
 _BEFORE, _AFTER = 6, 3

@@ -32,8 +32,8 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
 from muniment.memory.rules.extraction.notes import make_notes
-from muniment.memory.rules.extraction.validate import SUMMARY_RULES, validate_candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests

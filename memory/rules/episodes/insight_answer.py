@@ -12,8 +12,8 @@ from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.extraction import repair
 from muniment.memory.rules.extraction.evidence.clause_signs import find_kin
 from muniment.memory.rules.extraction.evidence.details import find_names, has_other_details
+from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.extraction.model_answer import ParsedAnswer, make_list_schema, make_object_schema
-from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lexicon import load_lexicon

@@ -12,6 +12,7 @@ from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Tu
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import notes
 from muniment.memory.rules.extraction.chinese import clauses, subjects
+from muniment.memory.rules.extraction.classify import is_request
 from muniment.memory.rules.extraction.clauses import (
     MentionedPerson,
     find_person,
@@ -24,7 +25,6 @@ from muniment.memory.rules.extraction.clauses import (
 from muniment.memory.rules.extraction.draft import Draft
 from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import POLITE, parse_forget_request
-from muniment.memory.rules.extraction.own_statement import is_request
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import is_correcting

@@ -17,8 +17,8 @@ from muniment.memory.rules.extraction import repair
 from muniment.memory.rules.extraction.evidence.bearing import Support, contains_quote, find_support
 from muniment.memory.rules.extraction.evidence.citation import choose_words, has_own_words
 from muniment.memory.rules.extraction.evidence.clause_signs import drop_unknown_kin
+from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.extraction.support import is_supported, measure_overlap
-from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile

@@ -14,8 +14,7 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
-from muniment.memory.rules.extraction.note_category import choose_category
-from muniment.memory.rules.extraction.own_statement import get_limit, is_request, score_statement
+from muniment.memory.rules.extraction.classify import choose_category, get_limit, is_request, score_statement
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers

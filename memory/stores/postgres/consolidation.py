@@ -31,8 +31,8 @@ from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.rules.merging.consolidate import MAX_TRIES, order_pair
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.ledger import send_settlements
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.usage import send_settlements
 from muniment.memory.stores.postgres.writes import send_plan
 
 _BLOCKS, _READ, _SWITCH = load_blocks("consolidation"), load_blocks("read"), load_blocks("embedder_switch")

@@ -10,12 +10,11 @@ from muniment.memory.stores.postgres.consolidation import PostgresConsolidationR
 from muniment.memory.stores.postgres.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.erasure import PostgresErasure
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
-from muniment.memory.stores.postgres.ledger import PostgresLedger
+from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.maintenance import PostgresMaintenance
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.search import PostgresSearches
-from muniment.memory.stores.postgres.usage import PostgresUsage
 from muniment.memory.stores.postgres.writes import PostgresWrites
 
 

@@ -12,8 +12,7 @@ from muniment.memory.rules.extraction.evidence.bearing import Words
 from muniment.memory.rules.extraction.evidence.clause_signs import is_denied
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.provenance.fingerprints import is_own_reply
-from muniment.memory.rules.provenance.quoted import split_quoted
+from muniment.memory.rules.provenance.quoted import is_own_reply, split_quoted
 
 _ANSWER_WORDS = 6  # a longer answer says itself what it answers
 _QUOTATION = lazy_compile(
