@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.redaction.redact import redact_secrets
 
 DATA = Path(__file__).parent / "data" / "conversation.json"

@@ -31,7 +31,7 @@ from muniment.memory.domain.memory import Role
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.models.openai.chat import OpenAIChat
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 

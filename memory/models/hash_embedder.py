@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.tokens import parse_vocabulary
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECES = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+|[^\w\s]")

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from muniment.graph.redaction import redact_value
 from muniment.memory.domain.turn import ToolUse
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.procedures import tool_calls, traces
 from muniment.memory.rules.procedures.procedure import render_procedure
 from muniment.memory.rules.redaction import secret_names

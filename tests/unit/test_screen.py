@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.redaction import redact
 from muniment.memory.rules.redaction.redact import needs_no_redaction, redact_secrets
 

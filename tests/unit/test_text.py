@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.language.normalize import normalize_text, parse_vocabulary
+from muniment.memory.rules.language.tokens import normalize_text, parse_vocabulary
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 

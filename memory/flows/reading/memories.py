@@ -15,7 +15,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 
 _MAX_REVISION = 2**63 - 1
 _MAX_ROWS = 2**31 - 1

@@ -25,7 +25,7 @@ from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.policy.answers import Decisions, parse_reply, parse_resume
 from muniment.memory.rules.policy.consent import (
     GONE_STATES,

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import cache, lru_cache
 from itertools import islice
 
-from muniment.memory.rules.dates import english_decades, english_holidays, english_periods as periods, tense
-from muniment.memory.rules.dates.english_counts import COUNT, ORDINAL, PART_OF
+from muniment.memory.rules.dates import english_periods as periods, tense
+from muniment.memory.rules.dates.english_periods import COUNT, ORDINAL, PART_OF
 from muniment.memory.rules.dates.tense import ClauseTenses
 from muniment.memory.rules.language import holidays
 from muniment.memory.rules.language.calendar import DatePeriod
@@ -155,24 +155,24 @@ _RULES = (
         r"(?:\s+quarter)?(?:\s+of|,)?[\s/-]\s*"
         + _YEAR + _END, periods.resolve_quarter, sign="quarter"),
     _build_rule(_BEFORE + _YEAR + r"[\s-]?(?P<quarter>q[1-4])" + _END, periods.resolve_quarter, sign="quarter"),
-    _build_rule(_DURING + r"(?:the\s+)?" + english_decades.PART + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END,
-        english_decades.resolve_decade, sign="name"),
-    _build_rule(_DURING + r"the\s+" + english_decades.PART + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>"
-        + "|".join(english_decades.TENS) + "))" + _END, english_decades.resolve_decade, sign="name"),
-    _build_rule(_NO_PREP + r"the\s+" + english_decades.PART + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END,
-        english_decades.resolve_decade, sign="name"),
+    _build_rule(_DURING + r"(?:the\s+)?" + periods.DECADE_PART + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END,
+        periods.resolve_decade, sign="name"),
+    _build_rule(_DURING + r"the\s+" + periods.DECADE_PART + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>"
+        + "|".join(periods.TENS) + "))" + _END, periods.resolve_decade, sign="name"),
+    _build_rule(_NO_PREP + r"the\s+" + periods.DECADE_PART + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END,
+        periods.resolve_decade, sign="name"),
     _build_rule(_BEFORE_HOLIDAY + _HOLIDAY + _PART + r",?\s+(?:of\s+|in\s+)?" + _YEAR + _NOT_AMOUNT + _END,
-        english_holidays.resolve_holiday_year),
+        periods.resolve_holiday_year),
     _build_rule(_BEFORE_HOLIDAY + _HOLIDAY + _PART + r"\s+(?:of\s+)?(?P<side>last|this|next)\s+year" + _END,
-        english_holidays.resolve_holiday_of_year, relative=True),
+        periods.resolve_holiday_of_year, relative=True),
     _build_rule(_BEFORE_HOLIDAY + r"(?:the\s+)?" + _HOLIDAY + r"(?P<part>)" + _BEFORE_LAST,
-        english_holidays.resolve_relative_holiday, relative=True),
+        periods.resolve_relative_holiday, relative=True),
     _build_rule(r"(?<!the )(?<!a )" + _BEFORE_HOLIDAY + _SIDE + _HOLIDAY + _PART + _END + r"(?:(?=\s+(?-i:[A-Z]))|"
-        + tense.ALONE + ")", english_holidays.resolve_relative_holiday, relative=True),
+        + tense.ALONE + ")", periods.resolve_relative_holiday, relative=True),
     _build_rule(r"(?<![\w/.-])(?P<prep>on|at|by|since|until|till|for|from|before|after|during|around|over)\s+"
-        + _HOLIDAY + _PART + _END, english_holidays.resolve_bare_holiday, bare=True),
+        + _HOLIDAY + _PART + _END, periods.resolve_bare_holiday, bare=True),
     _build_rule(_NO_PREP + r"(?<!a )(?P<feast>easter\s+sunday|easter\s+monday|(?-i:Good\s+Friday))" + _PART + _END,
-        english_holidays.resolve_bare_holiday, bare=True),
+        periods.resolve_bare_holiday, bare=True),
     _build_rule(r"(?<![\w/.-])(?P<prep>in|during|over|since|until|till)\s+(?:the\s+)?(?:early\s+|late\s+|mid[ -])?"
         + _SEASON + r"(?!\s+of\b)" + _END + tense.ALONE, periods.resolve_bare_season, bare=True,
         sign="season"),
@@ -196,9 +196,9 @@ _RULES = (
     _build_rule(_NO_PREP + COUNT + r"\s+" + _SEASON + r"s?\s+ago" + _END, periods.resolve_seasons_ago, relative=True,
         sign="season"),
     _build_rule(_NO_PREP + r"(?P<part>)" + COUNT + r"\s+" + _HOLIDAY + r"(?:e?s)?\s+ago" + _END,
-        english_holidays.resolve_holidays_ago, relative=True),
-    _build_rule(r"(?<![\w/.-])(?P<prep>in|during|since|from|of|throughout)\s+the\s+" + english_decades.PART
-        + r"(?:twenties|['’]?20s)" + _END, english_decades.resolve_twenties, bare=True, sign="name"),
+        periods.resolve_holidays_ago, relative=True),
+    _build_rule(r"(?<![\w/.-])(?P<prep>in|during|since|from|of|throughout)\s+the\s+" + periods.DECADE_PART
+        + r"(?:twenties|['’]?20s)" + _END, periods.resolve_twenties, bare=True, sign="name"),
 )  # fmt: skip
 
 

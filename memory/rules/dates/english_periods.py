@@ -1,6 +1,6 @@
-"""The periods that English date matches mean, relative to the time of the message.
+"""The periods that English date matches mean, relative to the time of the message; counts, ordinals and parts in them.
 
-Every function takes a match, the time, and the direction of the tense: 1 for the future and -1 for the past. It raises
+Every resolver takes a match, the time, and the direction of the tense: 1 for the future and -1 for the past. It raises
 ValueError or OverflowError for a date that does not exist."""
 
 from __future__ import annotations
@@ -8,9 +8,54 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from muniment.memory.rules.dates.english_counts import parse_count, parse_day, parse_part
 from muniment.memory.rules.language import calendar
 from muniment.memory.rules.language.calendar import MONTHS, SEASONS, DatePeriod
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
+
+_NUMBERS = {phrase: int(count) for phrase, count in load_lexicon("numbers.en").get_index("counts", ",").items()}
+COUNT = (
+    r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven"
+    r"|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
+)
+_ONES = "first second third fourth fifth sixth seventh eighth ninth"
+_TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+_ORDINALS = (
+    {word: n for n, word in enumerate(f"{_ONES} {_TEENS}".split(), 1)}
+    | {
+        f"{tens}{word}": start + n
+        for tens, start, most in (("twenty", 20, 9), ("thirty", 30, 1))
+        for n, word in enumerate(_ONES.split()[:most], 1)
+    }
+    | {"thirtieth": 30}
+)
+# Longer ordinals first. Between the two words of one there may be a hyphen or a space.
+ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", word) for word in sorted(_ORDINALS, key=len, reverse=True))
+PART_OF = (
+    r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third"
+    r"|fourth|last)\s+week)\s+of\s+|(?:early|mid|late)(?:\s+in)?[\s-]+)"
+)
+
+
+def parse_count(phrase: str) -> tuple[int, str]:
+    """The number of a phrase, and the phrase in lower case with single spaces."""
+    word = re.sub(r"\s+", " ", phrase.casefold())
+    return (int(word) if word.isdigit() else _NUMBERS.get(word, 2)), word
+
+
+def parse_day(phrase: str) -> int:
+    """The day of a month for a figure or an ordinal."""
+    word = re.sub(r"[\s-]", "", phrase.casefold())
+    return _ORDINALS[word] if word in _ORDINALS else int(re.sub(r"\D", "", word))
+
+
+def parse_part(phrase: str) -> str:
+    """The part of a month or year in the spelling of the calendar."""
+    words = phrase.casefold().replace("-", " ").split()
+    if words[0] in ("early", "mid", "late"):
+        return words[0]
+    return "the " + " ".join(word for word in words if word not in ("the", "very"))
+
 
 _MONTH_NAMES = {name.casefold(): index for index, name in enumerate(MONTHS, 1)}
 _MONTH_NAMES |= {name[:3].casefold(): index for name, index in zip(MONTHS, range(1, 13), strict=True)} | {"sept": 9}
@@ -211,3 +256,77 @@ def resolve_bare_quarter(match: re.Match[str], at: datetime, direction: int) -> 
     """The nearest such quarter."""
     first = 3 * int(match["quarter"][1]) - 2
     return DatePeriod(calendar.get_day(at, calendar.find_nearest_year(at, first, direction), first, 1), "quarter")
+
+
+DECADE_PART = r"(?:(?P<part>early|mid|late)[\s-]+)?"
+TENS = ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+_TEMPERATURE = lazy_compile(
+    r"\b(?:temperatures?|degrees|fahrenheit|weather|forecast|humid|heatwave|percent)\b|[°%]", re.IGNORECASE
+)
+_REACH = 200  # characters on either side that may name heat
+_YEARS_OF_A_CENTURY, _TWENTIES = 100, 2020
+
+
+def resolve_decade(match: re.Match[str], at: datetime, direction: int) -> DatePeriod | None:
+    """The decade of a match, or None for degrees. Two figures mean the twentieth century."""
+    part, tens = (match["part"] or "").casefold(), match.groupdict().get("tens")
+    if _is_temperature(match):
+        return None
+    number = 10 * TENS.index(tens.casefold()) + 30 if tens else int(match["decade"])
+    return DatePeriod(
+        calendar.get_decade_start(at, number if number > _YEARS_OF_A_CENTURY else 1900 + number, part),
+        "decade",
+        part=part,
+    )
+
+
+def resolve_twenties(match: re.Match[str], at: datetime, direction: int) -> DatePeriod | None:
+    """The twenties of this century. None for degrees, and in a text about the past, which may mean the last century."""
+    if direction < 0 or at.year < _TWENTIES or _is_temperature(match):
+        return None
+    part = (match["part"] or "").casefold()
+    return DatePeriod(calendar.get_decade_start(at, _TWENTIES, part), "decade", part=part)
+
+
+def _is_temperature(match: re.Match[str]) -> bool:
+    """Whether the words around a match are about heat."""
+    return _TEMPERATURE.search(match.string, max(0, match.start() - _REACH), match.end() + _REACH) is not None
+
+
+def resolve_holiday(match: re.Match[str], at: datetime, year: int) -> DatePeriod:
+    """The feast in a year. Raises ValueError where its day is unknown."""
+    name, part = re.sub(r"\s+", " ", match["feast"]), (match["part"] or "").casefold()
+    return DatePeriod(calendar.get_holiday(at, name, year), "day", part=part, holiday=name)
+
+
+def resolve_holiday_year(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    """The feast in the year of the match."""
+    return resolve_holiday(match, at, int(match["year"]))
+
+
+def resolve_holiday_of_year(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    """The feast of last, this or next year."""
+    return resolve_holiday(match, at, at.year + {"last": -1, "this": 0, "next": 1}[match["side"].casefold()])
+
+
+def resolve_relative_holiday(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    """The last, next or past feast. As with months, a feast of this month is not the last one."""
+    side = re.sub(r"\s+", " ", match["side"].casefold())
+    if side == "this":
+        return resolve_bare_holiday(match, at, direction)
+    here, today = resolve_holiday(match, at, at.year).start, calendar.get_midnight(at)
+    if side in ("last", "before last"):
+        return resolve_holiday(match, at, at.year - (here.month >= at.month) - (side == "before last"))
+    return resolve_holiday(match, at, at.year - (here >= today) if "past" in side else at.year + (here <= today))
+
+
+def resolve_bare_holiday(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    """The nearest feast in the direction of the tense."""
+    near = resolve_holiday(match, at, at.year).start
+    return resolve_holiday(match, at, calendar.find_nearest_year(at, near.month, direction, near.day))
+
+
+def resolve_holidays_ago(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    """The feast that many feasts ago."""
+    here = resolve_holiday(match, at, at.year).start
+    return resolve_holiday(match, at, at.year - (here.month >= at.month) - parse_count(match["count"])[0] + 1)

@@ -1,4 +1,4 @@
-"""Periods from one date to another in an English query."""
+"""Periods in a query, in English and Chinese: from one date to another, and up to now."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from muniment.memory.rules.dates import english, mentions
+from muniment.memory.rules.dates.chinese import NUMBER, parse_number
+from muniment.memory.rules.dates.english_periods import COUNT, parse_count
 from muniment.memory.rules.dates.mentions import Mention
 from muniment.memory.rules.language import calendar
 from muniment.memory.rules.language.calendar import DatePeriod
@@ -150,3 +152,125 @@ def _build_interval(begin: Mention, end: Mention, year: int, now: datetime) -> I
             yield first.start, max(first.end, last.end)
     except (ValueError, OverflowError):  # 29 February, the end of the calendar
         return
+
+
+# In Chinese.
+
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+_JOINT_ZH = lazy_compile(r"(?<=[\d一二三四五六七八九十月日号年天季节初底末旬])\s?(?:直?到|至|[-–—~～])\s?(?=\S)")
+_NOW_ZH = lazy_compile("现在|如今|目前|今天")
+_NUMBER = lazy_compile(rf"(?:(?:19|20)\d\d|(?<!\d){NUMBER})$")
+_DAY_ZH = lazy_compile(rf"(?P<day>{NUMBER})[日号]")
+_WEEKDAY = lazy_compile("(?:周|星期|礼拜)[一二三四五六日天]")
+_WINDOW = 20  # characters on either side that are read
+_JOINTS_PER_SPAN = 4  # for each span; most joints do not join dates
+
+
+def find_chinese_spans(query: str, now: datetime, years: Sequence[int], limit: int) -> list[Span]:
+    """At most `limit` spans of a query. A span without a year has an interval for each of the `years`."""
+    spans: list[Span] = []
+    if not _CJK.search(query):
+        return spans
+    for joint in islice(_JOINT_ZH.finditer(query), _JOINTS_PER_SPAN * limit):
+        if len(spans) < limit and all(joint.start() >= span.end for span in spans):
+            spans += _build_span_zh(query, joint, now, years)
+    return spans
+
+
+def _build_span_zh(query: str, joint: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[Span]:
+    at = max(0, joint.start() - _WINDOW)
+    before, behind = query[at : joint.start()], query[joint.end() : joint.end() + _WINDOW]
+    begin = next(
+        (mention for mention in mentions.find_mentions(before, now, question=query) if mention.end == len(before)), None
+    )
+    last = _complete_last(query, behind, begin, now)
+    if last and not begin:
+        begin = _complete_first_zh(before, last)
+    if begin and last:
+        yield from join_dates(at + begin.start, joint.end() + last.end, begin, last, now, years)
+
+
+def _complete_last(query: str, behind: str, begin: Mention | None, now: datetime) -> Mention | None:
+    """The second date, completed by the first one. None where there is no date."""
+    a_day = begin if begin and begin.when.grain == "day" and not begin.when.holiday else None
+    if a_day and (day := _DAY_ZH.match(behind)):
+        try:
+            return replace(
+                a_day,
+                start=0,
+                end=day.end(),
+                when=DatePeriod(a_day.when.start.replace(day=parse_number(day["day"])), "day", chinese=True),
+            )
+        except ValueError:
+            return None
+    if today := _NOW_ZH.match(behind):
+        return replace(mentions.find_mentions("今天", now)[0], end=today.end())
+    at = a_day.when.start if a_day and _WEEKDAY.match(behind) else now
+    return next(
+        (
+            mention
+            for mention in mentions.find_mentions(behind, at, question=behind if a_day else query)
+            if mention.start == 0
+        ),
+        None,
+    )
+
+
+def _complete_first_zh(before: str, last: Mention) -> Mention | None:
+    """The first date as a number in the unit of the second: `三到五月`, `2019到2021年`. None where there is none."""
+    match = _NUMBER.search(before)
+    if not match or last.when.part or last.when.grain not in ("month", "year"):
+        return None
+    number, start = parse_number(match.group()), last.when.start
+    try:
+        start = start.replace(year=number) if last.when.grain == "year" else start.replace(month=number)
+    except ValueError:
+        return None
+    return replace(last, start=match.start(), end=match.end(), when=replace(last.when, start=start))
+
+
+# Periods that end now: `in the last two weeks`, 「最近三个月」. Statements have no such dates: what was so for two
+# years may be so for longer.
+
+_UNIT = r"(?P<unit>day|week|fortnight|month|year)s?\b(?!\s+of\b)"
+_ENGLISH = (
+    lazy_compile(
+        rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}",
+        re.IGNORECASE,
+    ),
+    lazy_compile(rf"\b(?:last|past|previous)\s+{COUNT}\s+{_UNIT}", re.IGNORECASE),
+)
+_CHINESE = lazy_compile(
+    r"(?:过去|最近|近)的?这?(?P<count>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?"
+    r"|[一二两三四五六七八九几半])个?(?P<unit>天|日|周|星期|礼拜|月|年)(?!代)"
+)
+_HALF = "半"
+_DAYS = {
+    "day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.4, "year": 365.25,
+    "天": 1.0, "日": 1.0, "周": 7.0, "星期": 7.0, "礼拜": 7.0, "月": 30.4, "年": 365.25,
+}  # fmt: skip
+
+
+def find_recent_periods(query: str, now: datetime, limit: int) -> list[Span]:
+    """At most `limit` such periods of a query."""
+    return list(islice(_iterate_periods(query, now), limit))
+
+
+def _iterate_periods(query: str, now: datetime) -> Iterator[Span]:
+    for pattern in (*_ENGLISH, _CHINESE):
+        for match in pattern.finditer(query):
+            days = _parse_count(match["count"], chinese=pattern is _CHINESE) * _DAYS[match["unit"].casefold()]
+            try:
+                start = now - timedelta(days=round(days))
+            except OverflowError:
+                continue
+            if start < now:
+                yield Span(match.start(), match.end(), ((start, now),))
+
+
+def _parse_count(phrase: str | None, *, chinese: bool) -> float:
+    if not phrase:
+        return 1
+    if phrase == _HALF:
+        return 0.5
+    return parse_number(phrase) if chinese else parse_count(phrase)[0]

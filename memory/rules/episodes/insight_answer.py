@@ -17,7 +17,7 @@ from muniment.memory.rules.extraction.model_answer import ParsedAnswer, make_lis
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 
 CATEGORY = "relationship_dynamic"
 INSIGHTS_SCHEMA = make_object_schema(

@@ -22,7 +22,7 @@ from muniment.memory.rules.language import english_words, tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.tokens import parse_vocabulary
 
 PLACES = 32768
 WEIGHTS = Path(__file__).with_name("own_statement.weights")

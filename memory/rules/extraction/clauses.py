@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from muniment.memory.rules.language.english_words import MEDICINE, RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.tokens import parse_vocabulary
 from muniment.memory.rules.provenance.requests import is_fictional
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")

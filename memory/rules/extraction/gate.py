@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import Role, is_note
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.procedures import procedure
 
 _SENTENCE = lazy_compile(r"[^.!?。！？…\n]+[.!?。！？…]*")

@@ -22,7 +22,7 @@ from muniment.memory.rules.extraction.support import is_supported, measure_overl
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.predicates import CATEGORIES, choose_fact_category, correct_category
 

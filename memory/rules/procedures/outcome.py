@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from muniment.memory.domain.turn import RecordedToolUse
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.provenance import quoted
 
 Verdict = Literal["ok", "failed", "unknown"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.language.tokens import normalize_text
 
 CATEGORY = "procedural"
 TAG = "path"

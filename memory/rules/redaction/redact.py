@@ -16,7 +16,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.language.normalize import normalize_text, repair_surrogates
+from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from muniment.memory.rules.dates import chinese_spans, english, mentions, recent_periods, spans
+from muniment.memory.rules.dates import english, mentions, spans
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import calendar, english_words, tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -247,8 +247,8 @@ def find_periods(query: str, now: datetime) -> tuple[Interval, ...]:
     years = range(now.year + _YEARS[0], now.year + _YEARS[1] + 1)
     joined = [
         *spans.find_english_spans(query, now, years, _MAX_DATES),
-        *chinese_spans.find_chinese_spans(query, now, years, _MAX_DATES),
-        *recent_periods.find_recent_periods(query, now, _MAX_DATES),
+        *spans.find_chinese_spans(query, now, years, _MAX_DATES),
+        *spans.find_recent_periods(query, now, _MAX_DATES),
     ][:_MAX_DATES]
     single = {
         (mention.when, mention.partial, mention.preposition): mention
