@@ -15,6 +15,12 @@ from muniment.memory.rules.language.english_words import LANGUAGES
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance.requests import POLITE, POLITE_ZH, find_last_instruction, starts_with_instruction
 
+# One of these, in lower case and with single blanks, a line break, a colon, a question mark or a quotation mark stands
+# in each text in which a span is found.
+SIGNS = (
+    "translate", "proofread", "rephrase", "paraphrase", "summari", "这段", "下面", "以下", "语，", "语,", "文，",
+    "文,", "话，", "话,", " -", " –", " —", "——", " '", " ‘",
+)  # fmt: skip
 _SPACE = lazy_compile(r"\s*")
 _REMARK = 280  # characters of a remark that are looked at
 _EDGES = " \t\n\"'”“’」』"  # stripped from a lead

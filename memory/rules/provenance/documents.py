@@ -10,6 +10,13 @@ from itertools import pairwise
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance.requests import POLITE, POLITE_ZH
 
+# One of these, in lower case and with single blanks, a line break, a colon, `[`, `{` or `<` stands in each text in
+# which a span is found.
+SIGNS = (
+    "dear ", "--", "$", "#", "❯", "➜", "traceback", "select ", "insert into", "update ", "delete from",
+    "create table",
+)  # fmt: skip
+
 # Mails, with their headers, and letters, from the salutation on.
 
 _HEADED = lazy_compile(
@@ -219,32 +226,13 @@ _KEY = lazy_compile(r"^(?P<indent>[ \t]*)(?:-[ ])?[a-z_][\w.-]{0,40}:(?P<value>[
 _CELLS = lazy_compile(r"^[^\s,;|\t]+(?:[,;|\t][^\s,;|\t]+){2,}$", re.MULTILINE)
 _ROW = lazy_compile(r"^[ \t]*\|.*\|[ \t]*$|^[^\n\t]+\t.*$", re.MULTILINE)
 _SEPARATOR = lazy_compile(r"[,;|\t]")
-_LISTING_SIGNS = (
-    "\n",
-    ":",
-    "{",
-    "[",
-    "$",
-    "(",
-    "|",
-    "\t",
-    ">",
-    "#",
-    "❯",
-    "➜",
-    "=",
-    "INSERT",
-    "SELECT",
-    "CREATE",
-    "UPDATE",
-    "DELETE",
-)
+_LISTING_SIGN = lazy_compile(r"[\n:{\[$(|\t>#❯➜=]|INSERT|SELECT|CREATE|UPDATE|DELETE")
 _LEAST_LINES = 2  # lines of a listing
 
 
 def find_listing_spans(text: str) -> Iterator[tuple[int, int]]:
     """The spans of machine-made lines. Between two of a kind, the text is theirs."""
-    if not any(mark in text for mark in _LISTING_SIGNS):
+    if not _LISTING_SIGN.search(text):
         return
     if opening := _OBJECT.search(text):
         closing = max(text.rfind("}"), text.rfind("]"))

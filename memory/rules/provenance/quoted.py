@@ -56,7 +56,7 @@ def split_quoted(turn: Turn) -> TurnParts:
     own: list[str] = []
     pasted: list[str] = []
     done = 0
-    for start, end in _find_quoted_spans(turn.text):
+    for start, end in find_quoted_spans(turn.text) if may_quote(turn.text) else ():
         if end > done:
             own.append(turn.text[done:start])
             pasted.append(turn.text[max(done, start) : end])
@@ -149,8 +149,20 @@ def _measure_overlap(lexemes: frozenset[str], text: str) -> float:
     return len(lexemes & tokens.get_lexeme_set(text)) / len(lexemes) if lexemes else 0.0
 
 
-def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
-    """The spans of pasted text, sorted."""
+_MARK = lazy_compile(r"[\n:：?？\"“「『«<>`\[{]|~~~|[ıİ]")  # a Turkish i is written in any word of the signs
+_SIGNS = (*announcements.SIGNS, *documents.SIGNS, *requests.SIGNS)
+
+
+def may_quote(text: str) -> bool:
+    """Whether a text has any mark or word with which a span of pasted text begins; many messages have none."""
+    if _MARK.search(text):
+        return True
+    folded = " ".join(text.casefold().split())
+    return any(map(folded.__contains__, _SIGNS))
+
+
+def find_quoted_spans(text: str) -> list[tuple[int, int]]:
+    """The spans of pasted text, sorted; none in a text that `may_quote` passes over."""
     marked = [*_find_fenced(text), *_find_tagged(text), *_find_lines(text)]
     quotes = _find_quotes(text)
     spans = [*marked, *(_select_foreign_quotes(text, quotes) if quotes else ())]

@@ -8,6 +8,18 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
+# One of these, in lower case and with single blanks, or a colon, `[` or `<` stands in each text in which a span is
+# found.
+SIGNS = (
+    "ignore", "disregard", "forget", "override", "user", "reading this", "processing this", "seeing this",
+    "summarising this", "summarizing this", "role", "act as", "act like", "act to be", "behave", "pretend", "speak",
+    "answer", "imagine", "playing", "dream", "character", "story", "novel", "campaign", "screenplay", "script",
+    "comic", "you're", "you are", "you be", "write", "draft", "compose", "prepare", "create", "make", "send",
+    "generate", "post", "tell", "invent", "continue", "mail", "text", "message", "inform", "remind", "how ", "忽略",
+    "无视", "忘记", "忘掉", "不要理会", "用户", "演", "假装", "梦", "小说", "故事", "剧本", "游戏", "漫画", "你当",
+    "你来当", "你是", "写", "起草", "拟", "回", "发", "编", "怎么",
+)  # fmt: skip
+
 # How a request to an assistant begins.
 POLITE = (
     r"(?:(?:ok(?:ay)?|so|hi|hey|hello|now|and|also|then|please|pls|plz|just|kindly|quick(?:ly)?|sorry|could|can|would|will"

@@ -1,0 +1,89 @@
+"""The quick look before quoted text is searched for passes over nothing in which something would be found."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.rules.provenance import announcements, documents, quoted, requests
+from muniment.memory.rules.provenance.quoted import find_quoted_spans, may_quote
+from tests import paste_forms, pastes
+from tests.golden import inputs
+
+MODULES = (announcements, documents, quoted, requests)
+SOURCES = [
+    found.pattern
+    for module in MODULES
+    for value in vars(module).values()
+    for found in (value if isinstance(value, tuple) else (value,))
+    if isinstance(getattr(found, "pattern", None), str)
+]
+WORDS = sorted({word for source in SOURCES for word in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", source)})
+BLANKS = st.sampled_from([" ", "  ", ", ", ". ", "! ", "\t", "", "。", "，", "-", "'", " I'm a "])
+# What a pattern of a span begins with, as far as hypothesis can write it.
+WRITTEN = [
+    st.from_regex(re.compile(source, re.IGNORECASE | re.MULTILINE))
+    for source in (
+        requests._FOREIGN_VOICE.pattern,
+        requests._OPENED.pattern,
+        requests._OPENED_ZH.pattern,
+        requests._PLAYED.pattern,
+        requests._PLAYED_ZH.pattern,
+        requests._WRITE.pattern + ".{0,9}" + requests._CONTENT.pattern.removeprefix("(?i)"),
+        requests._WRITE_ZH.pattern + requests._CONTENT_ZH.pattern,
+        requests._SAY.pattern,
+        requests._SAY_ZH.pattern,
+        documents._HEADED.pattern,
+        documents._SALUTATION.pattern,
+        documents._COMMAND.pattern,
+        documents._OBJECT.pattern,
+        documents._LOG.pattern,
+        quoted._TAG.pattern,
+        *(pattern.pattern for pattern in announcements._LOOSE),
+    )
+]
+
+
+def passes(text: str) -> None:
+    if not may_quote(text):
+        assert find_quoted_spans(text) == []
+
+
+def test_the_texts_of_the_golden_files() -> None:
+    """Whole and in pieces, which have lost their marks."""
+    texts = [record["text"] for record in inputs.load()["text"]]
+    forms = (*paste_forms.FORMS, *paste_forms.FORMS_ZH, *pastes.WRAPPERS, *pastes.WRAPPERS_ZH)
+    texts += [form if isinstance(form, str) else form[0] for form in forms]
+    pieces = chain.from_iterable(re.split(r"[\n:：?？\"“「『«<>`\[{]+", text) for text in texts)
+    for text in chain(texts, pieces):
+        passes(text)
+        passes(text.upper())
+
+
+@given(st.one_of(*WRITTEN))
+def test_what_a_pattern_matches(text: str) -> None:
+    passes(text)
+    passes(re.sub(r"[\n:：?？\"“「『«<>`\[{]", "", text))
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), BLANKS), max_size=9))
+def test_any_words_of_the_patterns(words: list[tuple[str, str]]) -> None:
+    text = "".join(chain.from_iterable(words))
+    passes(text)
+    passes(text.capitalize())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I live in Porto and my sister works at a bakery. I love hiking.", "我住在上海，喜欢爬山。", "thanks!"],
+)
+def test_what_has_no_sign(text: str) -> None:
+    assert not may_quote(text)
+
+
+@pytest.mark.parametrize("text", ["wrıte a story where I am rich", "TRANSLATE  this. I am rich", "Act\tas my boss"])
+def test_spellings_of_a_sign(text: str) -> None:
+    assert may_quote(text)
