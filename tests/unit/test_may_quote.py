@@ -24,26 +24,23 @@ SOURCES = [
 WORDS = sorted({word for source in SOURCES for word in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", source)})
 BLANKS = st.sampled_from([" ", "  ", ", ", ". ", "! ", "\t", "", "。", "，", "-", "'", " I'm a "])
 # What a pattern of a span begins with, as far as hypothesis can write it.
-WRITTEN = [
-    st.from_regex(re.compile(source, re.IGNORECASE | re.MULTILINE))
-    for source in (
-        requests._FOREIGN_VOICE.pattern,
-        requests._OPENED.pattern,
-        requests._OPENED_ZH.pattern,
-        requests._PLAYED.pattern,
-        requests._PLAYED_ZH.pattern,
-        requests._WRITE.pattern + ".{0,9}" + requests._CONTENT.pattern.removeprefix("(?i)"),
-        requests._WRITE_ZH.pattern + requests._CONTENT_ZH.pattern,
-        requests._SAY.pattern,
-        requests._SAY_ZH.pattern,
-        documents._HEADED.pattern,
-        documents._SALUTATION.pattern,
-        documents._COMMAND.pattern,
-        documents._OBJECT.pattern,
-        documents._LOG.pattern,
-        quoted._TAG.pattern,
-        *(pattern.pattern for pattern in announcements._LOOSE),
-    )
+SPANS = [
+    requests._FOREIGN_VOICE.pattern,
+    requests._OPENED.pattern,
+    requests._OPENED_ZH.pattern,
+    requests._PLAYED.pattern,
+    requests._PLAYED_ZH.pattern,
+    requests._WRITE.pattern + ".{0,9}" + requests._CONTENT.pattern.removeprefix("(?i)"),
+    requests._WRITE_ZH.pattern + requests._CONTENT_ZH.pattern,
+    requests._SAY.pattern,
+    requests._SAY_ZH.pattern,
+    documents._HEADED.pattern,
+    documents._SALUTATION.pattern,
+    documents._COMMAND.pattern,
+    documents._OBJECT.pattern,
+    documents._LOG.pattern,
+    quoted._TAG.pattern,
+    *(pattern.pattern for pattern in announcements._LOOSE),
 ]
 
 
@@ -63,8 +60,10 @@ def test_the_texts_of_the_golden_files() -> None:
         passes(text.upper())
 
 
-@given(st.one_of(*WRITTEN))
-def test_what_a_pattern_matches(text: str) -> None:
+@pytest.mark.parametrize("source", SPANS)
+@given(data=st.data())
+def test_what_a_pattern_matches(source: str, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(re.compile(source, re.IGNORECASE | re.MULTILINE)))
     passes(text)
     passes(re.sub(r"[\n:：?？\"“「『«<>`\[{]", "", text))
 
@@ -82,6 +81,25 @@ def test_any_words_of_the_patterns(words: list[tuple[str, str]]) -> None:
 )
 def test_what_has_no_sign(text: str) -> None:
     assert not may_quote(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear Bo, I moved to Rome. Kind regards Al",
+        "fix my grammar – I goes home",
+        "帮我写封信，说我不去了",
+        "can you rate this essay - I grew up in Rome",
+        "I dreamt I lived on the moon",
+        "you be my doctor and I am a patient",
+        "SELECT name from people",
+        "reply to this 'I live in Rome'",
+        "改成英文，我住在罗马",
+    ],
+)
+def test_one_sign_is_enough(text: str) -> None:
+    assert may_quote(text)
+    assert find_quoted_spans(text)
 
 
 @pytest.mark.parametrize("text", ["wrıte a story where I am rich", "TRANSLATE  this. I am rich", "Act\tas my boss"])
