@@ -228,10 +228,12 @@ def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[Date
     With a `question`, which the text is part of, a date may be one of each year."""
     if not text.isascii():
         text = text.translate(_TURKISH_I)
+    if not (rules := _select_rules(find_signs(text))):
+        return
     infer = tense.infer_question_direction if question else tense.infer_date_direction
     lean = tense.infer_direction(question) if question else 0
     tenses = ClauseTenses(text, tense.TENSE_WORDS)
-    for pattern, handler, relative, partial, bare in _select_rules(find_signs(text)):
+    for pattern, handler, relative, partial, bare in rules:
         for match in islice(pattern.finditer(text), _MAX_MATCHES):
             groups = match.groupdict()
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()

@@ -24,7 +24,7 @@ from muniment.memory.rules.extraction.clauses import (
 )
 from muniment.memory.rules.extraction.draft import Draft
 from muniment.memory.rules.extraction.english import clauses as english
-from muniment.memory.rules.extraction.forget_requests import POLITE, parse_forget_request
+from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, POLITE, parse_forget_request
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import is_correcting
@@ -118,7 +118,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     asks = any(map(is_request, sentences))
     for said in sentences:
         sentence = subjects.replace_pronoun(said, subject) if subject else said
-        if request := parse_forget_request(sentence):
+        if FORGET_WORD.search(sentence) and (request := parse_forget_request(sentence)):
             described = (
                 ()
                 if request.key_prefixes or not request.words

@@ -20,6 +20,10 @@ POLITE = (
     r"|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must"
     r"|always)[\s,]+)*"
 )
+# One of these stands in every request to forget, and in few other sentences.
+FORGET_WORD = lazy_compile(
+    r"forget|remember|save|store|delete|erase|remove|clear|wipe|drop|忘|记|删|清除|抹掉", re.IGNORECASE
+)
 _FORGET = lazy_compile(
     POLITE
     + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store"
