@@ -88,7 +88,8 @@ class Writer:
         # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
         own = quoted.strip_quoted(safe)
         instructions = quoted.find_quoted_instructions(safe) if own.text != safe.text else ()
-        own = replace(own, text=requests.strip_keep_request(own.text))  # a request to keep a procedure is no statement
+        if requests.KEEP_WORD.search(own.text):  # a request to keep a procedure is no statement
+            own = replace(own, text=requests.strip_keep_request(own.text))
         reason = gate.find_skip_reason(own.text, own.role)
         most = self.settings.write.per_turn
         longest = self.settings.limits.turn_chars  # a turn that was refused for its length is no context either
@@ -190,7 +191,8 @@ class Writer:
         for turn in turns:
             if turn.thread is None:
                 continue
-            if turn.role == "user" and requests.parse_keep_request(quoted.strip_quoted(turn).text) is not None:
+            own = quoted.strip_quoted(turn).text if turn.role == "user" else ""
+            if requests.KEEP_WORD.search(own) and requests.parse_keep_request(own) is not None:
                 key = f"{_REQUEST_KEY} {turn.thread}"
                 jobs[key] = Job(name="learn_path", scope=scope, key=key)
             elif turn.role == "tool" and is_work_turn(turn):

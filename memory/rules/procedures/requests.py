@@ -48,7 +48,8 @@ _LIKE = (
     r")?"
 )
 # Every request to keep a path has one of these; most messages have none.
-_HINT = lazy_compile(
+# One of these stands in every request to keep how something was done.
+KEEP_WORD = lazy_compile(
     r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook"
     r"|recipe|how-?to|solution|approach|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
     re.IGNORECASE,
@@ -242,7 +243,7 @@ class KeepRequest:
 
 def parse_keep_request(text: str) -> KeepRequest | None:
     """The request to keep how something was done, or None. A question about it is no request."""
-    if not _HINT.search(text):
+    if not KEEP_WORD.search(text):
         return None
     return next(
         (request for sentence in _split_sentences(text) if (request := _parse_sentence(sentence)) is not None), None
@@ -251,7 +252,7 @@ def parse_keep_request(text: str) -> KeepRequest | None:
 
 def strip_keep_request(text: str) -> str:
     """The text without its requests to keep a path; the same text when it has none."""
-    for sentence in [*_split_sentences(text)] if _HINT.search(text) else ():
+    for sentence in [*_split_sentences(text)] if KEEP_WORD.search(text) else ():
         if _parse_sentence(sentence) is not None:
             more = _MORE.search(sentence)
             text = text.replace(sentence, more["more"] if more else " ")

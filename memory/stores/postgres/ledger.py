@@ -37,6 +37,7 @@ from muniment.memory.stores.postgres.writes import send_due_time, send_jobs
 
 _LEDGER, _READ, _WRITE, _CONSENT = map(load_blocks, ("ledger", "read", "write", "consent"))
 _USAGE, _ROLES = load_blocks("usage"), load_blocks("roles")
+_EVENT_FIELDS = tuple(OpsEvent.__dataclass_fields__)
 
 
 class PostgresLedger(TurnLedger):
@@ -178,7 +179,8 @@ class PostgresUsage(UsageStore):
         if not events:
             return
         owner = {"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
-        params = {"space": scope.space, "events": rows.encode_events(events), "at": max(event.ts for event in events)}
+        lines = rows.encode_rows([{name: getattr(event, name) for name in _EVENT_FIELDS} for event in events])
+        params = {"space": scope.space, "events": lines, "at": max(event.ts for event in events)}
         async with self._connections.sending(scope) as conn:
             await conn.execute(_WRITE["found_unless_erased"], params | owner)
             await conn.execute(_WRITE["record_events"], params | owner)

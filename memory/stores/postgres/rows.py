@@ -20,7 +20,6 @@ from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import intents
@@ -41,7 +40,6 @@ OF_USER: Mapping[str, Any] = {
 _FACT = tuple(Fact.__dataclass_fields__)
 _TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
 _EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model", "since")
-_EVENT_FIELDS = tuple(OpsEvent.__dataclass_fields__)
 
 
 def parse_memory(row: Mapping[str, Any]) -> StoredMemory:
@@ -188,11 +186,6 @@ def encode_turns(turns: Sequence[Turn]) -> str:
             for turn in {turn.id: turn for turn in reversed(turns)}.values()
         ]
     )
-
-
-def encode_events(events: Sequence[OpsEvent]) -> str:
-    """Encode events as rows."""
-    return encode_rows([{name: getattr(event, name) for name in _EVENT_FIELDS} for event in events])
 
 
 def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
