@@ -198,7 +198,7 @@ def _load_weights() -> tuple[bytes, float, float, float]:
 
 # The category of a sentence, by what it is about: words and phrases of both languages vote for categories.
 
-_DOUBTFUL = "activity"
+DOUBTFUL = "activity"
 _WEIGHTS = {"sure": 3.0, "fairly": 2.0, "likely": 1.0}  # of the sections of the lexicons
 _KIN, _TRADE = 2.5, 1.5
 _MIN_SCORE = 2.0  # below it nothing is certain
@@ -246,7 +246,7 @@ def choose_category(sentence: str) -> str:
         if scores[category] < least:
             scores[category] = 0.0
     best = max(_ORDER, key=scores.__getitem__)
-    return best if scores[best] >= _MIN_SCORE else _DOUBTFUL
+    return best if scores[best] >= _MIN_SCORE else DOUBTFUL
 
 
 def _match_phrases(parts: Sequence[str], joint: str, votes: _Votes) -> Iterator[tuple[str, float]]:

@@ -30,6 +30,10 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.changes import is_correcting
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
+# Predicates of people whose name is no fact by itself, as that of a relative is.
+_ACQUAINTED = frozenset(
+    ("friend", "roommate", "neighbour", "colleague", "teacher", "coach", "mentor", "doctor", "dentist", "therapist")
+)
 MAX_STATEMENTS = 24
 _MAX_CORRECTIONS = 2  # sentences of a turn that are compared with what is known, though they say nothing themselves
 _MAX_CLAUSES = 1000  # of a turn: a pasted book is not read to its end on the hot path
@@ -95,6 +99,7 @@ class _Reading:
     is_noted: bool
     is_requested: bool
     leans_back: bool = False  # only the sentence before it tells whose it is
+    persons: tuple[str, ...] = ()  # who only the note names
 
 
 def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int = MAX_STATEMENTS) -> Extraction:
@@ -135,6 +140,8 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
+    if notes.MAY_EXPLAIN.search(text):
+        _drop_explanations(readings, turn.at)
     _add_neighbours(readings)
     wanted = [reading for reading in readings if reading.is_requested]
     requested = _list_candidates(wanted, turn, previous, _REQUESTED_IMPORTANCE)
@@ -151,6 +158,8 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     texts = [candidate.text for candidate in found]
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
     safe = notes.drop_redacted(sentence) if notes.REDACTED in sentence else sentence
+    if found and not is_requested and notes.MAY_EXPLAIN.search(safe):
+        safe = notes.drop_empty_clauses(safe, {draft.fact.predicate for draft in drafts})
     is_wish = any(draft.category == "style" for draft in drafts)
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
@@ -162,7 +171,24 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
         return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)
     rest = _find_remainder(said, texts, turn.at, is_requested=is_requested, is_wish=is_wish)
-    return _Reading(sentence, said or sentence, rest or sentence, found, bool(rest), is_requested)
+    persons: tuple[str, ...] = ()
+    if any(draft.fact.predicate in _ACQUAINTED for draft in drafts):
+        found, persons = _drop_named(found, rest, turn.at)
+    return _Reading(sentence, said or sentence, rest or sentence, found, bool(rest), is_requested, persons=persons)
+
+
+def _drop_named(found: Sequence[Candidate], rest: str, at: datetime) -> tuple[list[Candidate], tuple[str, ...]]:
+    """The facts without those that only say who a friend or a colleague is, where the note or another fact says that,
+    too: `My colleague Ana grows orchids`; and whom the note names for them."""
+    named = [
+        one for one in found if one.fact and one.fact.predicate in _ACQUAINTED and one.fact.object in one.fact.persons
+    ]
+    note = notes.tell_sentence(rest, at) if rest else None
+    noted = [one for one in named if note and notes.holds_statement(note, one.text, at)]
+    others = [one.text for one in found if one not in named]
+    told = [one for one in named if any(notes.holds_statement(text, one.text, at) for text in others)]
+    persons = tuple(one.fact.object for one in noted if one.fact)
+    return [one for one in found if one not in noted and one not in told], persons
 
 
 def _tells_of_day(sentence: str, at: datetime) -> bool:
@@ -196,6 +222,15 @@ def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_request
         goes_on = not is_start and _GOES_ON.match(rest) and notes.is_own_statement(f"I {rest}", is_read=True)
         rest = said if goes_on else notes.keep_remainder(rest, said, is_wish=is_wish)
     return notes.restore_subjects(rest, said) if rest != said and _CJK.search(rest) else rest
+
+
+def _drop_explanations(readings: Sequence[_Reading], at: datetime) -> None:
+    """Note nothing of what only explains a correction that was read, in its sentence or in the one behind it."""
+    for before, reading in pairwise([None, *readings]):
+        corrected = next((each for each in (reading, before) if each and each.candidates), None)
+        if reading and reading.is_noted and not reading.is_requested and corrected:
+            is_explained = notes.is_corrected_by(corrected.sentence)
+            reading.is_noted = not (is_explained and notes.explains_correction(reading.noted, at))
 
 
 def _add_neighbours(readings: Sequence[_Reading]) -> None:
@@ -233,7 +268,11 @@ def _list_candidates(
         for candidate in reading.candidates
     }
     noted = [reading.noted for reading in readings if reading.is_noted]
-    return [*list(facts.values())[:MAX_STATEMENTS], *notes.make_notes(noted, turn, previous, importance=importance)]
+    made = list(notes.make_notes(noted, turn, previous, importance=importance))
+    persons = dict.fromkeys(person for reading in readings if reading.is_noted for person in reading.persons)
+    if persons:
+        made = [notes.name_persons(note, persons) for note in made]
+    return [*list(facts.values())[:MAX_STATEMENTS], *made]
 
 
 def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int) -> list[Candidate]:

@@ -52,6 +52,24 @@ _ACK = lazy_compile(
     r"|继续|抱歉|对不起|辛苦了|没错|同意)(?:你|您|啦|了|呀|啊|哦|的|吧)*",
     re.IGNORECASE,
 )
+# What only says that something was wrong.
+CUE = lazy_compile(
+    r"\W*(?:(?:oh|oops|ah|no|wait|sorry|actually|scratch that|correction|my (?:bad|mistake)|i was wrong)\b\W*)+"
+    r"|\W*[啊哎哦呃诶噢呀]*\W*(?:我|刚才|前面|之前)*(?:(?:说|记|搞|弄|打|写)错了?|不对|抱歉|对不起|不好意思"
+    r"|(?:更正|纠正)(?:一?下)?)+[了啊哈]*\W*",
+    re.IGNORECASE,
+)
+# The end of a talk, and what its speaker is about to do then.
+FAREWELL = lazy_compile(
+    r"(?:^|[,.;!–—-]\s*|\band\s+)(?:bye|goodbye|see (?:you|ya)|talk (?:to you )?(?:later|soon)|good ?night|ttyl)\b"
+    r"[\w\s]{0,20}\W*$|(?:拜+|再见|回头见|明天见|晚安|回聊|先这样)[了吧啦啊哈]*\W*$",
+    re.IGNORECASE,
+)
+_ABOUT_TO = lazy_compile(
+    r"\b(?:i|we)(?:'m|’m|'ll|’ll| am| will| have to| need to| must|'ve got to)\b|\bgot(?:ta| to)\b|\boff to\b"
+    r"|(?:去|走|出发|出门|要|得|该).{0,8}了",
+    re.IGNORECASE,
+)
 _QUESTION_START = lazy_compile(
     r"(?:(?:and|so|but|then|also|well|ok|okay|hey|hi|hello|please|sorry)[\s,]+)*(?:(?:what|who|whom|whose|where|why|how"
     r"|which|when)(?:'s|'re|\s+(?:is|are|was|were|am|do|does|did|can|could|should|would|will|has|have|had|about|many"
@@ -114,6 +132,11 @@ def is_courtesy(clause: str) -> bool:
     """Whether a clause is a greeting, a thanks or an acknowledgement, and nothing else."""
     bare = clause.strip(_EDGES)
     return len(bare) <= _LONGEST_REMARK and _classify_courtesy(bare) is not None
+
+
+def takes_leave(sentence: str) -> bool:
+    """Whether a sentence says goodbye, and what its speaker is about to do."""
+    return bool(FAREWELL.search(sentence) and _ABOUT_TO.search(sentence))
 
 
 def _classify_sentence(sentence: str) -> str | None:

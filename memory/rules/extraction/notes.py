@@ -6,7 +6,8 @@ few. It is told in the third person where that is certain, else quoted."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from muniment.memory.domain.memory import NOTE, Fact
@@ -14,12 +15,18 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
-from muniment.memory.rules.extraction.classify import choose_category, get_limit, is_request, score_statement
+from muniment.memory.rules.extraction.classify import (
+    DOUBTFUL,
+    choose_category,
+    get_limit,
+    is_request,
+    score_statement,
+)
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.changes import has_changed_condition
+from muniment.memory.rules.statements.changes import find_contrasts, has_changed_condition
 from muniment.memory.rules.statements.parse_words import NUMBERS
 
 MAX_CHARS = 280
@@ -53,12 +60,22 @@ _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\
 _CLAUSES = lazy_compile(
     r"(?:[，,;；。：]\s*|:\s+)(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
 )
+_PAST = lazy_compile(r"\b(?:\w+ed|was|were|got|had|made|took|came|did|read|heard|saw|found)\b|[了过]", re.IGNORECASE)
+_TURNS_OUT = lazy_compile(r"\b(?:turns|turned) out\b|原来|(?:查|问|看)(?:出来|清楚)?了", re.IGNORECASE)
+# What a fact follows from, and tells as well: of an age the birthday that has just been.
+_IMPLIED = {"age": lazy_compile(r"\bjust\b.*\bbirthday\b|\bbirthday was\b|刚.{0,4}过.{0,2}生日", re.IGNORECASE)}
 _REFERS_BACK = lazy_compile(
     r"^\W*(?:and |but |so )?(?:it|that|this|they|these|those)(?:['’](?:s|re|ll|d))?\b"
     r"|\b(?:go|going|went|get|getting|fly|flying|live|work|stay|staying|be|been|move|moving) there\b|^(?:它|那|这)",
     re.IGNORECASE,
 )
 _BARE_NOUN = lazy_compile(r"(?:the|this|that|these|those|all)\s+\w+(?:\s+for\s+[\w ]{1,30})?[.!]*", re.IGNORECASE)
+# Words of a correction, or of what a fact follows from; most messages have none.
+MAY_EXPLAIN = lazy_compile(
+    r"\b(?:oops|wait|sorry|actually|scratch|correction|bad|mistake|wrong|birthday|not|turn(?:s|ed) out)\b"
+    r"|错|不|抱歉|正|生日|原来|出来|清楚|[查问看]了",
+    re.IGNORECASE,
+)
 _JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[，,;；]\s*$", re.IGNORECASE)
 _END = " .!。！~～"
 _ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECASE)
@@ -108,6 +125,17 @@ def drop_redacted(sentence: str) -> str:
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in parts)
 
 
+def drop_empty_clauses(sentence: str, predicates: Collection[str]) -> str:
+    """The sentence of some facts without the clauses that say nothing beside them: that something was wrong, and what
+    a fact of one of these predicates follows from."""
+    implied = [_IMPLIED[predicate] for predicate in predicates if predicate in _IMPLIED]
+    clauses = [part for part in _CLAUSES.split(sentence) if part.strip()]
+    told = [part for part in clauses if not gate.CUE.fullmatch(part) and not any(each.search(part) for each in implied)]
+    if len(told) == len(clauses):
+        return sentence
+    return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in told)
+
+
 def states_something(sentence: str) -> bool:
     """Whether a sentence that a person asks to remember says something: `the steps for next time` does not."""
     is_nothing = _BARE_NOUN.fullmatch(sentence) or is_request(sentence)
@@ -121,9 +149,30 @@ def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = 
         return False
     if not is_read and _WONDERS.search(sentence):  # a question by its meaning
         return False
-    if _is_short(sentence):
+    if _is_short(sentence) or (
+        not is_read and gate.FAREWELL.search(sentence) and gate.takes_leave(sentence) and not _has_details(sentence)
+    ):
         return False
     return score_statement(sentence) > _find_limit(sentence, is_read=is_read, is_beside_request=is_beside_request)
+
+
+def _has_details(words: str) -> bool:
+    """Whether there is a name or a number in a sentence."""
+    return bool(_NAME.search(words) or tokens.extract_numbers(words))
+
+
+def is_corrected_by(sentence: str) -> bool:
+    """Whether a sentence puts something right in so many words: `it's Rowan, not Rowena`, `turns out …`."""
+    cue = any(gate.CUE.fullmatch(part) for part in _CLAUSES.split(sentence) if part.strip())
+    return cue or bool(find_contrasts(sentence) or _TURNS_OUT.search(sentence))
+
+
+def explains_correction(words: str, at: datetime) -> bool:
+    """Whether words beside a correction say only how it came about: what happened, with no name, number or date, and
+    nothing that a category knows."""
+    if _has_details(words) or mentions.find_mentions(words, at) or not _PAST.search(words):
+        return False
+    return choose_category(words) == DOUBTFUL and not has_changed_condition(words)
 
 
 def _find_limit(sentence: str, *, is_read: bool, is_beside_request: bool) -> float:
@@ -215,6 +264,24 @@ def restore_subjects(rest: str, sentence: str) -> str:
     remaining = {part.strip(" ,，;；.。") for part in _CLAUSES.split(rest)}
     wanted = {n for n, clause in enumerate(clauses) if clause in remaining}
     return "，".join(complete_clauses(clauses, wanted)) or rest
+
+
+def tell_sentence(said: str, at: datetime) -> str | None:
+    """What a note of some words says in the third person; None where it quotes them."""
+    told = _narrate(said)
+    return mentions.annotate_dates(told, at) if told else None
+
+
+def holds_statement(text: str, statement: str, at: datetime) -> bool:
+    """Whether a statement is said wholly by another one that begins with the same words: `The user's friend Max …`."""
+    opening = statement.split()[:3]
+    return text.split()[:3] == opening and is_covered(statement, [text], at, is_strict=True)
+
+
+def name_persons(note: Candidate, persons: Iterable[str]) -> Candidate:
+    """The note with those of the persons that it names in its fact."""
+    named = tuple(person for person in persons if person in note.text)
+    return replace(note, fact=replace(note.fact, persons=named)) if note.fact and named else note
 
 
 def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: bool = False) -> bool:
