@@ -285,3 +285,10 @@ class Conversation:
         """Decide like `answer_consents`, by the value that resumes an interrupt: true or false, words, an object, or
         the response of an inbox."""
         return await self._memory.engine.consents.resume_consents(scope, ids, answer)
+
+    async def answer_replacement(self, scope: Scope, memory_id: MemoryId | str, text: str) -> Receipt | None:
+        """Settle by a message which known memories a memory replaces that perhaps replaces some: they are superseded,
+        the others stay and are no longer asked about. None for a message that is no answer; no change for a yes that
+        does not say which of several. Raises NotFound, StoreError."""
+        id_ = await self._memory.find_id(scope, memory_id)
+        return await self._memory.engine.lifecycle.answer_replacement(scope, id_, text)

@@ -88,6 +88,7 @@ class State(TypedDict, total=False):
     decided: str  # what became of an earlier question, one sentence
     was_asked: list[str]  # lasts: ids of the requests that the thread was asked about
     to_confirm: list[str]  # ids of the requests that the last reply asked about: the next message may answer
+    to_settle: list[str]  # ids of the memories of which the last reply asked whether they replace others
     reports: list[Report]
     handoff: Task | None
     handoffs: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -13,11 +14,12 @@ from langgraph.types import Command
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.memory import StoredMemory, list_replaced
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import BadInput, ModelError, MunimentError
+from muniment.memory.errors import BadInput, ModelError, MunimentError, NotFound, StoreError
 from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
@@ -77,12 +79,69 @@ def format_noted(writes: Sequence[Mapping[str, Any]]) -> str:
     return " ".join(_name_changes(kind, texts) for kind, texts in named.items())
 
 
-def ask_replaced(text: str, known: Sequence[str]) -> str:
-    """Return the question whether a new statement replaces known ones, and how to answer it."""
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What became of an answer to the question whether a memory replaces others: the sentence that tells it, and the
+    memories that are to be asked about again."""
+
+    sentence: str
+    unclear: list[str]
+
+
+async def ask_replaced(receipt: Receipt, scope: Scope, memory: Memory) -> tuple[list[str], list[str]]:
+    """Return a question for each new memory that perhaps replaces known ones, with the ids of those memories: it is not
+    certain which, so that all stay."""
+    questions, ids = [], []
+    for change in receipt.changes:
+        marked = change.action == "ADD" and change.after.tags
+        if marked and (known := await _list_replaceable(change.after, scope, memory)):
+            questions.append(_format_replaced(change.after.text, known))
+            ids.append(str(change.after.id))
+    return questions, ids
+
+
+async def settle_replacements(ids: Sequence[str], text: str, scope: Scope, memory: Memory) -> Settlement | None:
+    """Let a person's message decide what the memories that were asked about replace; None where it is no answer."""
+    sentences, unclear = [], []
+    for id_ in ids:
+        try:
+            receipt = await memory.conversation.answer_replacement(scope, id_, text)
+            newer = await memory.get(scope, id_)
+        except (NotFound, StoreError):
+            continue
+        if receipt is None:
+            continue
+        gone = [_shorten(change.after.text) for change in receipt.changes if change.after.state == "superseded"]
+        if not receipt.changes:
+            unclear.append(id_)
+            sentences.append(_format_replaced(newer.text, await _list_replaceable(newer, scope, memory)))
+        elif _CJK.search(newer.text):
+            sentences.append(f"已被取代：{'；'.join(gone)}。" if gone else "好的，都保留。")
+        else:
+            sentences.append(f"Replaced: {'; '.join(gone)}." if gone else "All of it stays.")
+    return Settlement("\n\n".join(sentences), unclear) if sentences else None
+
+
+async def _list_replaceable(newer: StoredMemory, scope: Scope, memory: Memory) -> list[str]:
+    """The texts of the active memories that a memory perhaps replaces, of those that the scope sees."""
+    texts = []
+    for id_ in list_replaced(newer):
+        try:
+            found = await memory.get(scope, id_)
+        except (NotFound, StoreError):
+            continue
+        texts += [found.text] if found.state == "active" else []
+    return texts
+
+
+def _format_replaced(text: str, known: Sequence[str]) -> str:
+    """The question whether a new statement replaces known ones, and how to answer it."""
     quoted = [f'"{_shorten(each)}"' for each in known]
     if _CJK.search(text):
-        return f"这是否取代了{'或'.join(quoted)}？如果是，请告诉我忘记它；否则都会保留。"
-    return f"Does that replace {' or '.join(quoted)}? If so, tell me to forget it; otherwise all of it stays."
+        how = "请说明是哪一条，或回答“不是”" if len(quoted) > 1 else "请回答“是”或“不是”"
+        return f"这是否取代了{'或'.join(quoted)}？{how}；不回答则都会保留。"
+    how = "say which, or no" if len(quoted) > 1 else "say yes or no"
+    return f"Does that replace {' or '.join(quoted)}? Please {how}; without an answer all of it stays."
 
 
 def add_notes(state: State, text: str, failure: str) -> str:

@@ -18,10 +18,8 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import SENSITIVE, Consent
 from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.memory import list_replaced
-from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound, StoreError, TooLarge
+from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
 from muniment.nodes.entry import begin_turn, find_owner, get_step, report_failure
 from muniment.nodes.state import (
     PendingToolTurn,
@@ -36,7 +34,13 @@ from muniment.nodes.state import (
     resolve_scope,
     tag_turns,
 )
-from muniment.nodes.supervisor import add_notes, ask_replaced, explain_omissions, find_seen_revision
+from muniment.nodes.supervisor import (
+    add_notes,
+    ask_replaced,
+    explain_omissions,
+    find_seen_revision,
+    settle_replacements,
+)
 
 NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
 _REDACTED = "[redacted:"  # what stands in the place of a secret
@@ -167,16 +171,20 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
     messages = find_turn_messages(state)
     answers, failure = await _apply_answer(state, messages, scope, memory) if state.get("to_confirm") else ((), "")
     unclear = [codec.encode_consent_request(request) for request in answers if request.decision == "pending"]
+    settled = None
+    if (marked := state.get("to_settle")) and not answers and len(messages) == 1 and _is_typed(messages[0]):
+        settled = await settle_replacements(marked, str(messages[0].text), scope, memory)
     update = State(
         writes=[],
         unmet="",
         unwritten="",
         asking=unclear,
         to_confirm=[],
-        decided=codec.format_decisions(answers) if answers else failure,
+        to_settle=settled.unclear if settled else [],
+        decided=codec.format_decisions(answers) if answers else failure or (settled.sentence if settled else ""),
     )
     times = state.get("to_learn", {})
-    if len(unclear) == len(answers):  # a message that decides something is an answer, and no statement
+    if len(unclear) == len(answers) and not settled:  # a message that decides something is an answer, and no statement
         times |= {message.id: state["at"] for message in messages if message.id}
     # A message that was removed from the thread waits no longer.
     waiting = {message.id: message for message in state["messages"] if message.id in times}
@@ -196,7 +204,8 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
                 for request in receipt.consent_requests
                 if request.field in SENSITIVE
             ]
-            questions = await _ask_replaced(receipt, scope, memory)
+            questions, marked = await ask_replaced(receipt, scope, memory)
+            update["to_settle"] += marked
             redactions = memory.conversation.describe_redactions(turn.text) if _REDACTED in turn.text else ()
             omissions = explain_omissions(turn, receipt, redactions)
             update["unmet"] = "\n\n".join(
@@ -209,26 +218,6 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
         )
     request_ids = dict.fromkeys([*state.get("was_asked", ()), *(request["id"] for request in update["asking"])])
     return update | State(to_learn={str(id_): times[str(id_)] for id_ in waiting}, was_asked=list(request_ids))
-
-
-async def _ask_replaced(receipt: Receipt, scope: Scope, memory: Memory) -> list[str]:
-    """A question for each new memory that perhaps replaces known ones: it is not certain which, so that all stay."""
-    questions = []
-    for change in receipt.changes:
-        ids = list_replaced(change.after) if change.action == "ADD" and change.after.tags else []
-        known = [found for id_ in ids if (found := await _find_active(memory, scope, id_))]
-        if known:
-            questions.append(ask_replaced(change.after.text, known))
-    return questions
-
-
-async def _find_active(memory: Memory, scope: Scope, id_: str) -> str:
-    """The text of an active memory; empty where it is gone or the scope does not see it."""
-    try:
-        found = await memory.get(scope, id_)
-    except (NotFound, StoreError):
-        return ""
-    return found.text if found.state == "active" else ""
 
 
 async def _find_new_requests(

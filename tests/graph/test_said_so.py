@@ -8,6 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.memory import State, list_replaced
+from muniment.memory.domain.scope import Scope
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.testing.openai_server import ScriptedOpenAI
 from tests.graph.conftest import Talk, last
@@ -46,6 +48,68 @@ async def test_it_asks_what_is_replaced(talk: Callable[..., Talk]) -> None:
     assert "green canoe" in reply
     assert "Does that replace" not in last(await ana.say("Forget the red canoe."))
     assert "Does that replace" not in last(await ana.say("I bought an oar."))
+
+
+CANOES = ("I have a red canoe at the lake.", "I have a green canoe at home.", "I sold the canoe last week.")
+
+
+async def list_texts(ana: Talk, *states: State) -> set[str]:
+    return {one.text for one in await ana.memory.list(Scope(owner="ana"), states=states or ("active",))}
+
+
+@pytest.mark.parametrize(
+    ("answer", "gone", "said"),
+    [
+        ("The red one.", {"The user has a red canoe at the lake."}, "Replaced: The user has a red canoe at the lake."),
+        ("yes, the red canoe", {"The user has a red canoe at the lake."}, "Replaced: "),
+        ("ja, both", {"The user has a red canoe at the lake.", "The user has a green canoe at home."}, "Replaced: "),
+        ("no", set(), "All of it stays."),
+    ],
+)
+async def test_the_answer_settles_what_is_replaced(
+    talk: Callable[..., Talk], answer: str, gone: set[str], said: str
+) -> None:
+    """A yes supersedes what it names, as any supersession with its journal and a way back; a no takes the mark off."""
+    ana = talk()
+    for text in CANOES:
+        await ana.say(text)
+    before = await list_texts(ana)
+    assert said in last(await ana.say(answer))
+    assert await list_texts(ana) == before - gone
+    replaced = await ana.memory.list(Scope(owner="ana"), states=("superseded",))
+    assert {one.text for one in replaced} == gone
+    (sold,) = [one for one in await ana.memory.list(Scope(owner="ana")) if "sold" in one.text]
+    assert list_replaced(sold) == []
+    for one in replaced:
+        assert one.superseded_by == sold.id
+        assert (await ana.memory.history(Scope(owner="ana"), one.id))[0].action == "MERGE"
+        await ana.memory.restore(Scope(owner="ana"), one.id)
+    assert await list_texts(ana) == before
+    assert "Does that replace" not in last(await ana.say("yes"))
+
+
+@pytest.mark.parametrize("answer", ["What is the weather?", "I have a red canoe at the lake.", '"no"', "> no", "no?"])
+async def test_another_message_settles_nothing(talk: Callable[..., Talk], answer: str) -> None:
+    """Nor does what stands in quotation marks; a yes to a question about two is asked again, once it is clear it
+    counts, and a later one does not."""
+    ana = talk()
+    for text in CANOES:
+        await ana.say(text)
+    before = await list_texts(ana)
+    await ana.say(answer)
+    assert await list_texts(ana) == before
+    await ana.say("the red one")
+    assert await list_texts(ana) == before
+
+
+async def test_a_yes_that_does_not_say_which_is_asked_again(talk: Callable[..., Talk]) -> None:
+    """The question is about two."""
+    ana = talk()
+    for text in CANOES:
+        await ana.say(text)
+    assert "Does that replace" in last(await ana.say("是的"))
+    assert "green canoe" in last(await ana.say("the green one"))
+    assert await list_texts(ana, "superseded") == {"The user has a green canoe at home."}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.rules.policy.answers import Decisions, parse_reply, parse_resume
+from muniment.memory.rules.policy.answers import Decisions, parse_choice, parse_reply, parse_resume
 from tests.engine import NOON
 from tests.spoofs import PRETENCES, RESUMES
 
@@ -202,3 +202,40 @@ def test_a_value_of_several_words() -> None:
     """A value is found as it was asked about, also with the words of the answer in it."""
     place = request(3, "city", "Yes Tor")
     assert parse_reply("no to Yes Tor", [NAME, place]) == {NAME.id: None, place.id: False}
+
+
+CANOES = ("The user has a red canoe at the lake.", "The user has a green canoe at home.")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "choice"),
+    [
+        ("yes", CANOES[:1], (True,)),
+        ("对", CANOES[:1], (True,)),
+        ("Nein, danke", CANOES, (False, False)),
+        ("yes", CANOES, (None, None)),
+        ("yes, both", CANOES, (True, True)),
+        ("the red one", CANOES, (True, False)),
+        ("yes, the canoe at home", CANOES, (False, True)),
+        ("not the red one", CANOES, (False, None)),
+        ("是红色的那条", ("用户有一条红色的船", "用户有一条绿色的船"), None),
+        ("是，红色的", ("用户有一条红色的船", "用户有一条绿色的船"), (True, False)),
+        ("yes and no", CANOES, (None, None)),
+        ("I have a red canoe at the lake", CANOES, None),
+        ("yes, I bought an oar", CANOES, None),
+        ("yes?", CANOES, None),
+        ("Hello", CANOES, None),
+        ("", CANOES, None),
+    ],
+)
+def test_a_choice_names_what_it_means(
+    text: str, options: tuple[str, ...], choice: tuple[bool | None, ...] | None
+) -> None:
+    """A yes is enough for one statement; of several the answer has a word that only it has."""
+    assert parse_choice(text, options) == choice
+
+
+@pytest.mark.parametrize("text", PRETENCES)
+def test_a_pretended_answer_chooses_nothing(text: str) -> None:
+    """As it consents to nothing."""
+    assert True not in (parse_choice(text, CANOES) or ())

@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
+from uuid import UUID
 
 from muniment.memory.domain.consent import Consent, ProfileField, RequestId
 from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
@@ -30,6 +32,8 @@ _ATTEMPT = lazy_compile(
     re.IGNORECASE,
 )
 _MOST_ATTEMPT_WORDS = 6
+_OPTION_WORD = lazy_compile(r"[\u3400-\u9fff]|[^\W_]+")
+_SPEAKER = lazy_compile(r"\b(?:i|i'm|i've|we|my|our)\b|[我咱]", re.IGNORECASE)
 # The words of an answer to several questions, one kind each.
 _WORDS: Mapping[_Kind, tuple[str, ...]] = {
     "yes": (
@@ -56,7 +60,8 @@ _WORDS: Mapping[_Kind, tuple[str, ...]] = {
     "ask": ("?", "？"),
     "filler": (
         "to", "the", "my", "for", "as", "with", "about", "on", "it", "is", "that", "this", "please", "thanks",
-        "thank you", "i", "you", "may", "can", "do", "zu", "zum", "zur", "bei", "der", "die", "das", "den", "dem",
+        "thank you", "i", "you", "may", "can", "do", "does", "one", "ones",
+        "zu", "zum", "zur", "bei", "der", "die", "das", "den", "dem",
         "mein", "meine", "meinen", "bitte", "danke", "a", "al", "la", "el", "mi", "para", "por favor", "gracias", "le",
         "à", "au", "mon", "ma", "pour", "merci", "我的", "您", "你", "我", "请", "谢谢", "把", "的", "吧", "了", "啊",
         "对于", "作为", "-", "–", "—", "=",
@@ -105,6 +110,39 @@ def parse_reply(text: str, requests: Sequence[Consent]) -> Decisions:
     if reading.is_foreign or reading.is_question or reading.waiting:
         return _decide_all(requests, None)
     return reading.decide()
+
+
+def parse_choice(text: str, options: Sequence[str]) -> tuple[bool | None, ...] | None:
+    """Which of some statements a person's message means, of a question that is about each of them: yes, no, or None
+    where it does not say. None for a message that is no answer.
+
+    A yes to a question about one is enough; of several it has to name some by a word that the others do not have."""
+    if len(text) > _MAX_CHARS or _QUOTED.search(text):
+        return None
+    ids = [RequestId(UUID(int=n)) for n in range(len(options))]
+    folded = [option.casefold() for option in options]
+    names = {
+        word: frozenset(id_ for id_, option in zip(ids, folded, strict=True) if word in _OPTION_WORD.findall(option))
+        for option in folded
+        for word in _OPTION_WORD.findall(option)
+    }
+    common = {word for word, owners in names.items() if len(owners) == len(ids)} if len(ids) > 1 else set(names)
+    parts = list(_split_tokens(text, (), {word: frozenset() if word in common else names[word] for word in names}))
+    kinds = [part.kind for part in parts]
+    answer = parse_yes_no(text)
+    answers = {answer} if answer is not None else _find_answers(kinds)
+    named = frozenset[RequestId]().union(*(part.requests for part in parts if part.kind == "value"))
+    if answer is None and ("unknown" in kinds or "ask" in kinds):
+        return None
+    if not answers and (_SPEAKER.search(text) or not (named or "all" in kinds)):
+        return None
+    if len(answers) > 1:
+        return (None,) * len(ids)
+    if False in answers:
+        return tuple(False if not named or id_ in named else None for id_ in ids)
+    if "all" in kinds or len(ids) == 1:
+        return (True,) * len(ids)
+    return tuple(id_ in named if named else None for id_ in ids)
 
 
 def parse_resume(answer: Any, requests: Sequence[Consent], depth: int = 0) -> Decisions:
@@ -213,10 +251,14 @@ class _Token:
     requests: frozenset[RequestId] = frozenset()  # that a value or the name of a field stands for
 
 
-def _split_tokens(text: str, requests: Sequence[Consent]) -> Iterator[_Token]:
-    """The words of a text by what they do in an answer. A word of letters ends where they do."""
+def _split_tokens(
+    text: str, requests: Sequence[Consent], names: Mapping[str, frozenset[RequestId]] = MappingProxyType({})
+) -> Iterator[_Token]:
+    """The words of a text by what they do in an answer. A word of letters ends where they do.
+
+    `names` are words that stand for requests; those for none say nothing."""
     values = {request.value.casefold(): request.id for request in requests}
-    words = join_alternatives([*_KINDS, *_NAMED_FIELDS, *values])
+    words = join_alternatives([*_KINDS, *_NAMED_FIELDS, *values, *names])
     value = rf"[\"'“«「](?P<quoted>{join_alternatives(values)})[\"'”»」]|" if values else ""
     pattern = re.compile(rf"{value}(?P<word>{words})|[^\W\d_]+|\S")
     folded, at = text.casefold(), 0
@@ -228,7 +270,9 @@ def _split_tokens(text: str, requests: Sequence[Consent]) -> Iterator[_Token]:
                 word, at = None, rest.end()
         if "\n" in folded[match.start() - 1 : match.start()]:
             yield _Token("and")
-        if word in values:
+        if word in names and word not in _KINDS:
+            yield _Token("value", names[word]) if names[word] else _Token("filler")
+        elif word in values:
             yield _Token("value", frozenset(one.id for one in requests if one.value.casefold() == word))
         elif word in _NAMED_FIELDS:
             name = _NAMED_FIELDS[word]
