@@ -198,6 +198,10 @@ def test_a_late_look_adds_what_nobody_has_said() -> None:
             ["The user's mum lives in Turin", "The user's dad moved to Bari"]),
         (("My aunt lives in Turin", "My aunt moved to Bari"),
             ["The user's aunt lives in Turin", "The user's aunt moved to Bari"]),
+        (("我女儿叫紫涵", "纠正一下，是子涵"), ["用户的女儿是子涵"]),
+        (("我女儿叫紫涵", "不对，是明天"), ["用户的女儿是紫涵"]),
+        (("My niece is Rowena", "Sorry, it's Rowana."), ["The user's niece is Rowana"]),
+        (("My niece is Rowena", "Sorry, it's Tuesday."), ["The user's niece is Rowena"]),
     ],
 )  # fmt: skip
 def test_what_happened_ends_what_was(said: tuple[str, ...], left: list[str]) -> None:
@@ -209,3 +213,13 @@ def test_what_happened_ends_what_was(said: tuple[str, ...], left: list[str]) -> 
             for change in meet(one, *((memory, 0.7) for memory in memories)).changes:
                 memories = [memory for memory in memories if memory.id != change.after.id] + [change.after]
     assert [memory.text for memory in memories] == left
+
+
+def test_a_name_alone_corrects_the_fact_as_well() -> None:
+    """Its value and its persons, by which it is found."""
+    old = known("The user's niece is Rowena", fact=related("Rowena", "").fact, category="relationships")
+    said = 'The user said: "Sorry, it\'s Rowana."'
+    new = Candidate(text=said, category="activity", fact=Fact(kind="note", predicate="said", object=said))
+    [change] = meet(replace(new, is_correction=True), (old, 0.6)).changes
+    assert change.after.fact is not None
+    assert (change.after.fact.object, change.after.fact.persons) == ("Rowana", ("Rowana",))

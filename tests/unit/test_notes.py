@@ -300,6 +300,21 @@ def test_more_than_fits_is_noted_together() -> None:
     assert all(any(word in one.text for one in found) for word in ("tea", "jazz", "skiing", "chess"))
 
 
+@pytest.mark.parametrize(
+    ("text", "category", "importance"),
+    [
+        ("I really want to finish my novel before winter.", "goals", 3),
+        ("我的目标是年底前写完小说", "goals", 3),
+        ("I restore old canoes in the shed.", "activity", notes.IMPORTANCE),
+        ("Please keep answers short and don't use tables", "style", 3),
+    ],
+)
+def test_what_is_to_be_done_is_more_important(text: str, category: str, importance: int) -> None:
+    """As in facts: a goal or a wish about answers counts more than how somebody spends an evening."""
+    (one,) = noted(text)
+    assert (one.category, one.importance) == (category, importance)
+
+
 def test_what_is_asked_to_be_remembered_is_important() -> None:
     """Its note is worth more than one that was only said, and nothing of it is judged away."""
     (one,) = noted("Remember that we keep the spare key under the third pot.")

@@ -97,3 +97,9 @@ def test_how_a_correction_came_about_is_not_noted(text: str, statements: list[st
 def test_who_says_goodbye_tells_of_the_next_minutes(text: str, count: int) -> None:
     """Unless a name or a number is in it."""
     assert len(kept(text)) == count
+
+
+@pytest.mark.parametrize("word", ["please", "thanks", "thank you"])
+def test_a_courtesy_ends_what_is_asked(word: str) -> None:
+    """Also without a comma behind it."""
+    assert kept(f"Call me Jo {word} I own a kayak") == ["Preferred name is Jo", "The user owns a kayak."]

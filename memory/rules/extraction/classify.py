@@ -199,6 +199,7 @@ def _load_weights() -> tuple[bytes, float, float, float]:
 # The category of a sentence, by what it is about: words and phrases of both languages vote for categories.
 
 DOUBTFUL = "activity"
+IMPORTANCES: Mapping[str, int] = {"constraints": 3, "style": 3, "tasks": 3, "goals": 3}  # at least, as of facts
 _WEIGHTS = {"sure": 3.0, "fairly": 2.0, "likely": 1.0}  # of the sections of the lexicons
 _KIN, _TRADE = 2.5, 1.5
 _MIN_SCORE = 2.0  # below it nothing is certain

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction import notes
+from muniment.memory.rules.extraction import gate, notes
 from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.classify import is_request
 from muniment.memory.rules.extraction.clauses import (
@@ -82,6 +82,8 @@ _VALUES_ALONE = frozenset(
 _END = "。！!.~～ "
 _START = 12  # characters that tell whether a remainder begins the sentence
 _OWN_CLAUSE = lazy_compile(r"\b(?:i|i'm|im|i've|we|my)\b|我", re.IGNORECASE)
+# What ends a request, also where no comma stands behind it.
+_COURTESY = lazy_compile(r"\b(?:please|thanks|thank\s+you)(?=\s+(?:i|i'm|i've|my|we)\b)", re.IGNORECASE)
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = lazy_compile(
     r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
@@ -100,6 +102,7 @@ class _Reading:
     is_requested: bool
     leans_back: bool = False  # only the sentence before it tells whose it is
     persons: tuple[str, ...] = ()  # who only the note names
+    is_wish: bool = False  # about answers
 
 
 def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int = MAX_STATEMENTS) -> Extraction:
@@ -111,7 +114,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     question in `previous`, oldest first."""
     if turn.role != "user":
         return Extraction()
-    text = _complete_answer(turn.text, previous)
+    text = _COURTESY.sub(r"\g<0>,", _complete_answer(turn.text, previous))
     is_lowercase = turn.text == turn.text.lower()
     readings: list[_Reading] = []
     requests: dict[str, ForgetRequest] = {}
@@ -140,7 +143,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
             break
-    if notes.MAY_EXPLAIN.search(text):
+    if gate.MAY_EXPLAIN.search(text):
         _drop_explanations(readings, turn.at)
     _add_neighbours(readings)
     wanted = [reading for reading in readings if reading.is_requested]
@@ -158,7 +161,7 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     texts = [candidate.text for candidate in found]
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
     safe = notes.drop_redacted(sentence) if notes.REDACTED in sentence else sentence
-    if found and not is_requested and notes.MAY_EXPLAIN.search(safe):
+    if found and not is_requested and gate.MAY_EXPLAIN.search(safe):
         safe = notes.drop_empty_clauses(safe, {draft.fact.predicate for draft in drafts})
     is_wish = any(draft.category == "style" for draft in drafts)
     if is_requested:
@@ -174,7 +177,9 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     persons: tuple[str, ...] = ()
     if any(draft.fact.predicate in _ACQUAINTED for draft in drafts):
         found, persons = _drop_named(found, rest, turn.at)
-    return _Reading(sentence, said or sentence, rest or sentence, found, bool(rest), is_requested, persons=persons)
+    return _Reading(
+        sentence, said or sentence, rest or sentence, found, bool(rest), is_requested, persons=persons, is_wish=is_wish
+    )
 
 
 def _drop_named(found: Sequence[Candidate], rest: str, at: datetime) -> tuple[list[Candidate], tuple[str, ...]]:
@@ -267,11 +272,13 @@ def _list_candidates(
         for reading in readings
         for candidate in reading.candidates
     }
-    noted = [reading.noted for reading in readings if reading.is_noted]
+    noting = [reading for reading in readings if reading.is_noted]
+    noted = [reading.noted for reading in noting]
     made = list(notes.make_notes(noted, turn, previous, importance=importance))
-    persons = dict.fromkeys(person for reading in readings if reading.is_noted for person in reading.persons)
-    if persons:
+    if persons := dict.fromkeys(person for reading in noting for person in reading.persons):
         made = [notes.name_persons(note, persons) for note in made]
+    if made and all(reading.is_wish for reading in noting):
+        made = [notes.file_wish(note) for note in made]
     return [*list(facts.values())[:MAX_STATEMENTS], *made]
 
 

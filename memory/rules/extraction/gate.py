@@ -59,6 +59,12 @@ CUE = lazy_compile(
     r"|(?:更正|纠正)(?:一?下)?)+[了啊哈]*\W*",
     re.IGNORECASE,
 )
+# Words of a correction, or of what a fact follows from; most messages have none.
+MAY_EXPLAIN = lazy_compile(
+    r"\b(?:oops|wait|sorry|actually|scratch|correction|bad|mistake|wrong|birthday|not|turn(?:s|ed) out)\b"
+    r"|错|不|抱歉|正|生日|原来|出来|清楚|[查问看]了",
+    re.IGNORECASE,
+)
 # The end of a talk, and what its speaker is about to do then.
 FAREWELL = lazy_compile(
     r"(?:^|[,.;!–—-]\s*|\band\s+)(?:bye|goodbye|see (?:you|ya)|talk (?:to you )?(?:later|soon)|good ?night|ttyl)\b"

@@ -17,6 +17,7 @@ from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
 from muniment.memory.rules.extraction.classify import (
     DOUBTFUL,
+    IMPORTANCES,
     choose_category,
     get_limit,
     is_request,
@@ -70,12 +71,6 @@ _REFERS_BACK = lazy_compile(
     re.IGNORECASE,
 )
 _BARE_NOUN = lazy_compile(r"(?:the|this|that|these|those|all)\s+\w+(?:\s+for\s+[\w ]{1,30})?[.!]*", re.IGNORECASE)
-# Words of a correction, or of what a fact follows from; most messages have none.
-MAY_EXPLAIN = lazy_compile(
-    r"\b(?:oops|wait|sorry|actually|scratch|correction|bad|mistake|wrong|birthday|not|turn(?:s|ed) out)\b"
-    r"|错|不|抱歉|正|生日|原来|出来|清楚|[查问看]了",
-    re.IGNORECASE,
-)
 _JOINT = lazy_compile(r"(?:\s*[，,;；]\s*|\s+)(?:(?P<and>and|but)\s+)?$|\s*[，,;；]\s*$", re.IGNORECASE)
 _END = " .!。！~～"
 _ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECASE)
@@ -281,7 +276,7 @@ def holds_statement(text: str, statement: str, at: datetime) -> bool:
 def name_persons(note: Candidate, persons: Iterable[str]) -> Candidate:
     """The note with those of the persons that it names in its fact."""
     named = tuple(person for person in persons if person in note.text)
-    return replace(note, fact=replace(note.fact, persons=named)) if note.fact and named else note
+    return replace(note, fact=replace(note.fact, persons=named)) if note.fact else note
 
 
 def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: bool = False) -> bool:
@@ -341,14 +336,21 @@ def make_notes(
         yield _make_note(group, turn, previous, importance)
 
 
+def file_wish(note: Candidate) -> Candidate:
+    """The note of a wish about answers under `style`, where it is about nothing else."""
+    is_open = note.category == DOUBTFUL
+    return replace(note, category="style", importance=max(note.importance, IMPORTANCES["style"])) if is_open else note
+
+
 def _make_note(sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], importance: int) -> Candidate:
     text = _write_note(sentences, turn.at)
     said = " ".join(sentences)
+    category = choose_category(said)
     return Candidate(
         text=text,
-        category=choose_category(said),
+        category=category,
         fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
-        importance=importance,
+        importance=max(importance, IMPORTANCES.get(category, IMPORTANCE)),
         event_time=mentions.resolve_date(said, turn.at),
         context=_describe_context(said, turn, previous),
         turns=(turn.id,),

@@ -6,19 +6,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from difflib import SequenceMatcher
 
 from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory, is_structured
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import expand_dates, find_mentions, remove_dates, resolve_date
+from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.merging.endings import correct_text, find_holder, replace_contrast
+from muniment.memory.rules.merging.endings import ALIKE, correct_text, find_holder, replace_contrast
 from muniment.memory.rules.merging.restatements import split_statements, strip_quotation
 from muniment.memory.rules.statements.changes import is_correcting, strip_cues
 from muniment.memory.rules.statements.parse import parse_statement
 
 _ANNOTATION = lazy_compile(r"\s*\([^()]{0,40}\d{4}[^()]{0,40}\)")  # what a date in a note means
+# A message that is nothing but another name.
+_NAME_ALONE = lazy_compile(
+    r"(?P<cue>.{0,24}?)\W*(?:it's|it is|that's|i meant?|(?:应该|其实)?[是叫])\s*"
+    r"(?P<name>[A-Z][\w'’-]+|[\u4e00-\u9fff]{2,4})\W*",
+    re.IGNORECASE,
+)
 _DAY_ALONE = lazy_compile(r"(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[号日]", re.IGNORECASE)
 
 
@@ -56,7 +64,38 @@ def _correct_text(candidate: Candidate, memory: StoredMemory, at: datetime) -> s
     """The memory's text put right by the candidate. Two structured facts decide, but for `Emily, not Emma`."""
     if candidate.fact and is_structured(candidate.fact) and is_structured(memory.fact):
         return replace_contrast(candidate.text, memory.text, value=candidate.fact.object)
-    return correct_text(candidate.text, memory.text) or correct_date(candidate.text, memory.text, at)
+    return (
+        correct_text(candidate.text, memory.text)
+        or _correct_name(candidate.text, memory)
+        or correct_date(candidate.text, memory.text, at)
+    )
+
+
+def _correct_name(said: str, memory: StoredMemory) -> str | None:
+    """A memory's text with the name that a message consists of, in the place of one that is written much like it."""
+    new = _find_name(said)
+    persons = memory.fact.persons if new and memory.fact else ()
+    alike = [old for old in persons if old in memory.text and _put_right(old, new) != old]
+    return memory.text.replace(alike[0], new) if len(alike) == 1 else None
+
+
+def _find_name(said: str) -> str:
+    """The name of a message that is nothing but a correction: `sorry, it's Rowan`; else empty."""
+    match = _NAME_ALONE.fullmatch(strip_quotation(said))
+    return match["name"] if match and gate.CUE.fullmatch(match["cue"]) else ""
+
+
+def _put_right(old: str, new: str) -> str:
+    """The new name in the place of one that is written much like it."""
+    return new if new and new != old and _is_alike(new, old) else old
+
+
+def _is_alike(new: str, old: str) -> bool:
+    """Whether two names may be one name: a Chinese one has half of its signs in the same places."""
+    if new.isascii() or old.isascii():
+        return SequenceMatcher(None, new, old).ratio() >= ALIKE
+    same = sum(a == b for a, b in zip(new, old, strict=False))
+    return len(new) == len(old) and 2 * same >= len(new)
 
 
 def correct_date(said: str, text: str, at: datetime) -> str | None:
@@ -112,10 +151,11 @@ def _correct_memory(
 
 def _correct_fact(said: str, fact: Fact, at: datetime) -> Fact:
     """The fact with the right value wherever it has the wrong one."""
+    new = _find_name(said)
     return replace(
         fact,
-        object=correct_text(said, fact.object) or correct_date(said, fact.object, at) or fact.object,
-        subject=correct_text(said, fact.subject) or fact.subject,
-        persons=tuple(correct_text(said, person) or person for person in fact.persons),
+        object=correct_text(said, fact.object) or correct_date(said, fact.object, at) or _put_right(fact.object, new),
+        subject=correct_text(said, fact.subject) or _put_right(fact.subject, new),
+        persons=tuple(correct_text(said, person) or _put_right(person, new) for person in fact.persons),
         entities=tuple(correct_text(said, entity) or entity for entity in fact.entities),
     )

@@ -24,7 +24,7 @@ from muniment.memory.rules.statements.parse import parse_statement
 _NAMED_SHARE = 0.3  # of a memory's words that the ending clause names
 _LEAST_SHARE = 0.15  # the same where one of them is a name right beside the ending
 _BESIDE = 4  # words between an ending and what it ends
-_ALIKE = 0.7  # of two spellings of one name
+ALIKE = 0.7  # of two spellings of one name
 _NAME = lazy_compile(r"(?<!^)\b[A-Z][\w'’-]{2,}")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 
@@ -74,7 +74,7 @@ def correct_text(said: str, text: str) -> str | None:
     if is_respelling(said):
         for new in _NAME.findall(strip_quotation(said)):
             for old in _NAME.findall(text):
-                if new != old and SequenceMatcher(None, new, old).ratio() >= _ALIKE:
+                if new != old and SequenceMatcher(None, new, old).ratio() >= ALIKE:
                     return text.replace(old, new)
     return None
 

@@ -73,7 +73,7 @@ _CORRECTING = lazy_compile(
     r"\b(?:sorry|scratch that|no,? wait|wait,? no|i meant?|correction|actually|turns out|turned out|no longer|any ?more"
     r"|sold|died|passed away|gave up|given up|cancel(?:led|ed)|called off|quit|stopped|instead|make (?:it|that)|now"
     r"|(?:moved|postponed|rescheduled|pushed|brought forward) (?:to|until))\b"
-    r"|\bnot [A-Z]|说错|记错|搞错|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|推迟|提前|取消|放弃|卖|去世|换",
+    r"|\bnot [A-Z]|说错|记错|搞错|[纠更]正|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|推迟|提前|取消|放弃|卖|去世|换",
     re.IGNORECASE,
 )
 _SPELT = lazy_compile(
