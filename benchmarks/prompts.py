@@ -32,7 +32,7 @@ from muniment.memory.config import settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.payload import FENCE_OPEN
-from muniment.memory.rules.retrieval.token_count import count_tokens
+from muniment.memory.rules.retrieval.render import count_tokens
 from muniment.nodes.state import Input, Who
 from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
 

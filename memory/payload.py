@@ -7,9 +7,11 @@ import re
 from typing import Any
 
 from muniment.memory.codec import encode_record, encode_value
-from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Answer, Explanation, Hit, Returns
 
+# JSON on one line, without spaces between its parts.
+dump_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+SHORT_ID = 8  # least number of characters of an id that are shown
 FORMAT = 2  # of an answer: 1 had whole ids and the category of a bullet twice
 FENCE_OPEN = "<recalled-memory>"
 FENCE_CLOSE = "</recalled-memory>"
@@ -37,9 +39,13 @@ def fence_text(text: str) -> str:
     return f"{FENCE_OPEN}\n{_NOTE}\n{safe}\n{FENCE_CLOSE}"
 
 
-def dump_compact(encoded: Any) -> str:
-    """Return JSON on one line, without spaces between its parts."""
-    return json.dumps(encoded, ensure_ascii=False, separators=(",", ":"))
+def shorten_id(hit: Hit) -> str:
+    """Return the shortest beginning of a hit's id, of at least eight characters, with which no rival begins."""
+    whole, rivals = str(hit.memory.id), [str(rival) for rival in hit.rivals]
+    length = SHORT_ID
+    while any(rival.startswith(whole[:length]) for rival in rivals):
+        length += 1
+    return whole[:length]
 
 
 def drop_fenced_text(text: str) -> str:
@@ -53,7 +59,8 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
     With `explain`, also what the score is made of: relevance, parts, channels with the rank in each, matching words,
     the memory's revision, and the hit that it is related to."""
     if returns == "bullets":
-        encoded = _encode_bullet(hit.memory, hit.short_id)
+        id_ = shorten_id(hit) if hit.rivals else str(hit.memory.id)[:SHORT_ID]
+        encoded: dict[str, Any] = {"id": id_, "text": f"[{hit.memory.category}] {hit.memory.text}"}
     else:
         encoded = encode_record(hit.memory) | {"score": round(hit.score, 4)}
         is_procedure = hit.memory.kind == "procedural"
@@ -106,9 +113,6 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
     if explanation.hit is not None:
         encoded["memory"] = encode_hit(explanation.hit, "bullets", explain=True)
     elif explanation.memory is not None:
-        encoded["memory"] = _encode_bullet(explanation.memory)
+        memory = explanation.memory
+        encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {memory.text}"}
     return encoded
-
-
-def _encode_bullet(memory: StoredMemory, short_id: str = "") -> dict[str, Any]:
-    return {"id": short_id or str(memory.id), "text": f"[{memory.category}] {memory.text}"}

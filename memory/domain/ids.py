@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NewType, TypeAlias
 from uuid import UUID
 
@@ -19,7 +18,6 @@ Vector: TypeAlias = npt.NDArray[np.float32]
 RunId = NewType("RunId", UUID)
 
 
-SHORT_ID = 8  # least number of characters of an id that are shown
 _LEAST_DIGITS, _DIGITS = 4, 32  # of the beginning of an id, and of a whole one
 _HEX = frozenset("0123456789abcdef")
 
@@ -28,16 +26,6 @@ class SafeText(str):
     """A text that was redacted and normalized: it may be stored, embedded and logged, and is not redacted again."""
 
     __slots__ = ()
-
-
-def shorten_id(memory_id: MemoryId, rivals: Iterable[MemoryId] = ()) -> str:
-    """Return the shortest beginning of an id, of at least eight characters, with which no rival begins."""
-    whole = str(memory_id)
-    others = [str(other) for other in rivals if other != memory_id]
-    length = SHORT_ID
-    while any(other.startswith(whole[:length]) for other in others):
-        length += 1
-    return whole[:length]
 
 
 def parse_memory_id(given: object) -> MemoryId | str:

@@ -63,7 +63,7 @@ class Hit:
     related_to: MemoryId | None = None  # the hit with an edge to it, without which it would not be relevant enough
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()  # of the query, that the memory has; only with `explain`
-    short_id: str = ""  # the shortest beginning of the id that no other memory has; empty where it was not searched for
+    rivals: tuple[MemoryId, ...] = ()  # memories of the space whose ids have the same first eight digits
     relevance: float = 0.0  # by meaning and words alone, in [0, 1]
 
 

@@ -17,6 +17,7 @@ from muniment.memory.domain.plan import Relation, WritePlan
 from muniment.memory.domain.query import Answer, Query
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.turn import Candidate
+from muniment.memory.payload import encode_answer
 from muniment.memory.ports.llm import ToolCall
 from muniment.nodes.state import Input, Who
 from muniment.nodes.tools import QUERY_TOOL, Toolbox
@@ -96,7 +97,7 @@ def meant(asked: Asked) -> Query:
 
 
 def ids(answer: Answer) -> list[str]:
-    return [hit.short_id if answer.returns == "bullets" else str(hit.memory.id) for hit in answer.hits]
+    return [one["id"] for one in encode_answer(answer)["results"]]
 
 
 @pytest.mark.parametrize("agent", AGENTS)

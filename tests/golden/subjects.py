@@ -33,7 +33,7 @@ from muniment.memory.rules.redaction import redact
 from muniment.memory.rules.retrieval import (
     intents,
     question as asked,
-    token_count,
+    render,
 )
 from muniment.memory.rules.statements import parse, predicates, third_person
 
@@ -267,7 +267,7 @@ def sizes(text: str) -> Plain:
     """Tokens, and what stands for a text in the index by words and by meaning."""
     sparse = intents.list_dimensions(text, None), intents.list_dimensions(text, "Porto in May")
     near = [round(float(one), 4) + 0.0 for one in hash_vector(text)[:8]]
-    return told(n=(n := token_count.count_tokens(text)), w=n if n <= 12 else None, ix=digest(sparse), v=digest(near))
+    return told(n=(n := render.count_tokens(text)), w=n if n <= 12 else None, ix=digest(sparse), v=digest(near))
 
 
 def questions(text: str) -> Plain:

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.models.openai.chat import OpenAIChat
-from muniment.memory.rules.retrieval.token_count import count_tokens
+from muniment.memory.rules.retrieval.render import count_tokens
 from muniment.nodes.state import Input, Who
 from muniment.nodes.tools import SUBAGENTS, Toolbox
 from muniment.testing.openai_server import ScriptedOpenAI

@@ -14,7 +14,7 @@ from muniment.memory.domain.query import Filters, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
 from muniment.memory.flows.reading import recall
 from muniment.memory.payload import dump_compact, encode_answer, fence_text
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval import render
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
@@ -195,7 +195,7 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
             {"query": "harbour walk coffee", "return": returns, "budget_tokens": budget, "top_k": 9, "explain": True}
         )
         answer = await memory.query(scope(), "supervisor", asked)
-        assert token_count.count_tokens(fence_text(dump_compact(encode_answer(answer)))) == answer.tokens <= budget
+        assert render.count_tokens(fence_text(dump_compact(encode_answer(answer)))) == answer.tokens <= budget
         assert len(answer.hits) + len(answer.omissions) == 9
         if budget == 60:
             assert {one.reason for one in answer.omissions} >= {"over budget"}

@@ -18,7 +18,7 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.ports.llm import ToolCall
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval import render
 from muniment.nodes.tools import QUERY_TOOL, Toolbox
 from tests.engine import NOON, engine, note, scope
 
@@ -172,7 +172,7 @@ async def test_what_is_new_fits_into_the_budget(memory: Memory) -> None:
     await memory.ingest(mine, [note(f"{n} {'🦔' * 270}") for n in range(5)])
     brief = await memory.brief(mine, "supervisor", "Is there any news?")
     assert len(brief.header.splitlines()) == 1 + memory.engine.settings.delta.bullets
-    assert token_count.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
+    assert render.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
 async def test_a_moment_before_everything(memory: Memory) -> None:

@@ -25,7 +25,7 @@ from muniment.memory.errors import Denied
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval import render
 from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
@@ -214,7 +214,7 @@ def beside(memory: Memory, world: World) -> Memory:
 
 def within_budget(answer: Answer, asked: Query) -> None:
     """What a model is really given costs no more than it may, and what the answer says."""
-    payload = token_count.count_tokens(fence_text(dump_compact(encode_answer(answer))))
+    payload = render.count_tokens(fence_text(dump_compact(encode_answer(answer))))
     assert payload == answer.tokens
     assert payload <= asked.budget_tokens or not answer.hits
 
@@ -259,7 +259,7 @@ async def test_every_brief_is_that_of_the_rules(
         brief = await memory.brief(world.scope, agent, text, as_of=as_of)
         assert brief == await plain.brief(world.scope, agent, text, as_of=as_of)
         assert brief.rev == (world.rev if as_of is None else as_of)
-        assert token_count.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
+        assert render.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
 @pytest.mark.parametrize("crowd", ["the same words", "a full category"])

@@ -17,7 +17,7 @@ from muniment.memory.errors import (
     MunimentError,
 )
 from muniment.memory.rules.policy import cost
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval import render
 
 PRICES = {"mini": Price(input=0.25, output=2.0)}
 COUNTS = st.integers(0, 10_000_000)
@@ -42,7 +42,7 @@ def test_more_tokens_never_cost_less(asked: int, said: int, more: int, extra: in
 def test_an_estimate_holds_every_text_and_the_longest_answer(texts: list[str], answer: int) -> None:
     """Whatever is asked, the reservation is not below it."""
     made = cost.estimate_charge("reply", "mini", texts, answer, PRICES)
-    assert made.input_tokens >= sum(map(token_count.count_tokens, texts))
+    assert made.input_tokens >= sum(map(render.count_tokens, texts))
     assert made.output_tokens == answer
     assert made == cost.calculate_charge("reply", "mini", made.input_tokens, answer, PRICES)
 

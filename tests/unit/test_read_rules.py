@@ -17,13 +17,13 @@ from muniment.memory.domain.memory import Fact, StoredMemory, Trust
 from muniment.memory.domain.query import Hit, Omission
 from muniment.memory.domain.search import SearchHit
 from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.retrieval import render, token_count
+from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.rank import RankingContext, compute_gate, find_related_hits, rank_hits
 from tests.engine import NOON
 
 SETTINGS = load_settings({"HOME": "/nonexistent"})
 CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.find_profile("default")
-token_count.warm_up()
+render.warm_up()
 
 
 def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: Any) -> SearchHit:
@@ -179,7 +179,7 @@ def test_packing_never_exceeds_the_budget(texts: list[str], top_k: int, budget: 
         is_exhaustive=True,
     )
     kept, spent, left = room.pack_hits(hits)
-    assert spent == token_count.count_tokens(rendered(kept)) <= budget
+    assert spent == render.count_tokens(rendered(kept)) <= budget
     assert len(kept) <= top_k
     assert len(kept) + len(left) == len(hits)
 
@@ -218,10 +218,10 @@ def test_the_header_fits_into_its_budget(texts: list[str], budget: int) -> None:
         since=Revision(7), rev=Revision(20), entries=tuple(entry(n, "ADD", one) for n, one in enumerate(texts, 8))
     )
     told = render.fit_delta_header(delta, CATEGORIES, 3, budget)
-    assert token_count.count_tokens(payload.fence_text(told)) <= budget
+    assert render.count_tokens(payload.fence_text(told)) <= budget
     assert not told or told.startswith("Memory updates since rev 7:\n- +created: ")
     whole = render.render_delta_header(delta, CATEGORIES, 3)
-    assert told == whole or token_count.count_tokens(payload.fence_text(whole)) > budget
+    assert told == whole or render.count_tokens(payload.fence_text(whole)) > budget
     assert bool(told) == bool(texts) or budget < 512
 
 
@@ -277,8 +277,8 @@ def test_words_are_folded_stemmed_and_cut_for_cjk(text: str, expected: list[str]
 @given(st.text(max_size=300))
 def test_tokens_grow_with_the_text(text: str) -> None:
     """A longer text never costs less, and the empty one costs nothing."""
-    assert token_count.count_tokens(text + " and more") > token_count.count_tokens(text) >= 0
-    assert token_count.count_tokens("") == 0
+    assert render.count_tokens(text + " and more") > render.count_tokens(text) >= 0
+    assert render.count_tokens("") == 0
 
 
 @given(

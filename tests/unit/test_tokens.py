@@ -13,11 +13,11 @@ from rs_bpe.bpe import openai
 
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.policy import cost
-from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval import render
 
 REFERENCE = openai.o200k_base()  # another implementation of the same vocabulary
 # Both are loaded here, because Hypothesis measures the time of each example.
-token_count.warm_up()
+render.warm_up()
 REFERENCE.encode("warm up")
 EMOJI = ["👩🏽‍🚀", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇫🇷", "❤️‍🔥", "1️⃣", "👍🏼", "🫠", "\u200d", "\ufe0f"]
 PIECES = [
@@ -47,19 +47,19 @@ PIECES = [
 @example("the end <|endoftext|> and <|endofprompt|>")
 def test_the_count_is_that_of_the_vocabulary(text: str) -> None:
     """Of any script, with marks, emoji and the names of special tokens."""
-    assert token_count.count_tokens(text) == len(REFERENCE.encode(text))
+    assert render.count_tokens(text) == len(REFERENCE.encode(text))
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("The user lives in Bergen.", 6), ("用户喜欢喝茶。", 5)])
 def test_known_counts(text: str, tokens: int) -> None:
     """A count that does not depend on another package."""
-    assert token_count.count_tokens(text) == tokens
+    assert render.count_tokens(text) == tokens
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "a\udfffb", "\udc00" * 50])
 def test_half_a_surrogate_pair_is_counted(lone: str) -> None:
     """It counts as the question mark that replaces it."""
-    assert token_count.count_tokens(lone) == len(REFERENCE.encode(lone.encode("utf-8", "replace").decode()))
+    assert render.count_tokens(lone) == len(REFERENCE.encode(lone.encode("utf-8", "replace").decode()))
 
 
 @pytest.mark.parametrize("unit", ["x", "用", " ", "7", "a b ", "\ud800"])
@@ -68,17 +68,17 @@ def test_a_long_text_takes_linear_time(unit: str) -> None:
 
     def measure(size: int) -> float:
         start = time.process_time()
-        token_count.count_tokens(unit * size)
+        render.count_tokens(unit * size)
         return time.process_time() - start
 
-    token_count.warm_up()
+    render.warm_up()
     assert measure(160_000) < 30 * max(measure(20_000), 0.002)
 
 
 def test_threads_count_alike() -> None:
     """The first count may be in any thread."""
     with ThreadPoolExecutor(8) as pool:
-        counts = set(pool.map(token_count.count_tokens, ["The user has two cats"] * 64))
+        counts = set(pool.map(render.count_tokens, ["The user has two cats"] * 64))
     assert len(counts) == 1
 
 
@@ -93,18 +93,18 @@ def test_threads_count_alike() -> None:
     ],
 )
 def test_the_model_decides_which_vocabulary_counts(model: str | None, vocabulary: str) -> None:
-    assert token_count.choose_vocabulary(model) == vocabulary
-    assert token_count.count_tokens("The user lives in 上海, 2026", vocabulary) > 0
+    assert render.choose_vocabulary(model) == vocabulary
+    assert render.count_tokens("The user lives in 上海, 2026", vocabulary) > 0
 
 
 def test_import_loads_no_vocabulary() -> None:
     """It is loaded by the first count, or by `warm_up`."""
     code = (
         "import sys\n"
-        "from muniment.memory.rules.retrieval import token_count\n"
+        "from muniment.memory.rules.retrieval import render\n"
         "assert 'splintr' not in sys.modules\n"
-        "token_count.warm_up()\n"
-        "assert token_count.is_loaded()\n"
+        "render.warm_up()\n"
+        "assert render.is_loaded()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -117,7 +117,9 @@ SENTENCES = ["The user ", "lives in Bergen, ", "用户喜欢", "用户在上海�
 def test_an_estimate_is_not_below_another_vocabulary(pieces: list[str]) -> None:
     """Of a model with that vocabulary; cl100k needs up to 2.5 times as many tokens for Chinese as the default."""
     text = "".join(pieces)
-    assert cost.estimate_charge("reply", "gpt-4-turbo", [text], 1, {}).input_tokens >= len(openai.cl100k_base().encode(text))
+    assert cost.estimate_charge("reply", "gpt-4-turbo", [text], 1, {}).input_tokens >= len(
+        openai.cl100k_base().encode(text)
+    )
 
 
 def test_what_is_kept_of_words_is_bounded() -> None:

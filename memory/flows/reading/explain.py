@@ -21,7 +21,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.explanation import explain_ruling
 from muniment.memory.rules.retrieval.rank import GATE_CANDIDATES, is_near_duplicate, rank_hits, score_hits
-from muniment.memory.rules.retrieval.render import JOINT_TOKENS, TokenBudget
+from muniment.memory.rules.retrieval.render import JOINT_TOKENS, TokenBudget, count_tokens
 
 _WIDE_CANDIDATES = 1_000  # candidates of the second search, for a memory that is not among the usual ones
 _ATTEMPTS = 3  # writers may change the memory between two reads
@@ -200,8 +200,8 @@ class _Case:
 
 def _count_tokens(hit: Hit, before: Sequence[Hit], budget: TokenBudget) -> dict[str, int]:
     """Return the tokens that the hit needs, and those that the hits before it leave of the budget."""
-    sizes = [budget.count_tokens(budget.render_hit(each)) + JOINT_TOKENS for each in (*before, hit)]
-    left = budget.max_tokens - budget.count_tokens(budget.render_block(())) - sum(sizes[:-1])
+    sizes = [count_tokens(budget.render_hit(each), budget.vocabulary) + JOINT_TOKENS for each in (*before, hit)]
+    left = budget.max_tokens - count_tokens(budget.render_block(()), budget.vocabulary) - sum(sizes[:-1])
     return {"needed": sizes[-1], "left": max(0, left), "budget": budget.max_tokens}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isnan
 
-from muniment.memory.config.schema import EmbedderProfile, RecallSettings
+from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
@@ -39,8 +39,7 @@ from muniment.memory.rules.retrieval.rank import (
     find_related_hits,
     rank_hits,
 )
-from muniment.memory.rules.retrieval.render import TokenBudget
-from muniment.memory.rules.retrieval.token_count import choose_vocabulary, is_loaded, warm_up
+from muniment.memory.rules.retrieval.render import TokenBudget, choose_vocabulary, is_loaded, warm_up
 
 _MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
@@ -278,6 +277,10 @@ class Recall:
         speaker_terms = {term for speaker in snapshot.speakers for term in tokens.extract_terms(speaker)}
         question = parse_question(text)
         is_small = snapshot.corpus_size <= recall.told_among
+        mean, spread, least_cosine = snapshot.mean_cosine, snapshot.cosine_spread, 0.0
+        # A small space does not say how alike what nobody asks for is.
+        if mean is not None and spread is not None and snapshot.corpus_size >= recall.cut_from:
+            least_cosine = mean + recall.cut_spread * spread if query.threshold is None and recall.cut_spread else 0.0
         gate_size = snapshot.corpus_size if tokens.is_legible(self.profile.scripts, text) else 1
         return RankingContext(
             query=text,
@@ -289,7 +292,7 @@ class Recall:
             # When the embedder does not know the script, a vector that is near by chance must not open the gate.
             gate=compute_gate(gate_size, recall) if query.threshold is None else 0.0,
             cut_share=recall.cut_share if query.threshold is None else 0.0,
-            least_cosine=_find_least_cosine(snapshot, recall) if query.threshold is None else 0.0,
+            least_cosine=least_cosine,
             speakers=frozenset(snapshot.speakers),
             unknown_name_ratio=len(names & snapshot.missing_terms - speaker_terms) / max(1, len(names)),
             periods=search.periods if search else (),
@@ -350,13 +353,6 @@ def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str) 
         vocabulary=vocabulary,
         is_exhaustive=query.explain,
     )
-
-
-def _find_least_cosine(snapshot: SearchSnapshot, recall: RecallSettings) -> float:
-    """Return the cosine that tells a memory from the others of its space; 0.0 where the space is too small to say."""
-    if snapshot.mean_cosine is None or snapshot.cosine_spread is None or snapshot.corpus_size < recall.cut_from:
-        return 0.0
-    return snapshot.mean_cosine + recall.cut_spread * snapshot.cosine_spread if recall.cut_spread else 0.0
 
 
 def _needs_more_candidates(search: Search, hits: Sequence[Hit], omissions: Sequence[Omission], top_k: int) -> bool:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import english_words, tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -248,6 +249,12 @@ def choose_category(sentence: str) -> str:
             scores[category] = 0.0
     best = max(_ORDER, key=scores.__getitem__)
     return best if scores[best] >= _MIN_SCORE else DOUBTFUL
+
+
+def file_wish(note: Candidate) -> Candidate:
+    """The note of a wish about answers under `style`, where it is about nothing else."""
+    is_open = note.category == DOUBTFUL
+    return replace(note, category="style", importance=max(note.importance, IMPORTANCES["style"])) if is_open else note
 
 
 def _match_phrases(parts: Sequence[str], joint: str, votes: _Votes) -> Iterator[tuple[str, float]]:

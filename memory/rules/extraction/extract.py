@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction import gate, notes
+from muniment.memory.rules.extraction import classify, gate, notes
 from muniment.memory.rules.extraction.chinese import clauses, subjects
-from muniment.memory.rules.extraction.classify import is_request
 from muniment.memory.rules.extraction.clauses import (
     MentionedPerson,
     find_person,
@@ -123,7 +122,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     person = next(filter(None, people), None)
     subject: subjects.Subject | None = None
     sentences = list(split_sentences(text))
-    asks = any(map(is_request, sentences))
+    asks = any(map(classify.is_request, sentences))
     for said in sentences:
         sentence = subjects.replace_pronoun(said, subject) if subject else said
         if FORGET_WORD.search(sentence) and (request := parse_forget_request(sentence)):
@@ -205,7 +204,7 @@ def _extend_fact(
     found: list[Candidate], drafts: Sequence[Draft], rest: str, sentence: str, turn: Turn
 ) -> list[Candidate]:
     """The statements with the rest of their sentence behind the one that it goes on with; empty where it does not."""
-    if is_request(rest) or not notes.is_own_statement(f"I {rest}", is_read=True):
+    if classify.is_request(rest) or not notes.is_own_statement(f"I {rest}", is_read=True):
         return []
     for n, draft in reversed(list(enumerate(drafts))):
         # An English clause would be told of the user: also `and don't use emojis`.
@@ -278,7 +277,7 @@ def _list_candidates(
     if persons := dict.fromkeys(person for reading in noting for person in reading.persons):
         made = [notes.name_persons(note, persons) for note in made]
     if made and all(reading.is_wish for reading in noting):
-        made = [notes.file_wish(note) for note in made]
+        made = [classify.file_wish(note) for note in made]
     return [*list(facts.values())[:MAX_STATEMENTS], *made]
 
 

@@ -336,12 +336,6 @@ def make_notes(
         yield _make_note(group, turn, previous, importance)
 
 
-def file_wish(note: Candidate) -> Candidate:
-    """The note of a wish about answers under `style`, where it is about nothing else."""
-    is_open = note.category == DOUBTFUL
-    return replace(note, category="style", importance=max(note.importance, IMPORTANCES["style"])) if is_open else note
-
-
 def _make_note(sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], importance: int) -> Candidate:
     text = _write_note(sentences, turn.at)
     said = " ".join(sentences)

@@ -24,10 +24,9 @@ from muniment.memory.rules.statements.predicates import resolve_fact
 _SINGLE_ROLES = predicates.ONE_AT_A_TIME - {"best_friend"}
 _WORDS = load_lexicon("merging.en")
 _PLURAL_ROLES = frozenset(f"user's {role}" for role in _WORDS.get_words("plural_roles"))
-_AREAS_AND_TITLES = _WORDS.get_words("areas_and_titles")
-_EVENT_KINDS = frozenset({"event", "experience"})
+_EVENT_KINDS, _LEAVING = frozenset({"event", "experience"}), frozenset({"left", "quit"})
 _EATING = lazy_compile(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")
-_LEAVING = frozenset({"left", "quit"})
+_AREAS_AND_TITLES = _WORDS.get_words("areas_and_titles")
 _STATUS_ZH = {"已婚": "married", "离异": "divorced"}
 _WEDDING_STATUS = {"married": "married", "got_married": "married", "got_engaged": "engaged", "got_divorced": "divorced"}
 _MUST_NOT = lazy_compile(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
@@ -43,10 +42,14 @@ _NO_HOME = lazy_compile(
     r"|[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁",
     re.IGNORECASE,
 )
-_STAYS = lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
-_SOME_ZH = lazy_compile(r"一[家个所间座位名款本]")
-_AVERSIONS = {"cannot", "likes"}
-_FREE = ("preference", "goal")  # kinds whose predicates depend on the wording more than on the fact
+_SOME_ZH, _STAYS = (
+    lazy_compile(r"一[家个所间座位名款本]"),
+    lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE),
+)
+_AVERSIONS, _FREE = (
+    {"cannot", "likes"},
+    ("preference", "goal"),
+)  # the latter are kinds whose predicates depend on the wording more than on the fact
 _REPETITION_SHARE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
 
 

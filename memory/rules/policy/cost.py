@@ -8,7 +8,7 @@ from math import ceil
 from muniment.memory.config.schema import Price
 from muniment.memory.domain.usage import Charge, Purpose
 from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, MunimentError
-from muniment.memory.rules.retrieval.token_count import choose_vocabulary, count_tokens
+from muniment.memory.rules.retrieval.render import choose_vocabulary, count_tokens
 
 _PER_TEXT = 8  # what a provider adds to a message or a tool
 _PER_REQUEST = 8

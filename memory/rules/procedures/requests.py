@@ -16,11 +16,9 @@ _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _SENTENCE = lazy_compile(
     r"(?:[^.!?。！？\n]|\.(?=[\w/])|(?<=\bMr|\bMs|\bDr|\bSt|\bvs)\.|(?<=\bMrs)\.|(?<=\bProf)\.)+[.!?。！？]*"
 )
-_LONGEST = 120  # characters of a goal
-_SENTENCE_CHARS = 400
+_LONGEST, _SENTENCE_CHARS = 120, 400  # characters of a goal and of a sentence
 _EDGE = 3_000  # characters of a long message, at both ends
-_ALIKE = 0.5
-_FEW = 3  # words; a shorter goal needs the sentence before it
+_ALIKE, _FEW = 0.5, 3  # overlap of two goals; words: a shorter goal needs the sentence before it
 
 _OPENING = (
     r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool"

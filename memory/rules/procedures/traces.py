@@ -21,14 +21,12 @@ from muniment.memory.rules.procedures.tool_calls import MEMORY_TOOLS, parse_tool
 from muniment.memory.rules.provenance import quoted
 
 _WORDS = load_lexicon("procedures.en")
-_PLACES = _WORDS.get_words("places")
-_EXACT = _WORDS.get_words("exact")
+_PLACES, _EXACT, _IDLE = map(_WORDS.get_words, ("places", "exact", "idle_names"))
 _CHECKS = lazy_compile(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
     re.IGNORECASE,
 )
 _WORD = lazy_compile(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
-_IDLE = _WORDS.get_words("idle_names")
 _EXTENSION = lazy_compile(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
 _OF_FILES = lazy_compile(
     r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE
@@ -39,9 +37,8 @@ _HOST = lazy_compile(
 )
 _REASON_CODE = lazy_compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
 _SECRET = lazy_compile(r"\[redacted:\w+\]")
-RUN_PREFIX = "Run: "
+RUN_PREFIX, _HIDDEN = "Run: ", "…"
 _VALUE, _BESIDE, _LONG = 60, 80, 120  # characters
-_HIDDEN = "…"
 _REQUESTED_IMPORTANCE, _OBSERVED_IMPORTANCE = 4, 3  # importance
 _REQUESTED_CONFIDENCE, _OBSERVED_CONFIDENCE = 0.95, 0.85
 

@@ -10,7 +10,6 @@ from math import log
 from typing import NamedTuple
 
 from muniment.memory.config.schema import Category, EmbedderProfile, RecallSettings
-from muniment.memory.domain.ids import shorten_id
 from muniment.memory.domain.memory import TRUST_RANK, StoredMemory, list_replaced
 from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
@@ -329,7 +328,7 @@ def _build_hit(scored: _ScoredHit) -> Hit:
         channels=tuple(channel for channel, is_hit in channels.items() if is_hit),
         ranks=search_hit.ranks,
         words=search_hit.words,
-        short_id=shorten_id(search_hit.memory.id, search_hit.rivals),
+        rivals=search_hit.rivals,
     )
 
 

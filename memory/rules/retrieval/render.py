@@ -1,10 +1,15 @@
-"""What a model is shown: lines, the delta header and the stable part; and packing: as many hits as fit."""
+"""What a model is shown: lines, the delta header and the stable part; and packing: as many hits as fit.
+
+Tokens are counted by the vocabulary of the model that reads them, which is in the wheel of splintr. The name of a model
+decides which one it is; where it says nothing, as for Claude and Gemini, which publish none, it is `o200k_base`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from muniment.memory.config.schema import Category
 from muniment.memory.domain.consent import Consent
@@ -13,10 +18,71 @@ from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Hit, Omission
 from muniment.memory.payload import fence_text
-from muniment.memory.rules.retrieval.token_count import DEFAULT_VOCABULARY, count_tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from splintr import AnyTokenizer
 
 JOINT_TOKENS = 1  # between two hits: a comma or a line end
 _MAX_TRIES = 4  # hits that may be over budget; a later hit that fits has a lower score
+
+
+DEFAULT_VOCABULARY = "o200k_base"
+_TOKENIZERS: dict[str, AnyTokenizer] = {}
+# Names of models by family, tried in this order: a distilled model has the vocabulary of the one that was trained.
+_FAMILIES = tuple(
+    (vocabulary, lazy_compile(names, re.IGNORECASE))
+    for vocabulary, names in (
+        ("o200k_base", r"gpt-oss|gpt-4o|gpt-4\.|gpt-5"),
+        ("cl100k_base", r"gpt-4|gpt-3\.5"),
+        ("qwen2.5", r"qwen|qwq"),
+        ("llama3", r"llama-?[34]"),
+        ("llama2", r"llama-?2|tinyllama|vicuna"),
+        ("deepseek_v3", r"deepseek"),
+        ("mistral_v3", r"mistral|ministral|mixtral|codestral|devstral|magistral"),
+        ("gemma3", r"gemma"),
+        ("glm4", r"\bglm"),
+        ("kimi_k2", r"kimi"),
+        ("phi4", r"\bphi-?4"),
+    )
+)
+
+
+@cache
+def choose_vocabulary(model: str | None) -> str:
+    """Return the name of the vocabulary that counts for a model, by the model's name; None is no model."""
+    for vocabulary, names in _FAMILIES:
+        if model and names.search(model):
+            return vocabulary
+    return DEFAULT_VOCABULARY
+
+
+def count_tokens(text: str, vocabulary: str = DEFAULT_VOCABULARY) -> int:
+    """Return the number of tokens of a text. Special tokens such as `<|endoftext|>` count as plain text."""
+    tokenizer = _TOKENIZERS.get(vocabulary) or _load_tokenizer(vocabulary)
+    try:
+        return len(tokenizer.encode_ordinary(text))
+    except UnicodeEncodeError:  # half of a surrogate pair, which cannot be sent either
+        return len(tokenizer.encode_ordinary(text.encode("utf-8", "replace").decode()))
+
+
+def warm_up(vocabulary: str = DEFAULT_VOCABULARY) -> None:
+    """Load a vocabulary, which takes about 0.2 s of CPU and 50 MB, so that the first count does not wait for it.
+
+    It blocks. It may run in any thread; two threads at once load it twice, and one copy stays."""
+    count_tokens("qzxvjk", vocabulary)  # no word: the first word that has to be put together builds half of the tables
+
+
+def is_loaded(vocabulary: str = DEFAULT_VOCABULARY) -> bool:
+    """Return whether a vocabulary is loaded, so that a count does not wait for it."""
+    return vocabulary in _TOKENIZERS
+
+
+def _load_tokenizer(vocabulary: str) -> AnyTokenizer:
+    from splintr import Tokenizer  # noqa: PLC0415 - slow to import, and not needed before the first count
+
+    tokenizer = _TOKENIZERS[vocabulary] = Tokenizer.from_pretrained(vocabulary)
+    return tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +96,6 @@ class TokenBudget:
     vocabulary: str = DEFAULT_VOCABULARY  # of the model that reads the answer
     is_exhaustive: bool = False  # every hit that does not fit is an omission
 
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text for the model that reads it."""
-        return count_tokens(text, self.vocabulary)
-
     def pack_hits(self, ranked: Iterable[Hit | Omission]) -> tuple[list[Hit], int, list[Omission]]:
         """Return the packed hits, the tokens of their payload, and the omissions.
 
@@ -41,7 +103,7 @@ class TokenBudget:
         does not end it: a shorter one soon after it may still fit."""
         packed: list[Hit] = []
         omissions: list[Omission] = []
-        empty = self.count_tokens(self.render_block(()))
+        empty = count_tokens(self.render_block(()), self.vocabulary)
         spent, tries = empty, _MAX_TRIES
         for hit in ranked:
             if isinstance(hit, Omission):
@@ -49,7 +111,9 @@ class TokenBudget:
             elif len(packed) >= self.top_k:
                 omissions.append(Omission(id=hit.memory.id, reason="beyond top_k", score=hit.score))
             elif (
-                not tries or (cost := self.count_tokens(self.render_hit(hit)) + JOINT_TOKENS) > self.max_tokens - spent
+                not tries
+                or (cost := count_tokens(self.render_hit(hit), self.vocabulary) + JOINT_TOKENS)
+                > self.max_tokens - spent
             ):
                 tries = max(0, tries - 1)
                 omissions.append(Omission(id=hit.memory.id, reason="over budget", score=hit.score))
@@ -58,7 +122,7 @@ class TokenBudget:
                 spent += cost
             if (len(packed) >= self.top_k or not tries) and not self.is_exhaustive:
                 break
-        while packed and (spent := self.count_tokens(self.render_block(packed))) > self.max_tokens:
+        while packed and (spent := count_tokens(self.render_block(packed), self.vocabulary)) > self.max_tokens:
             omissions.append(Omission(id=packed[-1].memory.id, reason="over budget", score=packed.pop().score))
         return packed, spent if packed else empty, omissions
 

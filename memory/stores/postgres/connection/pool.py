@@ -29,12 +29,7 @@ from muniment.memory.stores.postgres.connection.errors import (
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _READ, _SWITCH, _SESSION = (
-    load_blocks("write"),
-    load_blocks("read"),
-    load_blocks("embedder_switch"),
-    load_blocks("session"),
-)
+_WRITE, _READ, _SWITCH, _SESSION = map(load_blocks, ("write", "read", "embedder_switch", "session"))
 _POOL = 10
 _WAIT_SECONDS = 15.0
 _BUFFER_BYTES = 2**20  # bytes; the system may allow less
