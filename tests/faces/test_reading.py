@@ -321,7 +321,18 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
         environment, "query", "race with friends from the office", "--agent", "supervisor", "--budget", "9"
     )
     assert short[-1] == "What is relevant is longer than the budget."
-    some = terminal(environment, "query", "race or tax form", "--agent", "supervisor", "--budget", "80", columns=80)
+    some = terminal(
+        environment,
+        "query",
+        "race, tax form",
+        "--agent",
+        "supervisor",
+        "--budget",
+        "70",
+        "--threshold",
+        "0.2",
+        columns=80,
+    )
     assert some[-1] == "1 more is relevant and beyond the budget; --budget gives more."
     listed = terminal(environment, "list", "--limit", "1", columns=80)
     assert listed[-1] == "1-1 of 2; next: --offset 1"

@@ -277,10 +277,11 @@ class Recall:
         speaker_terms = {term for speaker in snapshot.speakers for term in tokens.extract_terms(speaker)}
         question = parse_question(text)
         is_small = snapshot.corpus_size <= recall.told_among
-        mean, spread, least_cosine = snapshot.mean_cosine, snapshot.cosine_spread, 0.0
+        mean, spread, least_cosine = snapshot.mean_cosine, snapshot.cosine_spread, -1.0
         # A small space does not say how alike what nobody asks for is.
-        if mean is not None and spread is not None and snapshot.corpus_size >= recall.cut_from:
-            least_cosine = mean + recall.cut_spread * spread if query.threshold is None and recall.cut_spread else 0.0
+        is_wide = snapshot.corpus_size >= recall.cut_from and recall.cut_spread > 0 and query.threshold is None
+        if mean is not None and spread is not None and is_wide:
+            least_cosine = mean + recall.cut_spread * spread
         gate_size = snapshot.corpus_size if tokens.is_legible(self.profile.scripts, text) else 1
         return RankingContext(
             query=text,

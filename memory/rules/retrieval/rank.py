@@ -60,7 +60,7 @@ class RankingContext:
     categories: Mapping[str, Category]
     threshold: float
     cut_share: float = 0.0  # of the best hit's relevance that each hit has to reach
-    least_cosine: float = 0.0  # of a hit without a telling word; 0.0 asks for none
+    least_cosine: float = -1.0  # of a hit without a telling word; -1.0 asks for none
     gate: float = 0.0  # least relevance of the best hit; below it nothing is relevant
     speakers: frozenset[str] = frozenset()  # speakers whom the query names, in lower case
     unknown_name_ratio: float = 0.0  # share of the names in the query that no memory in scope has, [0, 1]
