@@ -335,3 +335,16 @@ def test_any_note_fits(sentences: list[str]) -> None:
         assert one.fact is not None
         assert len(one.text) <= notes.MAX_CHARS + 40
         assert len(one.fact.object) <= notes.MAX_CHARS
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("As somebody who plans gardens I should know, but how old do figs get? It's my favourite tree.", "how old do"),
+        ("天气不错，你知道银杏能活多少年吗？这是我最喜欢的树。", "你知道"),
+    ],
+)
+def test_of_a_question_before_a_note_only_the_last_clause_is_quoted(text: str, clause: str) -> None:
+    """It names what the note is about; what comes before it in the question is no statement."""
+    (note,) = noted(text)
+    assert note.text.partition('"')[2].startswith(clause)

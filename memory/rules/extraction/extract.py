@@ -247,8 +247,9 @@ def _add_neighbours(readings: Sequence[_Reading]) -> None:
             reading = readings[n] if 0 <= n < len(readings) else None
             if reading is None or reading.candidates or reading.is_requested or reading.is_noted:
                 continue
-            is_meant = n < at and notes.refers_back(readings[at].sentence) and notes.is_quotable(reading.sentence)
-            reading.is_noted = is_meant or notes.is_own_statement(reading.sentence, is_read=True)
+            meant = notes.quote_clause(reading.sentence) if n < at and notes.refers_back(readings[at].sentence) else ""
+            reading.is_noted = bool(meant) or notes.is_own_statement(reading.sentence, is_read=True)
+            reading.noted = meant or reading.noted
     for before, reading in pairwise(readings):
         if reading.is_noted and reading.leans_back and not reading.is_requested and not before.is_requested:
             before.is_noted = True

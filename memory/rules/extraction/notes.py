@@ -13,16 +13,8 @@ from datetime import datetime
 from muniment.memory.domain.memory import NOTE, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction import classify, gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
-from muniment.memory.rules.extraction.classify import (
-    DOUBTFUL,
-    IMPORTANCES,
-    choose_category,
-    get_limit,
-    is_request,
-    score_statement,
-)
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers
@@ -95,7 +87,7 @@ def select_statement(sentence: str, *, is_read: bool, is_beside_request: bool = 
     if is_own_statement(sentence, is_read=is_read, is_beside_request=is_beside_request):
         return sentence
     parts = [part for part in _PARTS.split(sentence) if part.strip()]
-    stated = [part for part in parts if not is_request(part)]
+    stated = [part for part in parts if not classify.is_request(part)]
     if not stated or len(stated) == len(parts):
         return ""
     rest = ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；") for part in stated)
@@ -107,9 +99,11 @@ def refers_back(sentence: str) -> bool:
     return _REFERS_BACK.search(sentence) is not None
 
 
-def is_quotable(sentence: str) -> bool:
-    """Whether a sentence may stand in a note for the sake of the one after it."""
-    return REDACTED not in sentence and len(sentence) <= MAX_CHARS // 2
+def quote_clause(sentence: str) -> str:
+    """What may stand of a sentence in a note for the sake of the one after it: of a question the last clause."""
+    clauses = [part for part in _CLAUSES.split(sentence) if _WORD.search(part)]
+    clause = clauses[-1].strip(" ,，;；") if clauses and sentence.endswith(("?", "？")) else sentence
+    return clause if REDACTED not in sentence and len(clause) <= MAX_CHARS // 2 else ""
 
 
 def drop_redacted(sentence: str) -> str:
@@ -133,8 +127,8 @@ def drop_empty_clauses(sentence: str, predicates: Collection[str]) -> str:
 
 def states_something(sentence: str) -> bool:
     """Whether a sentence that a person asks to remember says something: `the steps for next time` does not."""
-    is_nothing = _BARE_NOUN.fullmatch(sentence) or is_request(sentence)
-    return not is_nothing and score_statement(sentence) > get_limit() - _REQUESTED_ROOM
+    is_nothing = _BARE_NOUN.fullmatch(sentence) or classify.is_request(sentence)
+    return not is_nothing and classify.score_statement(sentence) > classify.get_limit() - _REQUESTED_ROOM
 
 
 def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> bool:
@@ -148,7 +142,9 @@ def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = 
         not is_read and gate.FAREWELL.search(sentence) and gate.takes_leave(sentence) and not _has_details(sentence)
     ):
         return False
-    return score_statement(sentence) > _find_limit(sentence, is_read=is_read, is_beside_request=is_beside_request)
+    return classify.score_statement(sentence) > _find_limit(
+        sentence, is_read=is_read, is_beside_request=is_beside_request
+    )
 
 
 def _has_details(words: str) -> bool:
@@ -167,7 +163,7 @@ def explains_correction(words: str, at: datetime) -> bool:
     nothing that a category knows."""
     if _has_details(words) or mentions.find_mentions(words, at) or not _PAST.search(words):
         return False
-    return choose_category(words) == DOUBTFUL and not has_changed_condition(words)
+    return classify.choose_category(words) == classify.DOUBTFUL and not has_changed_condition(words)
 
 
 def _find_limit(sentence: str, *, is_read: bool, is_beside_request: bool) -> float:
@@ -175,8 +171,8 @@ def _find_limit(sentence: str, *, is_read: bool, is_beside_request: bool) -> flo
     what is asked for, such as `the first column is the date`."""
     names_speaker = _SPEAKER.search(sentence) is not None
     if is_read or _RELATED.match(sentence) or (names_speaker and has_changed_condition(sentence)):
-        return get_limit() - _CERTAIN_ROOM
-    return get_limit() if names_speaker or not (is_beside_request or is_request(sentence)) else _EVEN
+        return classify.get_limit() - _CERTAIN_ROOM
+    return classify.get_limit() if names_speaker or not (is_beside_request or classify.is_request(sentence)) else _EVEN
 
 
 def _is_short(words: str) -> bool:
@@ -213,7 +209,7 @@ def keep_remainder(rest: str, sentence: str, *, is_wish: bool = False) -> str:
         return ""
     opening = "" if sentence.startswith(rest) else "x "  # a capital within a sentence is a name's
     has_details = _NAME.search(f"{opening}{rest}") or tokens.extract_numbers(rest)
-    is_to_assistant = (not is_wish and is_request(rest)) or _ASSISTANT.search(rest)
+    is_to_assistant = (not is_wish and classify.is_request(rest)) or _ASSISTANT.search(rest)
     if not has_details and (_is_short(rest) or (is_to_assistant and not is_own_statement(rest, is_read=False))):
         return ""
     has_subject = _OWN_CLAUSE.match(rest) is not None
@@ -339,12 +335,12 @@ def make_notes(
 def _make_note(sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], importance: int) -> Candidate:
     text = _write_note(sentences, turn.at)
     said = " ".join(sentences)
-    category = choose_category(said)
+    category = classify.choose_category(said)
     return Candidate(
         text=text,
         category=category,
         fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
-        importance=max(importance, IMPORTANCES.get(category, IMPORTANCE)),
+        importance=max(importance, classify.IMPORTANCES.get(category, IMPORTANCE)),
         event_time=mentions.resolve_date(said, turn.at),
         context=_describe_context(said, turn, previous),
         turns=(turn.id,),
