@@ -197,6 +197,8 @@ def _drop_named(found: Sequence[Candidate], rest: str, at: datetime) -> tuple[li
 
 def _tells_of_day(sentence: str, at: datetime) -> bool:
     """Whether a clause asserts something of its speaker with a date: `昨天我终于拿到驾照了`."""
+    if not mentions.find_mentions(sentence, at):  # most have none, and need not be split
+        return False
     return any(_OWN_CLAUSE.search(clause) and mentions.find_mentions(clause, at) for clause in split_clauses(sentence))
 
 
