@@ -51,7 +51,7 @@ GENERAL_NAMES = {
         glasgow granada graz hamburg hanoi hawaii helsinki ireland istanbul italy izmir japan kenya kyoto lausanne
         leeds leipzig london lyon madeira madrid mallorca manchester melbourne milan montreal munich nantes naples
         nigeria normandy norway oslo palermo paris pisa porto portugal quebec rome sardinia scotland seville
-        singapore stockholm tanzania tokyo toronto turin uppsala utrecht valencia vienna vietnam wales warsaw
+        singapore stockholm tanzania tokyo toronto turin uppsala utrecht valencia verona vienna vietnam wales warsaw
         washington york zealand zurich
     """,
     "brands, programs, clubs and works that are known everywhere": """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from muniment.memory.rules.dates import english, mentions, spans
 from muniment.memory.rules.dates.spans import Interval
-from muniment.memory.rules.language import calendar, english_words, tokens
+from muniment.memory.rules.language import calendar, english_words, stop_words, tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.retrieval.intents import (
@@ -134,15 +134,18 @@ def parse_question(text: str) -> ParsedQuestion:
         not questions
         or any(_FIRST_PERSON.search(question) or not find_proper_nouns(question) for question in questions)
     )
+    language = None if stop_words.ENGLISH_WORD.search(text) else stop_words.detect_language(text)
+    ignored = stop_words.load_stop_stems(language) if language else _STOP_STEMS
     stems = stem_words(text)
-    parts = _join_parts(_split_parts(stems))
+    parts = _join_parts(_split_parts(stems, ignored))
     if all(part.weight < 1 for part in parts):
         parts = [replace(part, weight=1.0) for part in parts]
+    terms = tokens.extract_terms(_MAY.sub(r"\g<who>", text))
     chinese = [run for run in stems if tokens.has_cjk(run)]
     asks_who = not _WHO.isdisjoint(stems) or any(word in run for run in chinese for word in _WHO_ZH)
     intents = NO_INTENTS.union(*(part.intents for part in parts))
     return ParsedQuestion(
-        terms=tokens.extract_terms(_MAY.sub(r"\g<who>", text)),
+        terms=tuple(term for term in terms if term not in ignored) or terms if language else terms,
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
         asks_when="when" in stems or any(word in run for run in chinese for word in _WHEN_ZH),
@@ -157,14 +160,14 @@ def parse_question(text: str) -> ParsedQuestion:
     )
 
 
-def _split_parts(stems: Sequence[str]) -> Iterator[QuestionPart]:
+def _split_parts(stems: Sequence[str], ignored: Collection[str]) -> Iterator[QuestionPart]:
     for at, end, intents in find_phrases(stems, load_tables().asks):
         word = stems[at] if end == at + 1 else ""
         if tokens.has_cjk(word):
             yield from _split_chinese(word)
         elif intents:
             yield QuestionPart(word, intents, _weigh_part(" ".join(stems[at:end]), intents))
-        elif word not in _STOP_STEMS:
+        elif word not in ignored:
             yield QuestionPart(word, NO_INTENTS, _LIGHT_WEIGHT if word in _LIGHT_WORDS else 1.0)
 
 
@@ -213,8 +216,8 @@ def _join_parts(parts: Iterable[QuestionPart]) -> list[QuestionPart]:
 
 def find_proper_nouns(query: str) -> frozenset[str]:
     """Return the terms of a query that are proper nouns: capitalised inside a sentence, and no month, weekday or
-    greeted person. Empty where capitals prove nothing, as in a headline."""
-    if query.isupper():
+    greeted person. Empty where capitals prove nothing, as in a headline and in German."""
+    if query.isupper() or (not stop_words.ENGLISH_WORD.search(query) and stop_words.detect_language(query) == "de"):
         return frozenset()
     terms: set[str] = set()
     for match in _NAME.finditer(query):
