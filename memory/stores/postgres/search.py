@@ -204,7 +204,7 @@ def _parse_search(search: Search, found: Sequence[SearchRow], as_of: Revision | 
             keyword=share or 0.0,
             edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
             traits=tuple(traits),
-            rivals=tuple(map(MemoryId, rivals)),
+            rivals=tuple(MemoryId(UUID(id_)) for id_ in rivals.split()) if rivals else (),
             **_parse_ranks(ranks, search.terms) if ranks else {},
         )
         hits.append(hit)

@@ -62,7 +62,8 @@ select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exis
 
 
 -- name: base (all rows that pass; the cosine is computed once)
-select {looked} from (select m.*, {likeness} as cosine from {source} where {{scoped}}{narrowed} offset 0) m
+select {looked} from (
+  select m.memory_id, m.words, m.text, m.actor_id, m.event_time, {likeness} as cosine from {source} where {{scoped}}{narrowed} offset 0) m
 
 -- name: looked (`words` only with one of the query's: `heard` is a parameter, which is unpacked once)
 m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
@@ -135,13 +136,13 @@ null::text
 -- name: traits (the traits of `rules/retrieval/traits.py`, which are the first dimensions)
 -(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
 
--- name: rivals (the memories that have the first eight digits of the id, too: a look into the primary key)
-array(select o.memory_id from muniment.memories o where o.space_id = %(space)s and o.memory_id <> m.memory_id
+-- name: rivals (the memories that have the first eight digits of the id, too; null, as nearly always, where none has)
+(select string_agg(o.memory_id::text, ' ') from muniment.memories o where o.space_id = %(space)s and o.memory_id <> m.memory_id
     and o.memory_id between (left(m.memory_id::text, 8) || '-0000-0000-0000-000000000000')::uuid
       and (left(m.memory_id::text, 8) || '-ffff-ffff-ffff-ffffffffffff')::uuid)
 
 -- name: no_rivals
-'{}'::uuid[]
+null::text
 
 -- name: ranked (the rank in each channel, and the words that are shared)
 dense as materialized (
