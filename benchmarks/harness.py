@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -32,6 +33,7 @@ from muniment.memory.stores.postgres.embedded import server
 
 PACKAGES = ("muniment", "langgraph", "langgraph-checkpoint-postgres", "psycopg", "pgvector", "numpy", "onnxruntime")
 CLIENTS = 2
+SPLITS = ("dev", "held-out")
 Tick = Callable[[int], None]
 Todo = TypeVar("Todo")
 Done = TypeVar("Done")
@@ -81,6 +83,29 @@ def run(
     if "machine" in found:  # what has no times is the same on every machine
         console.print(line(found["machine"]), style="dim")
     return 0
+
+
+def run_halves(
+    name: str,
+    doc: str | None,
+    file: Path,
+    measure: Callable[[Path, str], Coroutine[Any, Any, dict[str, Any]]],
+    show: Callable[[dict[str, Any]], Iterator[Table]],
+    argv: Sequence[str] | None,
+) -> int:
+    """Run the command of a benchmark whose file has a tuning and a held-out half; its report lists `misses`."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=(doc or "").splitlines()[0])
+    parser.add_argument("file", nargs="?", type=Path, default=file, metavar="FILE", help="default: the file in data/")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--split", choices=[*SPLITS, "all"], default="all", help="which half; default: all")
+    parser.add_argument("--misses", action="store_true", help="with --json: list what was not shown as wanted")
+    args = parser.parse_args(argv)
+
+    async def report() -> dict[str, Any]:
+        found = await measure(args.file, args.split)
+        return found if args.misses else {key: value for key, value in found.items() if key != "misses"}
+
+    return run(report(), show, as_json=args.json)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ share of the others that show nothing."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -30,7 +29,6 @@ from muniment.memory.domain.scope import Scope
 
 AGENT = "supervisor"
 FILE = Path(__file__).parent / "data" / "languages.json"
-SPLITS = ("dev", "held-out")
 TOP = 3
 LATIN = ("de", "fr", "es", "pt", "it", "nl")
 
@@ -73,7 +71,7 @@ async def measure(file: Path, split: str) -> dict[str, Any]:
         **score(asked),
         "by_language": {name: score([one for one in asked if one.language == name]) for name in names},
         "latin": score([one for one in asked if one.language in LATIN]),
-        "by_split": {name: score([one for one in asked if one.split == name]) for name in SPLITS},
+        "by_split": {name: score([one for one in asked if one.split == name]) for name in harness.SPLITS},
         "misses": [
             {"language": one.language, "question": one.text, "wanted": one.gold, "shown": one.shown}
             for one in asked
@@ -131,18 +129,7 @@ def tables(report: dict[str, Any]) -> Iterator[Table]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.languages", description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE", help="languages with questions")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--split", choices=[*SPLITS, "all"], default="all", help="which half; default: all")
-    parser.add_argument("--misses", action="store_true", help="with --json: list what was not shown as wanted")
-    args = parser.parse_args(argv)
-
-    async def report() -> dict[str, Any]:
-        found = await measure(args.file, args.split)
-        return found if args.misses else {name: value for name, value in found.items() if name != "misses"}
-
-    return harness.run(report(), tables, as_json=args.json)
+    return harness.run_halves("languages", __doc__, FILE, measure, tables, argv)
 
 
 if __name__ == "__main__":

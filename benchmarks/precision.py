@@ -11,7 +11,6 @@ out: nothing is tuned on them."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
@@ -32,7 +31,6 @@ from muniment.memory.domain.scope import Scope
 
 AGENT = "supervisor"
 FILE = Path(__file__).parent / "data" / "precision.json"
-SPLITS = ("dev", "held-out")
 # Categories of the file that have another name here.
 CATEGORIES = {"preference": "preferences", "relationship": "relationships", "project": "projects", "goal": "goals"}
 WANTED = {"precision": 0.70, "recall": 0.92, "exact": 0.50, "silent": 0.85}
@@ -82,7 +80,7 @@ async def measure(file: Path, split: str) -> dict[str, Any]:
         "split": split,
         "embedder": own.embedder,
         **score(asked),
-        "by_split": {name: score([one for one in asked if one.split == name]) for name in SPLITS},
+        "by_split": {name: score([one for one in asked if one.split == name]) for name in harness.SPLITS},
         "by_space": {space["id"]: score([one for one in asked if one.space == space["id"]]) for space in spaces},
         "by_kind": {
             kind: score([one for one in asked if one.kind == kind]) for kind in sorted({one.kind for one in asked})
@@ -176,18 +174,7 @@ def _cells(part: dict[str, Any]) -> list[object]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.precision", description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE", help="spaces with questions")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--split", choices=[*SPLITS, "all"], default="all", help="which spaces; default: all")
-    parser.add_argument("--misses", action="store_true", help="with --json: list what was not shown as wanted")
-    args = parser.parse_args(argv)
-
-    async def report() -> dict[str, Any]:
-        found = await measure(args.file, args.split)
-        return found if args.misses else {name: value for name, value in found.items() if name != "misses"}
-
-    return harness.run(report(), tables, as_json=args.json)
+    return harness.run_halves("precision", __doc__, FILE, measure, tables, argv)
 
 
 if __name__ == "__main__":

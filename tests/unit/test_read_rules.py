@@ -108,6 +108,24 @@ def test_below_the_threshold_nothing_counts() -> None:
     assert ranked(found("far off", 0.16, 0.0, pinned=True, importance=5)) == ([], {"far off": "below threshold"})
 
 
+def test_what_is_far_below_the_best_is_cut() -> None:
+    """By a share of the best hit's relevance; without it the threshold alone decides."""
+    some = [found("best", 0.9), found("near", 0.68), found("far", 0.4)]
+    hits, left = judged(some, replace(lens(), cut_share=0.6))
+    assert [hit.memory.text for hit in hits] == ["best", "near"]
+    assert [(one.id, one.reason) for one in left] == [(some[2].memory.id, "far below the best")]
+    assert len(judged(some, lens())[0]) == 3
+
+
+def test_what_is_no_more_alike_than_its_space_is_cut() -> None:
+    """Unless it has a telling word of the query."""
+    some = [found("alike", 0.6), found("as the rest", 0.5), found("telling", 0.5, RECALL.cut_words)]
+    hits, left = judged(some, replace(lens(), least_cosine=0.55))
+    assert {hit.memory.text for hit in hits} == {"alike", "telling"}
+    assert [(one.id, one.reason) for one in left] == [(some[1].memory.id, "no more alike than the rest")]
+    assert len(judged(some, lens())[0]) == 3
+
+
 def test_near_duplicates_collapse_to_the_best() -> None:
     """The same words twice are shown once."""
     kept, left = ranked(found("The user likes tea", 0.6), found("the user likes TEA", 0.5), found("Order paper", 0.5))
