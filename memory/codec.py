@@ -155,14 +155,18 @@ def encode_change(change: Change) -> dict[str, Any]:
 
 
 def encode_receipt(receipt: Receipt) -> dict[str, Any]:
-    """Return a receipt: revision, changes, and the reasons why something was not written."""
-    return {
+    """Return a receipt: revision, changes, and the reasons why something was not written. `degraded` and `left_out` are
+    in it only where there is something to say."""
+    encoded: dict[str, Any] = {
         "rev": receipt.rev,
         "changes": [encode_change(item) for item in receipt.changes],
         "replayed": receipt.replayed,
         "skipped": receipt.skipped,
         "refused": list(receipt.refused),
-    } | ({"left_out": list(receipt.left_out)} if receipt.left_out else {})
+    }
+    if receipt.left_out:
+        encoded["left_out"] = list(receipt.left_out)
+    return encoded | ({"degraded": True} if receipt.degraded else {})
 
 
 def encode_consent_request(consent: Consent) -> dict[str, str]:

@@ -14,6 +14,7 @@ from muniment.memory.flows.background.erase import Erasures
 from muniment.memory.flows.background.indexing import Indexes
 from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.background.maintenance import Maintenance
+from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.background.reembed import Reembedding
 from muniment.memory.flows.background.registry import JobRegistry
@@ -24,7 +25,7 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.process_state import AccessLog, ProcessCache, SpaceLocks, WriteBehind
+from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, ProcessCache, SpaceLocks, WriteBehind
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
@@ -60,6 +61,7 @@ class Engine:
     locks: SpaceLocks
     cache: ProcessCache
     access_log: AccessLog
+    available_embedder: AvailableEmbedder
     write_behind: WriteBehind
 
     usage_meter: UsageMeter
@@ -88,6 +90,7 @@ class Engine:
     procedures: Procedures
     maintenance_flow: Maintenance
     indexes: Indexes
+    missing_vectors: MissingVectors
     reembedding: Reembedding
     erasures: Erasures
     job_registry: JobRegistry
@@ -121,6 +124,7 @@ class Engine:
             "locks": SpaceLocks(),
             "cache": ProcessCache(),
             "access_log": access_log,
+            "available_embedder": AvailableEmbedder(embedder),
             "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
         }
         for name, flow in get_type_hints(cls).items():

@@ -87,12 +87,15 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
 
 
 def encode_answer(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """Return an answer of `memory.query`; with `explain` also its tokens and omissions with the reasons."""
+    """Return an answer of `memory.query`; with `explain` also its tokens and omissions with the reasons. `degraded` is
+    in it only where it is true."""
     encoded: dict[str, Any] = {
         "format": FORMAT,
         "rev": answer.rev,
         "results": [encode_hit(hit, answer.returns, explain=explain) for hit in answer.hits],
     }
+    if answer.degraded:
+        encoded["degraded"] = True
     if explain:
         encoded["tokens"] = answer.tokens
         encoded["left_out"] = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
@@ -11,10 +11,11 @@ from typing import Any
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
-from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.ids import TurnId, Vector
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.errors import ModelUnavailable
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
@@ -47,6 +48,33 @@ async def engine(
     )
     async with memory:
         yield memory
+
+
+class Leaving(HashEmbedder):
+    """Answers `left` more requests, and is away then."""
+
+    left = 1_000_000
+    requests = 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        self._answer()
+        return await super().embed_documents(texts)
+
+    async def embed_query(self, text: str) -> Vector:
+        self._answer()
+        return await super().embed_query(text)
+
+    def _answer(self) -> None:
+        self.requests += 1
+        if self.left <= 0:
+            raise ModelUnavailable("nobody there")
+        self.left -= 1
+
+    def leave(self, after: int = 0) -> None:
+        self.left = after
+
+    def come_back(self) -> None:
+        self.left = 1_000_000
 
 
 def scope(owner: str = "ana", thread: str = "A", **more: Any) -> Scope:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -117,6 +117,10 @@ class EmbedderProfile(SettingsPart):
     floor: Share
     ceiling: Share
     scripts: Annotated[tuple[Literal["latin", "cjk"], ...], Field(strict=False, min_length=1)]
+
+    def drop_scripts(self) -> Self:
+        """Return the profile of an embedder that reads no text, so that texts are compared by their words."""
+        return self.model_copy(update={"scripts": ()})
 
 
 class RedactionSettings(SettingsPart):

@@ -10,8 +10,7 @@ from muniment.memory.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnembeddedRow:
-    """A memory, or a former version of it, without a vector of the next model; `since` is the version's revision, else
-    0."""
+    """A memory, or a former version of it, without a vector of a model; `since` is the version's revision, else 0."""
 
     id: MemoryId
     since: Revision

@@ -19,7 +19,9 @@ IndexPart = Literal["vectors", "words", "dropped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One memory before and after. A change is one revision and one journal entry."""
+    """One memory before and after. A change is one revision and one journal entry.
+
+    Without a `vector` the memory keeps the one that it has; with NO_VECTOR it has none until a job makes it."""
 
     action: Action
     after: StoredMemory
@@ -73,7 +75,8 @@ class Receipt:
     validation.
 
     `left_out` names what was redacted, or cut off a statement. `unmatched_requests` has a sentence for each request to
-    forget that matched no memory."""
+    forget that matched no memory. `degraded`: the embedder was away; what was kept is found by its words, until a job
+    makes its vectors and merges it with what is like it."""
 
     rev: Revision
     changes: tuple[Change, ...] = ()
@@ -84,6 +87,7 @@ class Receipt:
     left_out: tuple[str, ...] = ()
     unmatched_requests: tuple[str, ...] = ()
     consent_requests: tuple[Consent, ...] = ()  # requests for consent that this write made
+    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,13 +78,16 @@ class Omission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer of `memory.query`: hits in order, the revision, and the tokens of the rendered payload."""
+    """An answer of `memory.query`: hits in order, the revision, and the tokens of the rendered payload.
+
+    `degraded`: the embedder was away, so that memories were found by words and structure alone."""
 
     hits: tuple[Hit, ...]
     rev: Revision
     tokens: int
     returns: Returns = "bullets"
     omissions: tuple[Omission, ...] = ()
+    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ class Brief:
     bullets: tuple[str, ...]
     turns: tuple[frozenset[TurnId], ...]  # for each bullet those that say it
     moving: str  # header and fenced bullets as one block; empty when there is nothing to say
+    degraded: bool = False  # as of an Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A query as the store runs it: all text analysis is done."""
+    """A query as the store runs it: all text analysis is done. With NO_VECTOR it finds by words alone."""
 
     vector: Vector
     terms: tuple[str, ...]
@@ -71,7 +71,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbourProbe:
-    """What the store needs of a candidate to find its neighbours."""
+    """What the store needs of a candidate to find its neighbours; with NO_VECTOR those that are near by its key."""
 
     vector: Vector
     kind: Kind

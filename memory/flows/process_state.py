@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import threading
 from collections import Counter, defaultdict
@@ -13,15 +14,18 @@ from datetime import datetime, timedelta
 from time import monotonic
 from weakref import WeakValueDictionary
 
-from muniment.memory.domain.ids import MemoryId, RunId, SpaceId
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, RunId, SpaceId, Vector
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import OpsEvent, Settlement
-from muniment.memory.errors import StoreError
+from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable, StoreError
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.usage import UsageStore
 from muniment.memory.ports.writes import MemoryWrites
 
+_LOGGER = logging.getLogger(__name__)
+_AWAY_SECONDS = 5.0  # for which an embedder that failed is left alone
 _MAX_BUFFERED_EVENTS = 200  # of one scope
 _PARALLEL_REPLIES = 4  # under way at one model: with more of them it surely serves requests in parallel
 _ROUND_SECONDS, _RECENT_SECONDS = 0.2, 60.0  # since a reply: another round may follow; another message may
@@ -107,6 +111,46 @@ class RequestOrder:
                 requests.replied_at = monotonic()
             else:
                 requests.background -= 1
+
+
+class AvailableEmbedder:
+    """The embedder, for what can do without it: no vector where it fails, and then none for some seconds, so that not
+    every caller waits for its time-out."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._away_until = -math.inf
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question, NO_VECTOR without the embedder."""
+        if monotonic() < self._away_until:
+            return NO_VECTOR
+        try:
+            return await self._embedder.embed_query(text)
+        except ModelError as error:
+            self._note_failure(error)
+            return NO_VECTOR
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector for each text, NO_VECTOR for all of them without the embedder."""
+        if not texts:
+            return []
+        if monotonic() < self._away_until:
+            return [NO_VECTOR] * len(texts)
+        try:
+            return await self._embedder.embed_documents(texts)
+        except ModelError as error:
+            self._note_failure(error)
+            return [NO_VECTOR] * len(texts)
+
+    def note_success(self) -> None:
+        """Use the embedder again: it has answered somebody."""
+        self._away_until = -math.inf
+
+    def _note_failure(self, error: ModelError) -> None:
+        _LOGGER.warning("the embedder is away (%s): memory goes on by words", type(error).__name__)
+        if isinstance(error, ModelTimeout | ModelUnavailable | ModelRateLimited):  # others may be the text's fault
+            self._away_until = monotonic() + _AWAY_SECONDS
 
 
 class SpaceLocks:

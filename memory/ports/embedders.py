@@ -41,9 +41,7 @@ class EmbedderSwitchStore(Protocol):
         and not after `until`, by id. `since` 0 reads the whole space."""
         ...
 
-    async def write_vectors(
-        self, scope: Scope, run: UUID, rows: Sequence[UnembeddedRow], vectors: Sequence[Vector]
-    ) -> None:
+    async def write_vectors(self, scope: Scope, run: UUID, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
         """Write vectors of the next model beside those in use. A row whose text has changed stays as it is.
 
         This is no change of the space. Raises Conflict when another switch has begun."""

@@ -1,11 +1,13 @@
-"""The maintenance port: what is due, what is expired, and the indexes of large spaces."""
+"""The maintenance port: what is due, what is expired, missing vectors, and the indexes of large spaces."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.embedding import UnembeddedRow
+from muniment.memory.domain.ids import Revision, Vector
 from muniment.memory.domain.jobs import JobName
 from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
 from muniment.memory.domain.scope import Scope
@@ -53,6 +55,16 @@ class MaintenanceStore(Protocol):
     ) -> int:
         """Remove turns, events, extraction records, pair fingerprints and records of runs without a change that are
         older than these times, but no turn that a job needs. Returns how many turns were removed."""
+        ...
+
+    async def list_unembedded(self, scope: Scope, limit: int) -> list[UnembeddedRow]:
+        """Return memories and former versions that were written without a vector, by id."""
+        ...
+
+    async def write_vectors(self, scope: Scope, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
+        """Write the vectors of such rows. One whose text has changed stays as it is. This is no change of the space.
+
+        Raises WrongEmbedder."""
         ...
 
     async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:

@@ -9,10 +9,12 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from muniment.graph.supervisor import build
+from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.nodes.state import Input, Who
+from tests.engine import Leaving
 from tests.graph.conftest import STORY, Talk, last
 
 
@@ -115,3 +117,17 @@ async def test_every_message_since_the_last_reply_is_looked_for(talk: Callable[.
     said = Input(messages=[HumanMessage(text) for text in told])
     state = await ana.graph.ainvoke(said, ana.config("a"), context=Who(user="ana"))
     assert state["bullets"] == [f"[goals] {goal}"]
+
+
+async def test_a_conversation_goes_on_without_the_embedder(settings: Settings) -> None:
+    """What is said meanwhile is remembered and recalled, by its words; nobody sees an error."""
+    embedder = Leaving()
+    async with bootstrap.create_memory(settings, embedder=embedder) as memory:
+        ana = Talk(memory, settings, build(memory, None, settings).compile(checkpointer=InMemorySaver()))
+        await ana.say("I live in Lisbon.")
+        embedder.leave()
+        kept = await ana.say("I play the cello in an orchestra.")
+        assert [one["text"] for one in kept["writes"]] == ["The user plays the cello in an orchestra."]
+        assert (kept["unread"], kept["unwritten"]) == ("", "")
+        assert "cello" in last(await ana.say("Which orchestra do I play in?", thread="b"))
+        assert "Lisbon" in last(await ana.say("Do I live in Lisbon?", thread="c"))

@@ -143,7 +143,7 @@ async def test_a_switch_that_was_overtaken_writes_nothing(database_url: str) -> 
                 )
                 with pytest.raises(Conflict, match="has begun"):
                     await new.engine.store.embedder_switch.write_vectors(
-                        mine, run, found, await NEXT.embed_documents([found[0].text])
+                        mine, run, [(found[0], (await NEXT.embed_documents([found[0].text]))[0])]
                     )
                 with pytest.raises(Conflict):
                     await new.engine.store.embedder_switch.activate_embedder(run, nothing)

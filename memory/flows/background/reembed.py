@@ -137,7 +137,7 @@ class EmbedderSwitch:
         while page:
             texts = list(dict.fromkeys(row.text for row in page))
             vectors = dict(zip(texts, await self._embedder.embed_documents(texts), strict=True))
-            await self._store.write_vectors(scope, run, page, [vectors[row.text] for row in page])
+            await self._store.write_vectors(scope, run, [(row, vectors[row.text]) for row in page])
             count += len(page)
             self._on_progress(len(page))
             _, page = await self._store.list_unembedded(scope, since, rev, page[-1].id, _BATCH)

@@ -12,6 +12,7 @@ from muniment.memory.errors import BadInput
 from muniment.memory.flows.background.indexing import Indexes
 from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.background.maintenance import Maintenance
+from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.writing.consent import Consents
@@ -35,6 +36,7 @@ class JobRegistry:
     insights: Insights
     jobs: JobQueue
     maintenance_flow: Maintenance
+    missing_vectors: MissingVectors
     model: ChatModel | None
     model_extraction: ModelExtraction
     procedures: Procedures
@@ -49,6 +51,7 @@ class JobRegistry:
             "expire": self.consents.perform_expiry,
             "index": self.indexes.perform_indexing,
             "collect": self.batch_collection.perform_collection,
+            "embed": lambda scope, _key: self.missing_vectors.embed_missing(scope),
             "learn_path": self.procedures.perform_learning,
             "round": lambda _scope, _key: self.maintenance_flow.enqueue_due(),
             "tend": lambda scope, _key: self.maintenance_flow.maintain_space(scope),

@@ -10,17 +10,16 @@ from math import isnan
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.ids import Revision, Vector, is_missing
 from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadConfig, BadInput, Denied
-from muniment.memory.flows.process_state import AccessLog, WriteBehind
+from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.payload import dump_compact, encode_answer, encode_hit, fence_text
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.extraction import gate
@@ -72,9 +71,9 @@ class Recall:
     """Answers queries, and writes the briefs that go before a model. Both read by `retrieve_hits`."""
 
     access_log: AccessLog
+    available_embedder: AvailableEmbedder
     browser: MemoryBrowser
     clock: Clock
-    embedder: Embedder
     profile: EmbedderProfile
     reads: MemoryReads
     redactor: Redactor
@@ -120,6 +119,7 @@ class Recall:
             bullets=tuple(map(render.format_bullet, hits)),
             turns=tuple(frozenset(hit.memory.turns) for hit in hits),
             moving=retrieval.token_budget.render_block(hits),
+            degraded=retrieval.answer.degraded,
         )
 
     async def mark_seen(self, scope: Scope, rev: Revision) -> None:
@@ -169,13 +169,15 @@ class Recall:
         return tuple(sorted(query.categories or allowed - hidden))
 
     async def prepare_search(self, query: Query, categories: tuple[str, ...]) -> Search:
-        """Return the query as the store takes it: redacted, embedded, with its terms, periods and hints."""
+        """Return the query as the store takes it: redacted, embedded, with its terms, periods and hints. Without the
+        embedder it searches by words alone."""
         # Redacted before it is cut: half a secret is no longer recognized as one.
         text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
         recall = self.settings.recall
-        question, weights = parse_question(text), build_weights(text, self.profile, recall)
+        vector = await self.available_embedder.embed_query(text)
+        question, weights = parse_question(text), build_weights(text, self._choose_profile(vector), recall)
         return Search(
-            vector=await self.embedder.embed_query(text),
+            vector=vector,
             terms=question.terms,
             categories=categories,
             filters=query.filters,
@@ -186,6 +188,9 @@ class Recall:
             speakers=tokens.extract_speaker_terms(text),
             explain=query.explain,
         )
+
+    def _choose_profile(self, vector: Vector) -> EmbedderProfile:
+        return self.profile.drop_scripts() if is_missing(vector) else self.profile
 
     async def retrieve_hits(
         self, reader: Reader, query: Query, search: Search | None, view: ThreadView | None = None
@@ -218,7 +223,7 @@ class Recall:
             budget = (
                 self._make_brief_budget(snapshot, vocabulary)
                 if view
-                else _make_query_budget(query, snapshot, vocabulary)
+                else _make_query_budget(query, snapshot, vocabulary, degraded=is_degraded(search))
             )
             ranking = self._make_ranking_context(reader.scope, query, search, snapshot)
             hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
@@ -228,7 +233,12 @@ class Recall:
                 break
             search = replace(search, candidates=4 * search.candidates)
         answer = Answer(
-            hits=tuple(hits), rev=snapshot.rev, tokens=spent, returns=query.returns, omissions=tuple(omissions)
+            hits=tuple(hits),
+            rev=snapshot.rev,
+            tokens=spent,
+            returns=query.returns,
+            omissions=tuple(omissions),
+            degraded=is_degraded(search),
         )
         return Retrieval(search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer)
 
@@ -282,11 +292,12 @@ class Recall:
         is_wide = snapshot.corpus_size >= recall.cut_from and recall.cut_spread > 0 and query.threshold is None
         if mean is not None and spread is not None and is_wide:
             least_cosine = mean + recall.cut_spread * spread
-        gate_size = snapshot.corpus_size if tokens.is_legible(self.profile.scripts, text) else 1
+        profile = self.profile if search is None else self._choose_profile(search.vector)
+        gate_size = snapshot.corpus_size if tokens.is_legible(profile.scripts, text) else 1
         return RankingContext(
             query=text,
             at=self.clock.now(),
-            profile=self.profile,
+            profile=profile,
             recall=recall,
             categories=self.settings.categories,
             threshold=recall.threshold if query.threshold is None else query.threshold,
@@ -336,14 +347,19 @@ class Recall:
         await self.write_behind.track_event(scope, event)
 
 
-def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str) -> TokenBudget:
+def is_degraded(search: Search | None) -> bool:
+    """Return whether a search is without the vector of its question."""
+    return search is not None and is_missing(search.vector)
+
+
+def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str, *, degraded: bool) -> TokenBudget:
     """Return the budget of a query, which counts the JSON of the answer with its fence."""
 
     def render_hit(hit: Hit) -> str:
         return dump_compact(encode_hit(hit, query.returns))
 
     def render_block(hits: Sequence[Hit]) -> str:
-        answer = Answer(hits=tuple(hits), rev=snapshot.rev, tokens=0, returns=query.returns)
+        answer = Answer(hits=tuple(hits), rev=snapshot.rev, tokens=0, returns=query.returns, degraded=degraded)
         return fence_text(dump_compact(encode_answer(answer)))
 
     return TokenBudget(

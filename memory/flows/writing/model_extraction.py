@@ -16,6 +16,7 @@ from muniment.memory.domain.turn import Candidate, Extraction, Passage
 from muniment.memory.errors import NotFound
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.writing.write import Writer
+from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import AnswerForm, ChatMessage
 from muniment.memory.prompts import load_prompt
@@ -39,6 +40,7 @@ _MIN_ANSWER_TOKENS = 2_000
 class ModelExtraction:
     """Extracts statements from a turn of the ledger with a model."""
 
+    embedder: Embedder
     ledger: TurnLedger
     redactor: Redactor
     settings: Settings
@@ -102,7 +104,7 @@ class ModelExtraction:
         """Return the candidates that the embedder finds as near to their words as they have to be, and refusals.
 
         Where it cannot read the script, nothing shows that they are the same in other words."""
-        profile = self.settings.find_profile(self.writer.embedder.name)
+        profile = self.settings.find_profile(self.embedder.name)
         legible = [
             each
             for each in uncertain
@@ -110,7 +112,7 @@ class ModelExtraction:
         ]
         texts = [text for each in legible for text in (each.candidate.text, each.support.words)]
         safe = [self.redactor.sanitize_text(text) for text in texts]
-        vectors = await self.writer.embedder.embed_documents(safe) if safe else []
+        vectors = await self.embedder.embed_documents(safe) if safe else []
         near = [
             each.candidate
             for each, a, b in zip(legible, vectors[::2], vectors[1::2], strict=True)

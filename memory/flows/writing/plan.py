@@ -12,7 +12,8 @@ from uuid import uuid4
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import MemoryId, Revision, Vector
+from muniment.memory.domain.ids import MemoryId, Revision, Vector, is_missing
+from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
@@ -22,10 +23,9 @@ from muniment.memory.domain.search import NeighbourProbe, Search
 from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.process_state import ProcessCache, SpaceLocks, WriteBehind
+from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, SpaceLocks, WriteBehind
 from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
@@ -78,8 +78,8 @@ MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejecti
 class PlanCommitter:
     """Commits plans, and makes a plan again when another writer was first."""
 
+    available_embedder: AvailableEmbedder
     consents: Consents
-    embedder: Embedder
     locks: SpaceLocks
     settings: Settings
 
@@ -87,7 +87,7 @@ class PlanCommitter:
         """Commit the plan that `make_plan` returns; a receipt in its place means that there is nothing to commit.
 
         `make_plan` may be called several times, and writes nothing. Raises Conflict when another writer was first at
-        each of `write.attempts`, ModelError."""
+        each of `write.attempts`."""
         vectors = VectorCache()
 
         async def commit_once() -> Receipt:
@@ -95,8 +95,13 @@ class PlanCommitter:
             if isinstance(outcome, Receipt):
                 return outcome
             plan, rejections = outcome
+            is_degraded = any(change.vector is not None and is_missing(change.vector) for change in plan.changes)
+            if is_degraded:
+                plan = replace(plan, jobs=(*plan.jobs, Job(name="embed", scope=scope.owner_scope)))
             receipt = await self.consents.commit_plan(plan)
-            return replace(receipt, refused=rejections.refused, unmatched_requests=rejections.unmet)
+            return replace(
+                receipt, refused=rejections.refused, unmatched_requests=rejections.unmet, degraded=is_degraded
+            )
 
         for _ in range(_MAX_ROUNDS):
             try:
@@ -104,7 +109,7 @@ class PlanCommitter:
                     return await self.retry_on_conflict(commit_once)
             except _MissingVectors as error:
                 missing = error.texts
-            vectors |= zip(missing, await self.embedder.embed_documents(missing), strict=True)
+            vectors |= zip(missing, await self.available_embedder.embed_documents(missing), strict=True)
         raise Conflict
 
     async def retry_on_conflict(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
@@ -197,7 +202,8 @@ def cap_changes(merged: MergeResult, limit: int, exempt: Collection[MemoryId], r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """An extraction that is validated and embedded, before it is compared with the space.
+    """An extraction that is validated and embedded, before it is compared with the space; without the embedder each of
+    its vectors is NO_VECTOR.
 
     Each request to forget has the search for its memories, None where it has no words to search by."""
 
@@ -239,7 +245,7 @@ class Planner:
             incoming,
             scope=scope,
             at=min(at, draft.said_at or at),
-            profile=self.profile,
+            profile=self._choose_profile(draft),
             writing=self.settings.write,
             keep_separate=draft.is_independent,
             is_by_model=record is not None and record.source == "model",
@@ -283,9 +289,12 @@ class Planner:
             await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
 
+    def _choose_profile(self, draft: Draft) -> EmbedderProfile:
+        return self.profile.drop_scripts() if any(map(is_missing, draft.vectors)) else self.profile
+
     async def _find_neighbours(self, scope: Scope, draft: Draft) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
-        does not know the script or the candidate corrects something."""
+        is away or does not know the script, or the candidate corrects something."""
         candidates = draft.candidates
         probes = [
             NeighbourProbe(
@@ -296,13 +305,11 @@ class Planner:
             )
             for candidate, vector in zip(candidates, draft.vectors, strict=True)
         ]
-        most = self.settings.write.neighbours
+        most, scripts = self.settings.write.neighbours, self._choose_profile(draft).scripts
         rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
         # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
         places = [
-            n
-            for n, each in enumerate(candidates)
-            if not is_legible(self.profile.scripts, each.text) or is_correcting(each.text)
+            n for n, each in enumerate(candidates) if not is_legible(scripts, each.text) or is_correcting(each.text)
         ]
         if places:
             # After the revision was read: what another writer adds in between makes the plan a Conflict.
@@ -360,16 +367,16 @@ def make_deletion(memory: StoredMemory, at: datetime, settings: Settings) -> Cha
 def _complete_changes(
     changes: Sequence[Change], draft: Draft, at: datetime, vectors: VectorCache
 ) -> tuple[Change, ...]:
-    """Return the changes with new vectors for texts that merging has made, and with the time of the write: retention
-    counts from now, whenever the statement was said."""
-    texts = {candidate.text for candidate in draft.candidates}
+    """Return the changes with vectors of their texts, and with the time of the write: retention counts from now,
+    whenever the statement was said."""
+    return tuple(
+        replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
+        for each in embed_changes(changes, {candidate.text for candidate in draft.candidates}, vectors)
+    )
+
+
+def embed_changes(changes: Sequence[Change], texts: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:
+    """Return the changes with new vectors for texts that merging has made: those that are not among `texts`."""
     new = [each.after.text for each in changes if each.vector is not None and each.after.text not in texts]
     by_text = dict(zip(new, vectors.get_vectors(new), strict=True))
-    return tuple(
-        replace(
-            each,
-            vector=by_text.get(each.after.text, each.vector),
-            after=replace(each.after, created_at=at) if each.action == "ADD" else each.after,
-        )
-        for each in changes
-    )
+    return tuple(replace(each, vector=by_text.get(each.after.text, each.vector)) for each in changes)

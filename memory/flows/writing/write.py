@@ -21,12 +21,11 @@ from muniment.memory.domain.search import Search
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import BadInput, TooLarge
-from muniment.memory.flows.process_state import ProcessCache, WriteBehind
+from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, WriteBehind
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.plan import Draft, PlanCommitter, Planner
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
@@ -60,12 +59,14 @@ _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,70
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Writer:
-    """Keeps what turns, texts and candidates say. Each text is redacted once, on its way in."""
+    """Keeps what turns, texts and candidates say. Each text is redacted once, on its way in.
 
+    What comes while the embedder is away is kept all the same: it gets its vectors by a job, and is merged then."""
+
+    available_embedder: AvailableEmbedder
     clock: Clock
     committer: PlanCommitter
     consents: Consents
-    embedder: Embedder
     cache: ProcessCache
     jobs: JobQueue
     ledger: TurnLedger
@@ -81,7 +82,7 @@ class Writer:
         """Keep the statements that the rules find in a turn, and carry out its wishes to forget.
 
         `previous` are the turns before it, oldest first: a short answer is read with the question, and a note is found
-        by what it answers. The same turn twice is one write. Raises TooLarge, StoreError, ModelError."""
+        by what it answers. The same turn twice is one write. Raises TooLarge, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
         safe = self.sanitize_turn(turn)
@@ -282,7 +283,7 @@ class Writer:
 
         A statement said at `said_at` (default: now) corrects only earlier ones. With `is_independent`, candidates
         without a fact are not merged with each other. The `record` of a model is written also when nothing is kept, so
-        that no answer is paid for twice. Raises Conflict, StoreError, ModelError."""
+        that no answer is paid for twice. Raises Conflict, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
         most = self.settings.limits.memory_chars
@@ -304,7 +305,7 @@ class Writer:
             return Receipt(rev=Revision(0), refused=refused)
         draft = Draft(
             candidates=valid,
-            vectors=tuple(await self.embedder.embed_documents([each.text for each in valid]) if valid else ()),
+            vectors=tuple(await self.available_embedder.embed_documents([each.text for each in valid])),
             forget=tuple([await self._prepare_request(request) for request in extraction.forget_requests]),
             turns=turns,
             node=node,

@@ -86,9 +86,12 @@ def has_cjk(text: str) -> bool:
 
 
 def is_legible(scripts: Collection[str], *texts: str) -> bool:
-    """Whether an embedder for these scripts (`latin`, `cjk`) can tell the texts apart. One for `cjk` reads all scripts.
+    """Whether an embedder for these scripts (`latin`, `cjk`) can tell the texts apart. One for `cjk` reads all scripts,
+    one without scripts none.
 
     For an unknown script it sees only letters, and all texts look alike. A name in such a script does no harm."""
+    if not scripts:
+        return False
     return "cjk" in scripts or all(
         text.isascii() or (not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text)))
         for text in texts

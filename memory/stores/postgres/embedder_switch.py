@@ -14,9 +14,9 @@ from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
 from muniment.memory.ports.embedders import EmbedderSwitchStore
+from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.locks import build_busy_error
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.rows import parse_scope
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SWITCH, _READ, _ROLES = load_blocks("embedder_switch"), load_blocks("read"), load_blocks("roles")
@@ -73,24 +73,20 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             rev = await conn.execute(_READ["rev"], params)
             page = await conn.execute(text, params)
         return Revision(require_row(await rev.fetchone())["rev"]), [
-            UnembeddedRow(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
-            for row in await page.fetchall()
+            rows.parse_unembedded(row) for row in await page.fetchall()
         ]
 
-    async def write_vectors(
-        self, scope: Scope, run: UUID, rows: Sequence[UnembeddedRow], vectors: Sequence[Vector]
-    ) -> None:
+    async def write_vectors(self, scope: Scope, run: UUID, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
         params = {"space": scope.space, "model": self._connections.model, "run": run}
-        pairs = list(zip(rows, vectors, strict=True))
         async with self._connections.writing(scope) as conn:
             await conn.execute(_SWITCH["set_lock_timeout"])
             if await (await conn.execute(_SWITCH["check_run"], params)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
             await conn.execute(_SWITCH["lock_space"], params)
             if memories := [pair for pair in pairs if not pair[0].since]:
-                await conn.execute(_SWITCH["write_vectors"], params | _build_columns(memories))
+                await conn.execute(_SWITCH["write_vectors"], params | rows.build_vector_params(memories))
             if versions := [pair for pair in pairs if pair[0].since]:
-                await conn.execute(_SWITCH["write_version_vectors"], params | _build_columns(versions))
+                await conn.execute(_SWITCH["write_version_vectors"], params | rows.build_vector_params(versions))
 
     async def mark_embedded(self, scope: Scope, run: UUID, rev: Revision) -> None:
         async with self._connections.sending(scope) as conn:
@@ -154,13 +150,4 @@ async def _list_pending_spaces(conn: Connection, run: UUID) -> list[Scope]:
     await conn.execute(_ROLES["keeper"])
     spaces = await (await conn.execute(_SWITCH["pending_spaces"], {"run": run})).fetchall()
     await conn.execute(_ROLES["app"])
-    return [parse_scope(row) for row in spaces]
-
-
-def _build_columns(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, object]:
-    return {
-        "ids": [row.id for row, _ in pairs],
-        "revs": [row.since for row, _ in pairs],
-        "texts": [row.text for row, _ in pairs],
-        "embeddings": [HalfVector(vector) for _, vector in pairs],
-    }
+    return [rows.parse_scope(row) for row in spaces]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.embedding import UnembeddedRow
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
 from muniment.memory.domain.scope import Scope
@@ -122,6 +124,20 @@ class PostgresMaintenance(MaintenanceStore):
         params = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
         async with self._connections.statement() as conn:
             return bool(require_row(await (await conn.execute(_MAINTENANCE["periodic"], params)).fetchone())["new"])
+
+    async def list_unembedded(self, scope: Scope, limit: int) -> list[UnembeddedRow]:
+        async with self._connections.reading(scope) as conn:
+            page = await conn.execute(_MAINTENANCE["unembedded"], {"space": scope.space, "limit": limit})
+            return [rows.parse_unembedded(row) for row in await page.fetchall()]
+
+    async def write_vectors(self, scope: Scope, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
+        params = {"space": scope.space, "model": self._connections.model}
+        async with self._connections.writing(scope) as conn:
+            await conn.execute(_MAINTENANCE["lock_space"], params)
+            if memories := [pair for pair in pairs if not pair[0].since]:
+                await conn.execute(_MAINTENANCE["write_vectors"], params | rows.build_vector_params(memories))
+            if versions := [pair for pair in pairs if pair[0].since]:
+                await conn.execute(_MAINTENANCE["write_version_vectors"], params | rows.build_vector_params(versions))
 
     async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
         return await self._indexes.build(scope, min_memories, force=force)

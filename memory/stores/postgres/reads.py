@@ -12,7 +12,7 @@ from pgvector import HalfVector
 from psycopg.rows import DictRow
 
 from muniment.memory.domain.consolidation import MemoryGraph
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.ids import MemoryId, Revision, is_missing
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Kind, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
@@ -89,14 +89,15 @@ class PostgresReads:
     async def find_neighbours(
         self, scope: Scope, probes: Sequence[NeighbourProbe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
+        has_vectors = bool(probes) and not any(is_missing(probe.vector) for probe in probes)
         params = {
             "space": scope.space,
             "kinds": [probe.kind for probe in probes],
             "keys": [probe.stable_key for probe in probes],
             "attributes": [probe.attribute for probe in probes],
-            "vectors": [HalfVector(probe.vector) for probe in probes] or None,
+            "vectors": [HalfVector(probe.vector) for probe in probes] if has_vectors else None,
             "model": self._connections.model,
-            "limit": limit,
+            "limit": limit if has_vectors else 0,  # of what is near by vector
         }
         async with self._connections.statement() as conn:
             cursor = await conn.execute(_READ["near"], params, prepare=True)

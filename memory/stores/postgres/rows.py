@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -14,7 +15,8 @@ import numpy as np
 from pgvector import HalfVector, SparseVector
 
 from muniment.memory.domain.consent import Consent, RequestId
-from muniment.memory.domain.ids import MemoryId, TurnId
+from muniment.memory.domain.embedding import UnembeddedRow
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, TurnId, Vector, is_missing
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
@@ -30,6 +32,7 @@ _get_columns = itemgetter(*(column.name for column in COLUMNS))
 _FIELDS = tuple(column.field for column in COLUMNS)
 # A plan numbers its changes itself; what is counted by retrievals it leaves alone.
 _WRITTEN = tuple((column.name, column.field) for column in COLUMNS if column in CONTENT or column.name == "rev")
+UNEMBEDDED = ""  # the model of a memory that waits for its vector
 _LEAST = 2.0**-126  # the smallest float of Postgres that is not 0
 # The parameters of the `of_user` block, without the owner.
 OF_USER: Mapping[str, Any] = {
@@ -115,6 +118,21 @@ def parse_consent(row: Mapping[str, Any]) -> Consent:
     )
 
 
+def parse_unembedded(row: Mapping[str, Any]) -> UnembeddedRow:
+    """Parse a row of an `unembedded` block."""
+    return UnembeddedRow(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
+
+
+def build_vector_params(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, Any]:
+    """Return the parameters of a block that writes the vectors of memories or of versions, one list for each column."""
+    return {
+        "ids": [row.id for row, _ in pairs],
+        "revs": [row.since for row, _ in pairs],
+        "texts": [row.text for row, _ in pairs],
+        "embeddings": [HalfVector(vector) for _, vector in pairs],
+    }
+
+
 def encode_sparse_vector(weights: Mapping[int, float]) -> SparseVector:
     """Encode weights by dimension, counted from 1, as pgvector's sparsevec, without those that its floats round to
     0."""
@@ -130,6 +148,9 @@ def encode_unit_vector(dimensions: Sequence[int]) -> str:
 
 def build_apply_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
     """Return the parameters of the `apply` block for changes of different memories, each with its revision."""
+    # One statement is of one embedder: when one of its vectors is missing, all are made later.
+    if any(change.vector is not None and is_missing(change.vector) for change in changes):
+        changes = [change if change.vector is None else replace(change, vector=NO_VECTOR) for change in changes]
     vectors = [HalfVector(change.vector) if change.vector is not None else None for change in changes]
     return {
         "space": plan.scope.space,
@@ -204,7 +225,7 @@ def _encode_memory(change: Change, model: str) -> dict[str, Any]:
     if fact := change.after.fact:
         row["fact"] = {name: getattr(fact, name) for name in _FACT}
     if change.vector is not None:
-        row["embedding_model"] = model
+        row["embedding_model"] = UNEMBEDDED if is_missing(change.vector) else model
     return row
 
 

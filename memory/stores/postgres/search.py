@@ -18,7 +18,7 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
 from psycopg.rows import DictRow, tuple_row
 
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.ids import MemoryId, Revision, is_missing
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.scope import Reader
 from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
@@ -86,8 +86,9 @@ class PostgresSearches:
         """Send the search and the reads of stable memories and changes in one transaction and one round trip."""
         scope = reader.scope
         space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
-        # The indexes are of the memories as they are, not as they were.
+        # The indexes are of the memories as they are, not as they were, and begin with those that are near by vector.
         scan = as_of is not None or scope.space not in self._indexed_spaces
+        scan = scan or (search is not None and is_missing(search.vector))
         if search and not stable and not thread:
             return SearchSnapshot(**_parse_search(search, await self._search(space, search, scan=scan), as_of))
         stable_params = space | {"categories": list(stable), "limit": stable_limit}
@@ -177,7 +178,7 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
         "background": tokens.BACKGROUND_SIZE,
         **rows.OF_USER,
         "hints": list(search.hints),
-        "vector": HalfVector(search.vector),
+        "vector": None if is_missing(search.vector) else HalfVector(search.vector),
         "model": model,
         "categories": list(search.categories),
         "units": ";".join(map(rows.encode_unit_vector, terms)),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from muniment.faces.cli import session
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
@@ -46,5 +46,7 @@ def print_receipt(receipt: Receipt, *, as_json: bool, unchanged_message: str) ->
         screen.print_line(f"not remembered: {screen.join_lines(reason)}")
     for what in receipt.left_out:
         screen.print_line(f"left out: {screen.join_lines(what)}")
+    if receipt.degraded:
+        terminal.print_hint("The embedder does not answer: found by its words until `muniment work` embeds it.")
     if not receipt.changes and not receipt.refused:
         screen.print_line(unchanged_message)

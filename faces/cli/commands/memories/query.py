@@ -97,6 +97,8 @@ def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain:
         _print_hit(hit, settings, now, is_full=answer.returns == "full")
         if explain:
             memories.print_score(hit)
+    if answer.degraded:
+        terminal.print_hint("The embedder does not answer: this was found by words alone.")
     if explain:
         for omission in answer.omissions:
             screen.print_line(

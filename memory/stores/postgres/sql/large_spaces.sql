@@ -152,7 +152,7 @@ select s.rev, s.indexed_model, s.indexed_rev,
   (select vector_dims(m.embedding) from muniment.memories m
    where m.space_id = %(space)s and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
   exists (select from muniment.memories m where m.space_id = %(space)s and m.state = 'active'
-    and m.embedding_model <> %(model)s) as elsewhere
+    and m.embedding_model not in (%(model)s, '')) as elsewhere
 from muniment.spaces s where s.space_id = %(space)s
 
 -- name: lock_space (lets an erasure wait for the lists, or the lists for it)

@@ -113,6 +113,7 @@ left join lateral (
 -- name: counts (counts of the space)
 select count(*) filter (where state = 'active') as active, count(*) as memories,
   count(*) filter (where state = 'soft_deleted') as soft_deleted,
+  count(*) filter (where state = 'active' and embedding_model = '') as unembedded,
   (select count(*) from muniment.turns where space_id = %(space)s) as turns,
   (select count(*) from muniment.relations where space_id = %(space)s) as relations
 from muniment.memories where space_id = %(space)s
