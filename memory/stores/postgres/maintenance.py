@@ -133,7 +133,7 @@ class PostgresMaintenance(MaintenanceStore):
     async def write_vectors(self, scope: Scope, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
         params = {"space": scope.space, "model": self._connections.model}
         async with self._connections.writing(scope) as conn:
-            await conn.execute(_MAINTENANCE["lock_space"], params)
+            await conn.execute(_MAINTENANCE["pause_writers"], params)
             if memories := [pair for pair in pairs if not pair[0].since]:
                 await conn.execute(_MAINTENANCE["write_vectors"], params | rows.build_vector_params(memories))
             if versions := [pair for pair in pairs if pair[0].since]:

@@ -116,7 +116,7 @@ select * from (
    where m.space_id = %(space)s and m.embedding_model = '' order by m.memory_id, m.from_rev limit %(limit)s)
 ) found order by memory_id, since limit %(limit)s
 
--- name: lock_space (keeps writers of the space waiting until the end of the transaction; fails when the embedder is out of use)
+-- name: pause_writers (keeps writers of the space waiting until the end of the transaction; fails when the embedder is out of use)
 select rev from muniment.spaces where space_id = %(space)s and muniment.expect_embedder(%(model)s) for share
 
 -- name: write_vectors (writes the vectors of memories whose text is unchanged)
