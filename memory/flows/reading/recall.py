@@ -255,7 +255,8 @@ class Recall:
         header = self._render_header(snapshot)
 
         def render_block(hits: Sequence[Hit]) -> str:
-            return fence_text("\n".join(filter(None, [header, *map(render.format_context_line, hits)])))
+            text = "\n".join(filter(None, [header, *map(render.format_context_line, hits)]))
+            return text and fence_text(text)
 
         recall = self.settings.recall
         return TokenBudget(

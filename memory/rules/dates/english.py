@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 
 from muniment.memory.rules.dates import english_periods as periods, tense
@@ -52,39 +52,6 @@ _NOT_AMOUNT = (
 _CAPITAL_ONLY = frozenset({"may", "march", "mar", "jan", "dec", "sep"})
 _BEFORE_MONTHS = frozenset({"in", "since", "until", "till"})
 
-# Every pattern needs some of these signs. Most statements have none and are not searched.
-_SIGNS = {
-    "year": lazy_compile("19|20"),
-    # The first letter comes first, because it is found fast.
-    "month": lazy_compile(
-        r"[adfjmnos](?<!\w\w)(?:(?<=j)(?:anuary|une|uly|(?:an|un|ul)\b)|(?<=f)eb(?:ruary|\b)|(?<=m)(?:arch|ay"
-        r"|ar\b)|(?<=a)(?:pril|ugust|(?:pr|ug)\b)"
-        r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
-    ),
-    "word": lazy_compile(
-        "day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
-    ),
-}
-# Plain strings are found faster than patterns. One of these is in every name of a feast or decade.
-_SIGN_NAMES = (
-    "mas", "boxing", "valentine", "patrick", "paddy", "friday", "easter", "independence", "fourth", "hallow",
-    "thanksg", "new", "ties", "0", "q1", "q2", "q3", "q4", " the ",
-)  # fmt: skip
-_SIGN_NAME = lazy_compile(
-    r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg"
-    r"|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties|\bq[1-4]\b"
-    rf"|\b(?:on|by|since|until|till|from|between|before|after|to|and)\s+the\s+(?:[0-3]?\d(?:st|nd|rd|th)|{ORDINAL})\b"
-)
-_FURTHER_SIGNS = {  # searched only with the first sign
-    "year": {"numeric": lazy_compile(r"\d[/.]\d"), "quarter": lazy_compile(r"quarter|q[1-4]")},
-    "word": {
-        "season": lazy_compile("spring|summer|autumn|fall|winter"),
-        "before last": lazy_compile(r"before\s+last"),
-        "week": lazy_compile(r"day\s+week"),
-        "turned quarter": lazy_compile(r"(?:last|this|next)\s+quarter"),
-    },
-}
-
 
 def _build_rule(
     pattern: str, handler: Handler, *, relative: bool = False, partial: bool = False, bare: bool = False, sign: str = ""
@@ -103,7 +70,6 @@ def _build_rule(
 
 
 _SIDE = r"(?P<side>this\s+past|this\s+coming|last|next|this|past|coming)\s+"
-_TURKISH_I = {0x130: "i", 0x131: "i"}  # a pattern that ignores case matches them as i, casefold does not
 _BEFORE_LAST = r"\s+(?P<side>before\s+last)" + _END + tense.ALONE
 _BEFORE_HOLIDAY = _BEFORE.replace("|through)", "|through|over)")
 _MAX_MATCHES = 200  # of one pattern in one text
@@ -202,38 +168,20 @@ _RULES = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=64)
-def find_signs(text: str) -> frozenset[str]:
-    """The signs of dates in a text, none in most texts. Fast, and cached, because several rules read one text in a
-    row."""
-    folded = text.casefold()
-    signs = [name for name, sign in _SIGNS.items() if sign.search(folded)]
-    if any(map(folded.__contains__, _SIGN_NAMES)) and _SIGN_NAME.search(folded):
-        signs.append("name")
-    for first, more in _FURTHER_SIGNS.items() if signs else ():
-        if first in signs:
-            signs += [name for name, sign in more.items() if sign.search(folded)]
-    return frozenset(signs)
-
-
 @cache
 def _select_rules(signs: frozenset[str]) -> tuple[tuple[re.Pattern[str], Handler, bool, bool, bool], ...]:
     """The rules whose signs are all there."""
     return tuple(rule[1:] for rule in _RULES if rule[0] <= signs)
 
 
-def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[DateMatch]:
-    """Every match of every pattern: start, end, period, preposition, relative, partial.
+def match_dates(text: str, at: datetime, signs: frozenset[str], *, question: str = "") -> Iterator[DateMatch]:
+    """Every match of every pattern whose signs are there: start, end, period, preposition, relative, partial.
 
     With a `question`, which the text is part of, a date may be one of each year."""
-    if not text.isascii():
-        text = text.translate(_TURKISH_I)
-    if not (rules := _select_rules(find_signs(text))):
-        return
     infer = tense.infer_question_direction if question else tense.infer_date_direction
     lean = tense.infer_direction(question) if question else 0
     tenses = ClauseTenses(text, tense.TENSE_WORDS)
-    for pattern, handler, relative, partial, bare in rules:
+    for pattern, handler, relative, partial, bare in _select_rules(signs):
         for match in islice(pattern.finditer(text), _MAX_MATCHES):
             groups = match.groupdict()
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()

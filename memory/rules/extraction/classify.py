@@ -218,7 +218,6 @@ _SPEAKING = lazy_compile(
     r"\b(?:i(?:'m|'ve)?|me|we)\b|^\W*(?:please\b\W*)?(?:never|don't|do not|no)\b"
     r"|我(?:自己|也|们|不|对|有|从|绝|吃|喝|患|得|只|要|每天|一直)|千万|别|不准|禁止"
 )
-_POSSESSIVE = lazy_compile(r"\W*(?:my|our|我)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +241,7 @@ def choose_category(sentence: str) -> str:
     if _CONDITION.search(text):
         scores["constraints"] += _WEIGHTS["sure"]
     if scores["relationships"] and not _SPEAKING.search(text):  # of somebody else: "my sister is allergic to cats"
-        scores["relationships"] += _WEIGHTS["likely"] if _POSSESSIVE.match(text) else 0.0
+        scores["relationships"] += _WEIGHTS["likely"] if re.match(r"\W*(?:my|our|我)", text) else 0.0
         scores["constraints"] = 0.0
     for category, least in _IN_CONTEXT.items():
         if scores[category] < least:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from muniment.memory.rules.dates import english, mentions, spans
+from muniment.memory.rules.dates import mentions, spans
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import calendar, english_words, stop_words, tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -245,7 +245,7 @@ def _is_sentence_start(query: str, at: int) -> bool:
 
 def find_periods(query: str, now: datetime) -> tuple[Interval, ...]:
     """Return the periods of the first dates of a query: start and end (exclusive), in order, without overlaps."""
-    if not (english.find_signs(query) or tokens.has_cjk(query)):
+    if not (mentions.find_signs(query) or tokens.has_cjk(query)):
         return ()
     years = range(now.year + _YEARS[0], now.year + _YEARS[1] + 1)
     joined = [
