@@ -32,7 +32,9 @@ _SIGNS = {
         r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
     ),
     "word": lazy_compile(
-        "day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
+        # No date has a weekday in the plural, as in `on Sundays`.
+        r"day(?!s)|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
+        r"|\bdays"
     ),
 }
 # Plain strings are found faster than patterns. One of these is in every name of a feast or decade.

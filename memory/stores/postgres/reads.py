@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from math import isnan
 from typing import Any, LiteralString
 
-from pgvector import HalfVector
-from psycopg.rows import DictRow
-
 from muniment.memory.domain.consolidation import MemoryGraph
-from muniment.memory.domain.ids import MemoryId, Revision, is_missing
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import Kind, Neighbour, StoredMemory
+from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import NeighbourProbe
-from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.search import PostgresSearches
@@ -31,11 +25,13 @@ _LIST_FILTERS: tuple[LiteralString, ...] = (
 
 
 class PostgresReads:
-    """The `MemoryReads` port over Postgres. Snapshots are those of `PostgresSearches`."""
+    """The `MemoryReads` port over Postgres. What is near a question or a statement is found by `PostgresSearches`."""
 
     def __init__(self, connections: PostgresConnections, searches: PostgresSearches) -> None:
         self._connections = connections
         self.read_snapshot = searches.read_snapshot
+        self.find_neighbours = searches.find_neighbours
+        self.find_neighbours_by_words = searches.find_neighbours_by_words
 
     async def get_memory(
         self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None
@@ -86,40 +82,6 @@ class PostgresReads:
             cursor = await conn.execute(_READ["history"], params)
             return [rows.parse_entry(row) for row in await cursor.fetchall()]
 
-    async def find_neighbours(
-        self, scope: Scope, probes: Sequence[NeighbourProbe], limit: int
-    ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
-        has_vectors = bool(probes) and not any(is_missing(probe.vector) for probe in probes)
-        params = {
-            "space": scope.space,
-            "kinds": [probe.kind for probe in probes],
-            "keys": [probe.stable_key for probe in probes],
-            "attributes": [probe.attribute for probe in probes],
-            "vectors": [HalfVector(probe.vector) for probe in probes] if has_vectors else None,
-            "model": self._connections.model,
-            "limit": limit if has_vectors else 0,  # of what is near by vector
-        }
-        async with self._connections.statement() as conn:
-            cursor = await conn.execute(_READ["near"], params, prepare=True)
-        head, *neighbours = await cursor.fetchall()
-        return Revision(head["now"]), list(map(_parse_neighbours, _group_by_probe(neighbours, len(probes))))
-
-    async def find_neighbours_by_words(
-        self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
-    ) -> list[tuple[Neighbour, ...]]:
-        params = {
-            "space": scope.space,
-            "kinds": [kind for kind, _ in probes],
-            "words": [rows.encode_sparse_vector(tokens.compute_weights(text)).to_text() for _, text in probes],
-            "limit": limit,
-        }
-        async with self._connections.reading(scope) as conn:
-            neighbours = await (await conn.execute(_READ["near_in_words"], params)).fetchall()
-        return [
-            tuple(Neighbour(memory=rows.parse_memory(row), sim=0.0) for row in group)
-            for group in _group_by_probe(neighbours, len(probes))
-        ]
-
     async def find_revision_at(self, scope: Scope, moment: datetime) -> Revision:
         async with self._connections.reading(scope) as conn:
             cursor = await conn.execute(_READ["revision_at"], {"space": scope.space, "moment": moment})
@@ -147,19 +109,3 @@ class PostgresReads:
             spaces = await (await conn.execute(_READ["spaces"])).fetchall()
         for row in spaces:
             yield rows.parse_scope(row)
-
-
-def _group_by_probe(neighbours: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
-    groups: list[list[DictRow]] = [[] for _ in range(probes)]
-    for row in neighbours:
-        groups[row["n"] - 1].append(row)
-    return groups
-
-
-def _parse_neighbours(neighbours: Iterable[DictRow]) -> tuple[Neighbour, ...]:
-    by_id = {row["memory_id"]: row for row in neighbours}
-    # The cosine of a vector without a direction is no number: such a one is near nothing.
-    sims = {row["memory_id"]: row["sim"] for row in neighbours if row["sim"] is not None and not isnan(row["sim"])}
-    sims |= {row["memory_id"]: 1.0 for row in neighbours if row["same_key"]}
-    parsed = [Neighbour(memory=rows.parse_memory(row), sim=sims.get(id_, 0.0)) for id_, row in by_id.items()]
-    return tuple(sorted(parsed, key=lambda neighbour: -neighbour.sim))

@@ -1,4 +1,6 @@
-"""Snapshots of a space in Postgres: a search, and what a brief shows beside it.
+"""What is near a question or a statement in a space of Postgres: snapshots and neighbours.
+
+A snapshot is a search, and what a brief shows beside it.
 
 The statement of a search is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
 that is not set is not in the text: a plan is made once for each text and connection, and a scan tests nothing else."""
@@ -6,11 +8,12 @@ that is not set is not in the text: a plan is made once for each text and connec
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
+from math import isnan
 from typing import Any, LiteralString, NamedTuple
 from uuid import UUID
 
@@ -20,8 +23,9 @@ from psycopg.rows import DictRow, tuple_row
 
 from muniment.memory.domain.ids import MemoryId, Revision, is_missing
 from muniment.memory.domain.journal import Delta
-from muniment.memory.domain.scope import Reader
-from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
+from muniment.memory.domain.memory import Kind, Neighbour
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.search import LOWEST_MEANING, NeighbourProbe, Search, SearchHit, SearchSnapshot
 from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
@@ -66,7 +70,8 @@ _HEAD = len(_SearchHead._fields)
 
 
 class PostgresSearches:
-    """Reads snapshots. A search uses the indexes of the space where it has them, and a scan where they fall short."""
+    """Reads snapshots and neighbours. A search uses the indexes of the space where it has them, and a scan where they
+    fall short."""
 
     def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
         self._connections = connections
@@ -126,6 +131,40 @@ class PostgresSearches:
         hits = await cursor.fetchall()
         is_complete = self._note_indexes(space, hits)
         return hits if is_complete or scan else await self._search(space, search, scan=True)
+
+    async def find_neighbours(
+        self, scope: Scope, probes: Sequence[NeighbourProbe], limit: int
+    ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
+        has_vectors = bool(probes) and not any(is_missing(probe.vector) for probe in probes)
+        params = {
+            "space": scope.space,
+            "kinds": [probe.kind for probe in probes],
+            "keys": [probe.stable_key for probe in probes],
+            "attributes": [probe.attribute for probe in probes],
+            "vectors": [HalfVector(probe.vector) for probe in probes] if has_vectors else None,
+            "model": self._connections.model,
+            "limit": limit if has_vectors else 0,  # of what is near by vector
+        }
+        async with self._connections.statement() as conn:
+            cursor = await conn.execute(_READ["near"], params, prepare=True)
+        head, *neighbours = await cursor.fetchall()
+        return Revision(head["now"]), list(map(_parse_neighbours, _group_by_probe(neighbours, len(probes))))
+
+    async def find_neighbours_by_words(
+        self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
+    ) -> list[tuple[Neighbour, ...]]:
+        params = {
+            "space": scope.space,
+            "kinds": [kind for kind, _ in probes],
+            "words": [rows.encode_sparse_vector(tokens.compute_weights(text)).to_text() for _, text in probes],
+            "limit": limit,
+        }
+        async with self._connections.reading(scope) as conn:
+            neighbours = await (await conn.execute(_READ["near_in_words"], params)).fetchall()
+        return [
+            tuple(Neighbour(memory=rows.parse_memory(row), sim=0.0) for row in group)
+            for group in _group_by_probe(neighbours, len(probes))
+        ]
 
     def build(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
         """Return the text of a search and its parameters."""
@@ -283,3 +322,19 @@ def _build_statement(
         lambda match: f"${names.setdefault(match[1], len(names) + 1)}", text.replace("{cosine}", _SEARCH["cosine"])
     )
     return numbered, tuple(names)
+
+
+def _group_by_probe(neighbours: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
+    groups: list[list[DictRow]] = [[] for _ in range(probes)]
+    for row in neighbours:
+        groups[row["n"] - 1].append(row)
+    return groups
+
+
+def _parse_neighbours(neighbours: Iterable[DictRow]) -> tuple[Neighbour, ...]:
+    by_id = {row["memory_id"]: row for row in neighbours}
+    # The cosine of a vector without a direction is no number: such a one is near nothing.
+    sims = {row["memory_id"]: row["sim"] for row in neighbours if row["sim"] is not None and not isnan(row["sim"])}
+    sims |= {row["memory_id"]: 1.0 for row in neighbours if row["same_key"]}
+    parsed = [Neighbour(memory=rows.parse_memory(row), sim=sims.get(id_, 0.0)) for id_, row in by_id.items()]
+    return tuple(sorted(parsed, key=lambda neighbour: -neighbour.sim))
