@@ -33,7 +33,8 @@ from muniment.graph import tables
 from muniment.graph.redaction import Redact, redact_value
 from muniment.memory import bootstrap
 from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
-from muniment.nodes.state import ID_CHANNELS, Who, get_identity, resolve_scope
+from muniment.nodes.entry import get_identity, resolve_scope
+from muniment.nodes.state import ID_CHANNELS, Who
 
 SCHEMA = "checkpoints"
 _REDACTION_CACHE_SIZE = 4096  # a thread's messages are stored again with each of its checkpoints

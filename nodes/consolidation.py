@@ -22,7 +22,8 @@ from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
-from muniment.nodes.state import Who, get_run_context, resolve_scope
+from muniment.nodes.entry import get_run_context, resolve_scope
+from muniment.nodes.state import Who
 
 _RUN: TypeAdapter[Run] = TypeAdapter(Run)
 _BUSY_MESSAGE = (

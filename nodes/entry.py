@@ -1,39 +1,39 @@
-"""What each node of a turn does first: whose memory it uses, and as of when. And what it does when memory fails.
+"""What the nodes of a turn share: whose memory a run uses and as of when, the turn's messages, and what is done when
+memory fails.
 
-A run goes on where its thread ends, or from an earlier checkpoint: then it reads memory as it was then. Every
-checkpoint of a thread has a parent. A run is in the past when, on the way up from its start, some checkpoint is not the
-one that was made right before its child: the thread had gone on from there. The nodes store the step at which they ran,
-so that a run whose steps go on without a gap reads no checkpoint."""
+A run goes on where its thread ends, or from an earlier checkpoint: then it reads memory as it was then. The nodes store
+the step at which they ran, so that a run whose steps go on without a gap reads no checkpoint."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal
 
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import Op, OpsEvent
 from muniment.memory.errors import BadInput, Denied, MunimentError
-from muniment.nodes.state import State, Who, get_run_context, resolve_scope
+from muniment.nodes.history import open_history
+from muniment.nodes.state import DEFAULT_USER, State, Who
 
 _log = logging.getLogger(__name__)
-# The key of a run's saver in its config: a graph is compiled, and on the server served, with a saver that its builder
-# does not know.
-_SAVER_KEY = "__pregel_checkpointer"
+_MAX_NAME_CHARS = 500
 _STEPS_TO_NEXT_TURN = 3  # from the last node of a turn to the first of the next: input and start are steps, too
 _STEPS_TO_NEXT_NODE = 1
 _STEP_BEFORE_FIRST = -2  # so that the first node of a thread, which runs at step 1, is a next turn
-_PAGE_SIZE = 4  # checkpoints that are read at once
 
 
 async def run_node(
@@ -73,107 +73,61 @@ async def report_failure(memory: Memory, scope: Scope, node: Node, op: Op, error
     return f"Memory is unavailable at the moment ({type(error).__name__}), so this reply {consequence}."
 
 
-@dataclass(frozen=True, slots=True)
-class _CheckpointInfo:
-    """Where a checkpoint belongs in its thread, and what its turn has read."""
+def resolve_scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
+    """The scope of a run; `tenant` is the server's. An authenticated user takes precedence over the context.
 
-    id: str
-    parent: str | None
-    step: int
-    is_input: bool
-    has_step: bool  # made by a node that has stored its step
-    space: str | None
-    speaker: str | None  # the space of the run that has saved it, where the saver stores that
-    message_ids: tuple[str, ...]
-    rev: int | None
+    Raises Denied when the context names another user, BadInput when it names none."""
+    context = get_run_context(runtime)
+    configurable = config.get("configurable", {})
+    identified = get_identity(runtime, configurable)
+    if identified and context.user not in {DEFAULT_USER, identified}:
+        raise Denied("The context names another user than the one who is logged in.")
+    if identified:
+        own_tenant = _read_claim(runtime, "tenant") or tenant
+        if context.tenant not in {None, own_tenant}:
+            raise Denied("The context names another tenant than the one of the user who is logged in.")
+        tenant = own_tenant
+    elif context.tenant:
+        tenant = context.tenant
+    owner = identified or context.user
+    if not owner.strip():
+        raise BadInput("context: user is empty")
+    if context.memory not in ("then", "now"):
+        raise BadInput("context: memory is 'then' or 'now'")
+    info = runtime.execution_info
+    thread = context.thread or configurable.get("thread_id") or (info.thread_id if info else None)
+    for name, value in (
+        ("user", owner),
+        ("tenant", tenant),
+        ("thread", str(thread or "")),
+        ("project", context.project or ""),
+    ):
+        if len(value) > _MAX_NAME_CHARS or not codec.is_storable(value):
+            raise BadInput(f"context: {name} has a NUL, half a character, or more than {_MAX_NAME_CHARS} characters")
+    run = configurable.get("run_id") or (info.run_id if info else None)
+    key, run_id = str(thread) if thread else None, str(run) if run else None
+    return Scope(owner=owner, tenant=tenant, thread=key, session=key, run=run_id, project=context.project)
 
 
-@dataclass(frozen=True, slots=True)
-class _ThreadHistory:
-    """The checkpoints of a thread. `start_id` is the one that the caller has named, if any."""
+def get_run_context(runtime: Runtime[Who]) -> Who:
+    """The context of a run, as the caller has given it. Raises BadInput for a value that is no text."""
+    context: Who | None = runtime.context  # None without one, although LangGraph's types differ
+    who = context or Who()
+    for name, value in (("user", who.user), ("tenant", who.tenant or ""), ("project", who.project or "")):
+        if not isinstance(value, str):
+            raise BadInput(f"context: {name}: {codec.describe_shape(value)} given, text wanted")
+    return who
 
-    saver: BaseCheckpointSaver[Any]
-    thread: str
-    current_id: str
-    start_id: str | None
 
-    async def list_checkpoints(self) -> AsyncIterator[_CheckpointInfo]:
-        """All checkpoints, newest first."""
-        before: RunnableConfig | None = None
-        while True:
-            page = [saved async for saved in self.saver.alist(self._make_config(), before=before, limit=_PAGE_SIZE)]
-            for saved in page:
-                yield _read_checkpoint(saved)
-            if len(page) < _PAGE_SIZE:
-                return
-            before = page[-1].config
+def get_identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
+    """The user that LangGraph's server has authenticated; None without authentication, where the server has ''."""
+    user = runtime.server_info.user if runtime.server_info else None
+    return (user.identity if user else None) or configurable.get("langgraph_auth_user_id") or None
 
-    async def has_diverged(self) -> bool:
-        """Whether the thread had gone on from the start of this run. The run's own checkpoints do not count."""
-        expected = self.start_id
-        async for checkpoint in self.list_checkpoints():
-            if expected in (None, checkpoint.id):
-                expected = checkpoint.parent
-                if checkpoint.has_step or expected is None:
-                    return False
-            elif checkpoint.id != self.current_id and not (checkpoint.is_input and checkpoint.parent == expected):
-                return True
-        return False
 
-    async def find_turn_revision(self, ids: Sequence[str]) -> int | None:
-        """The revision that was read when these messages were first sent from here; None when they were not."""
-        async for checkpoint in self._list_ancestors():
-            if (rev := await self._find_revision_after(checkpoint, ids)) is not None or checkpoint.has_step:
-                return rev
-        return None
-
-    async def find_last_revision(self) -> int | None:
-        """The last revision that any turn has read before the start of this run; None when none has."""
-        return await anext((point.rev async for point in self._list_ancestors() if point.rev is not None), None)
-
-    async def find_later_revision(self) -> int | None:
-        """The first revision that a run from here has read; None when none has."""
-        checkpoints = [checkpoint async for checkpoint in self.list_checkpoints()]
-        by_id = {checkpoint.id: checkpoint for checkpoint in checkpoints}
-        lineage: set[str] = set()
-        at = by_id.get(self.start_id) if self.start_id else checkpoints[0]
-        while at is not None:  # a run that began here may have been cut short before its first node
-            lineage.add(at.id)
-            at = None if at.has_step or at.parent is None else by_id.get(at.parent)
-        for checkpoint in reversed(checkpoints):
-            if checkpoint.parent in lineage:
-                if checkpoint.rev is not None:
-                    return checkpoint.rev
-                lineage.add(checkpoint.id)
-        return None
-
-    async def _list_ancestors(self) -> AsyncIterator[_CheckpointInfo]:
-        """The checkpoint at which this run starts, its parent, and so on."""
-        id_ = self.start_id or await anext((checkpoint.id async for checkpoint in self.list_checkpoints()), None)
-        while id_ is not None and (saved := await self.saver.aget_tuple(self._make_config(id_))) is not None:
-            checkpoint = _read_checkpoint(saved)
-            yield checkpoint
-            id_ = checkpoint.parent
-
-    async def _find_revision_after(self, origin: _CheckpointInfo, ids: Sequence[str]) -> int | None:
-        """The revision that was first read for these messages after this checkpoint.
-
-        A turn begins one step after it, two when its input was not applied yet, three when there was no input yet."""
-        lineage, readers = {origin.id}, list[_CheckpointInfo]()
-        for steps in (1, 2, 3):
-            filter_ = {"step": origin.step + steps}
-            checkpoints = [
-                _read_checkpoint(saved) async for saved in self.saver.alist(self._make_config(), filter=filter_)
-            ]
-            children = [child for child in checkpoints if child.parent in lineage]
-            lineage |= {child.id for child in children}
-            readers += [child for child in children if child.rev is not None and child.message_ids == tuple(ids)]
-        return min(readers, key=lambda reader: reader.id).rev if readers else None
-
-    def _make_config(self, checkpoint: str | None = None) -> RunnableConfig:
-        """The config of the thread, or of one checkpoint of it."""
-        selection = {"checkpoint_id": checkpoint} if checkpoint else {}
-        return {"configurable": {"thread_id": self.thread, "checkpoint_ns": "", **selection}}
+def _read_claim(runtime: Runtime[Who], name: str) -> str | None:
+    user = runtime.server_info.user if runtime.server_info else None
+    return str(user[name]) if user and name in user and user[name] else None
 
 
 def get_step(config: RunnableConfig) -> int:
@@ -186,7 +140,7 @@ async def find_owner(runtime: Runtime[Who], config: RunnableConfig) -> str | Non
 
     For a run that starts before the thread's first turn the other checkpoints name the owner: otherwise a stranger
     could start there and take the thread. A thread whose first turn was cut short belongs to the first speaker."""
-    history = _open_history(runtime, config)
+    history = open_history(runtime, config)
     if history is None:
         return None
     first: str | None = None
@@ -206,9 +160,9 @@ async def begin_turn(state: State, runtime: Runtime[Who], config: RunnableConfig
     step, as_of = get_step(config), state.get("as_of")
     if get_run_context(runtime).memory == "now":
         return State(as_of=None, step=step)
-    history = _open_history(runtime, config)
     has_gap = step != state.get("step", _STEP_BEFORE_FIRST) + _STEPS_TO_NEXT_TURN
-    if history and (history.start_id or has_gap) and await history.has_diverged():
+    is_started = has_gap or config.get("metadata", {}).get("checkpoint_id")
+    if is_started and (history := open_history(runtime, config)) and await history.has_diverged():
         as_of = await history.find_turn_revision(ids)
         if as_of is None:
             as_of = _get_last_revision(state)
@@ -229,7 +183,7 @@ async def _continue_turn(
     if get_run_context(runtime).memory == "now":
         return State(as_of=None, step=step)
     has_gap = step != state.get("step", _STEP_BEFORE_FIRST) + _STEPS_TO_NEXT_NODE
-    if as_of is None and has_gap and (history := _open_history(runtime, config)) and await history.has_diverged():
+    if as_of is None and has_gap and (history := open_history(runtime, config)) and await history.has_diverged():
         as_of = _get_last_revision(state) if has_writes else state.get("rev")
     return State(as_of=as_of, step=step)
 
@@ -242,28 +196,48 @@ def _get_last_revision(state: State) -> int | None:
     return max((rev for rev in revisions if rev is not None), default=None)
 
 
-def _open_history(runtime: Runtime[Who], config: RunnableConfig) -> _ThreadHistory | None:
-    """The thread's checkpoints; None without a saver, and inside another graph, whose checkpoints are of its nodes."""
-    info, saver = runtime.execution_info, config.get("configurable", {}).get(_SAVER_KEY)
-    if info is None or not info.thread_id or "|" in info.checkpoint_ns or not isinstance(saver, BaseCheckpointSaver):
-        return None
-    start = config.get("metadata", {}).get("checkpoint_id")
-    return _ThreadHistory(
-        saver=saver, thread=info.thread_id, current_id=info.checkpoint_id, start_id=str(start) if start else None
+def find_turn_messages(state: State) -> list[HumanMessage]:
+    """The user's messages of this turn."""
+    ids = set(state.get("asked", ()))
+    return [message for message in state["messages"] if isinstance(message, HumanMessage) and message.id in ids]
+
+
+def find_previous(messages: Sequence[AnyMessage], message: AnyMessage, most: int = 2) -> list[AnyMessage]:
+    """The messages with text of both sides just before a message, oldest first."""
+    before = messages[: next((n for n, each in enumerate(messages) if each is message), 0)]
+    spoken = [each for each in before[-8:] if isinstance(each, HumanMessage | AIMessage) and str(each.text).strip()]
+    return list(spoken[-most:])
+
+
+def get_reply(state: State) -> AIMessage | None:
+    """The reply of this turn; None before there is one."""
+    last = state["messages"][-1] if state["messages"] else None
+    return last if isinstance(last, AIMessage) else None
+
+
+def make_turn(scope: Scope, message: AnyMessage, at: str, recalled: Sequence[int] = ()) -> Turn:
+    """A message as a turn of the ledger: the same message of the same thread is always the same turn.
+
+    Tags and path come from its `additional_kwargs`. `recalled`: shingle hashes of what memory gave for it."""
+    role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
+    tags, path = message.additional_kwargs.get("tags"), message.additional_kwargs.get("path")
+    return Turn.make(
+        session=scope.session or "",
+        key=message.id or "",
+        role=role,
+        text=str(message.text),
+        at=datetime.fromisoformat(at),
+        thread=scope.thread,
+        actor=scope.actor,
+        recalled=tuple(recalled),
+        tags=tuple(tags) if tags and codec.is_text_list(tags) else (),
+        path=path if isinstance(path, str) else None,
     )
 
 
-def _read_checkpoint(saved: CheckpointTuple) -> _CheckpointInfo:
-    values, parent = saved.checkpoint["channel_values"], saved.parent_config
-    step, metadata = int(saved.metadata.get("step", 0)), dict[str, Any](saved.metadata)
-    return _CheckpointInfo(
-        id=saved.checkpoint["id"],
-        parent=str(parent["configurable"]["checkpoint_id"]) if parent else None,
-        step=step,
-        is_input=saved.metadata.get("source") == "input",
-        has_step=values.get("step") == step,
-        space=values.get("space"),
-        speaker=metadata.get("space"),
-        message_ids=tuple(values.get("asked") or ()),
-        rev=values.get("rev"),
-    )
+def tag_turns(state: State, scope: Scope, turns: Sequence[Turn]) -> list[Turn]:
+    """The turns with the tags and the path of the user's messages, so that the denylist holds for both alike."""
+    user_turns = [make_turn(scope, message, state["at"]) for message in find_turn_messages(state)]
+    tags = tuple(dict.fromkeys(tag for turn in user_turns for tag in turn.tags))
+    path = next((turn.path for turn in user_turns if turn.path), None)
+    return [replace(turn, tags=(*tags, *turn.tags), path=path or turn.path) for turn in turns]

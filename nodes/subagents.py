@@ -8,7 +8,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import ModelError
 from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.dialogue import explain_failure, run_dialogue
-from muniment.nodes.state import Report, State, add_pending_turns, find_latest_time
+from muniment.nodes.state import Report, State
+from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
 from muniment.nodes.tools import Toolbox
 
 

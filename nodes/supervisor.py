@@ -23,8 +23,9 @@ from muniment.memory.errors import BadInput, ModelError, MunimentError, NotFound
 from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
-from muniment.nodes.entry import report_failure
-from muniment.nodes.state import State, add_pending_turns, find_latest_time, find_turn_messages
+from muniment.nodes.entry import find_turn_messages, report_failure
+from muniment.nodes.state import State
+from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
 from muniment.nodes.tools import Toolbox
 
 READ = "I have read that."  # the reply to a statement, until the hot path is over

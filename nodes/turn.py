@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
@@ -20,20 +20,19 @@ from muniment.memory.domain.consent import SENSITIVE, Consent
 from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
-from muniment.nodes.entry import begin_turn, find_owner, get_step, report_failure
-from muniment.nodes.state import (
-    PendingToolTurn,
-    State,
-    Who,
-    collect_tool_turns,
+from muniment.nodes.entry import (
+    begin_turn,
+    find_owner,
     find_previous,
     find_turn_messages,
     get_reply,
-    load_turns,
+    get_step,
     make_turn,
+    report_failure,
     resolve_scope,
     tag_turns,
 )
+from muniment.nodes.state import PendingToolTurn, State, Who
 from muniment.nodes.supervisor import (
     add_notes,
     ask_replaced,
@@ -41,6 +40,7 @@ from muniment.nodes.supervisor import (
     find_seen_revision,
     settle_replacements,
 )
+from muniment.nodes.tool_turns import collect_tool_turns, load_turns
 
 NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
 _REDACTED = "[redacted:"  # what stands in the place of a secret
@@ -268,8 +268,10 @@ async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: S
     }
     if reply is not None and reply.id:
         waiting[reply.id] = memory.now().isoformat()
-    pending, times = collect_tool_turns(state, scope, memory)
-    waiting = times | waiting
+    pending = state.get("acts", [])
+    if any(isinstance(message, ToolMessage) for message in state["messages"]):
+        pending, times = collect_tool_turns(state, scope, memory)
+        waiting = times | waiting
     failure, rev = state.get("unwritten", ""), state.get("rev")
     if not state.get("to_learn"):  # otherwise memory has just failed in the hot path: no second wait for it
         try:

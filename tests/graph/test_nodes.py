@@ -12,7 +12,8 @@ from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.nodes import prompts, supervisor
-from muniment.nodes.state import State, Who, resolve_scope
+from muniment.nodes.entry import resolve_scope
+from muniment.nodes.state import State, Who
 from muniment.nodes.tools import SUBAGENTS, Toolbox, build_parameters
 from tests.engine import scope as memory_scope
 
