@@ -84,12 +84,11 @@ def _judge_note(candidate: Candidate, memory: StoredMemory) -> Verdict:
     if is_structured(candidate.fact) and is_note(memory.fact) and set(candidate.turns) & set(memory.turns):
         return "different"
     new, old = (parse_statement(strip_quotation(text)) for text in (candidate.text, memory.text))
-    verdict = compare_texts(new, old)
-    if verdict == "same":
-        is_known = new.words <= old.words and new.figures <= old.figures
-        is_more = is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures
-        return "same" if is_known or is_more else "different"
-    return verdict if verdict == "different" or is_single_sentence(memory.text) else "different"
+    is_held = new.words <= old.words and new.figures <= old.figures
+    may_be_same = is_held or (is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures)
+    may_be_ended = is_single_sentence(memory.text)
+    verdict = compare_texts(new, old) if may_be_same or may_be_ended else "different"
+    return verdict if {"same": may_be_same, "supersedes": may_be_ended}.get(verdict) else "different"
 
 
 def _is_correction(candidate: Candidate, memory: StoredMemory) -> bool:
@@ -266,11 +265,11 @@ def _judge_attributes(
     new: Fact, old: Fact, left: ParsedStatement, right: ParsedStatement, *, is_vouched: bool
 ) -> Verdict:
     """Judge two attributes of one subject: the same only in the same words, but an ending supersedes what it ends."""
-    verdict = compare_texts(left, right, is_vouched=False)
     if left.words == right.words and left.figures == right.figures:
-        return verdict
-    if verdict == "supersedes" and (left.is_ended or right.is_ended) and left.is_negated != right.is_negated:
-        return verdict
+        return compare_texts(left, right)
+    is_ending = (left.is_ended or right.is_ended) and left.is_negated != right.is_negated
+    if is_ending and compare_texts(left, right) == "supersedes":
+        return "supersedes"
     if (
         is_vouched
         and _has_free_predicate(new, old)
