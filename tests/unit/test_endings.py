@@ -15,7 +15,7 @@ from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.merging.endings import correct_text, find_ended
 from muniment.memory.rules.merging.merge import IncomingCandidate, merge_candidates
-from muniment.memory.rules.statements.changes import find_contrasts
+from muniment.memory.rules.statements.parse import find_contrasts
 from tests.engine import NOON
 from tests.unit.test_merge import known
 

@@ -33,7 +33,7 @@ from muniment.memory.rules.extraction.forget_requests import explain_refusal, re
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
-from muniment.memory.rules.statements.changes import is_correcting
+from muniment.memory.rules.statements.parse import is_correcting
 
 _JITTER_SECONDS = 0.005
 _MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lacked

@@ -26,7 +26,7 @@ from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, POLITE, parse_forget_request
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.changes import is_correcting
+from muniment.memory.rules.statements.parse import is_correcting
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 # Predicates of people whose name is no fact by itself, as that of a relative is.

@@ -19,7 +19,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.changes import find_contrasts, has_changed_condition
+from muniment.memory.rules.statements.parse import find_contrasts, has_changed_condition
 from muniment.memory.rules.statements.parse_words import NUMBERS
 
 MAX_CHARS = 280

@@ -17,8 +17,7 @@ from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.endings import ALIKE, correct_text, find_holder, replace_contrast
 from muniment.memory.rules.merging.restatements import split_statements, strip_quotation
-from muniment.memory.rules.statements.changes import is_correcting, strip_cues
-from muniment.memory.rules.statements.parse import parse_statement
+from muniment.memory.rules.statements.parse import is_correcting, parse_statement, strip_cues
 
 _ANNOTATION = lazy_compile(r"\s*\([^()]{0,40}\d{4}[^()]{0,40}\)")  # what a date in a note means
 # A message that is nothing but another name.

@@ -18,8 +18,8 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.restatements import is_single_sentence, strip_quotation
-from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING, find_contrasts, is_respelling
-from muniment.memory.rules.statements.parse import parse_statement
+from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING
+from muniment.memory.rules.statements.parse import find_contrasts, is_respelling, parse_statement
 
 _NAMED_SHARE = 0.3  # of a memory's words that the ending clause names
 _LEAST_SHARE = 0.15  # the same where one of them is a name right beside the ending

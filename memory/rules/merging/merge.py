@@ -35,8 +35,7 @@ from muniment.memory.rules.merging.restatements import (
     retire_read_notes,
 )
 from muniment.memory.rules.merging.wording import Verdict
-from muniment.memory.rules.statements.changes import may_change_known
-from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
+from muniment.memory.rules.statements.parse import may_change_known, normalize_sentence, parse_statement
 from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
 
 _MAX_MARKS = 3  # memories that a memory is said to replace perhaps

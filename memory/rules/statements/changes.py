@@ -69,14 +69,14 @@ NAMED_ENDING = lazy_compile(
     re.IGNORECASE,
 )
 
-_CORRECTING = lazy_compile(
+CORRECTING = lazy_compile(
     r"\b(?:sorry|scratch that|no,? wait|wait,? no|i meant?|correction|actually|turns out|turned out|no longer|any ?more"
     r"|sold|died|passed away|gave up|given up|cancel(?:led|ed)|called off|quit|stopped|instead|make (?:it|that)|now"
     r"|(?:moved|postponed|rescheduled|pushed|brought forward) (?:to|until))\b"
     r"|\bnot [A-Z]|说错|记错|搞错|[纠更]正|不对|不是.{1,8}是|不.{0,10}了|已经不|戒|改|推迟|提前|取消|放弃|卖|去世|换",
     re.IGNORECASE,
 )
-_SPELT = lazy_compile(
+SPELT = lazy_compile(
     r"\b(?:spell?ed|spelt|spelling|typo|autocorrect(?:ed)?|with an? [a-z]\b|mis-?typed|i meant?)\b", re.IGNORECASE
 )
 # Words before a `not` that belongs to the verb.
@@ -85,7 +85,7 @@ _NO_VALUE = (
     r"|and|or|but|if|why|still|just|also|maybe|there|really|probably|definitely|certainly|usually|only"
     r"|\w+['’](?:m|s|re|ve|d|ll))"
 )
-_CONTRASTS = (
+CONTRASTS = (
     lazy_compile(
         rf"(?<![\w'’-])(?!{_NO_VALUE}\b)(?P<new>[A-Z][\w'’-]+(?: (?!not\b)[A-Z][\w'’-]+)*|[\w'’-]+)"
         r"(?:,?\s+and\s+|,?\s+)not\s+(?:an?\s+|the\s+|in\s+|at\s+|on\s+)?(?P<old>[\w'’-]+(?: [A-Z][\w'’-]+)*)"
@@ -94,36 +94,5 @@ _CONTRASTS = (
     lazy_compile(r"[是叫在](?P<new>[^，,。是不]{1,8})[，,]?(?:而)?不[是叫在](?P<old>[^，,。！!]{1,8})"),
     lazy_compile(r"不[是叫在](?P<old>[^，,。]{1,8})[，,](?:而)?[是叫在](?P<new>[^，,。！!]{1,8})"),
 )
-
-
-_ANY = (_CORRECTING, _SPELT, NAMED_ENDING, *_CONTRASTS, *(condition.change for condition in CONDITIONS))
-
-
-def may_change_known(text: str) -> bool:
-    """Whether a text has any word with which people correct, move or end what was said before; most texts have none."""
-    return any(pattern.search(text) for pattern in _ANY)
-
-
-def is_correcting(sentence: str) -> bool:
-    """Whether a sentence may correct or end what was said before."""
-    return _CORRECTING.search(sentence) is not None
-
-
-def strip_cues(sentence: str) -> str:
-    """The sentence without the words that say that something was wrong, ends or was moved."""
-    return NAMED_ENDING.sub(" ", _CORRECTING.sub(" ", sentence))
-
-
-def find_contrasts(sentence: str) -> list[tuple[str, str]]:
-    """What a sentence says is so and is not so: `Rowan` and `Rowena` of `it's Rowan, not Rowena`."""
-    return [(match["new"], match["old"]) for pattern in _CONTRASTS if (match := pattern.search(sentence))]
-
-
-def is_respelling(sentence: str) -> bool:
-    """Whether a sentence says how a name is written."""
-    return _SPELT.search(sentence) is not None
-
-
-def has_changed_condition(sentence: str) -> bool:
-    """Whether a sentence says that its speaker has another home, job, course of study, partner or diet."""
-    return any(condition.change.search(sentence) for condition in CONDITIONS)
+# One of these is in every text that corrects, moves or ends what was said before.
+CHANGES = (CORRECTING, SPELT, NAMED_ENDING, *CONTRASTS, *(condition.change for condition in CONDITIONS))

@@ -1,4 +1,5 @@
-"""The parse of a statement: content words in one spelling, names, figures, owners, and what it denies.
+"""The parse of a statement: content words in one spelling, names, figures, owners, what it denies, and whether it
+changes what was said before.
 
 The same person or day has the same word in English and Chinese: `老婆`, `wife` and `husband` are `spouse`, `周四` is
 `thursday`. Other Chinese, which has no word borders, is read character by character."""
@@ -14,7 +15,7 @@ from functools import lru_cache
 from muniment.memory.rules.dates.chinese import parse_number
 from muniment.memory.rules.language import chinese_words, tokens as words
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements import parse_words
+from muniment.memory.rules.statements import changes, parse_words
 
 _TOKEN = lazy_compile(r"\d+(?:[.:,]\d+)*|[^\W\d_]+(?:['-][^\W\d_]+)*")
 _CJK_RUN = lazy_compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)")
@@ -213,3 +214,33 @@ def _find_names(text: str, figures: frozenset[str]) -> tuple[frozenset[str], str
         word for word in candidates if word not in _TITLES and word not in figures and word not in words.STOP_WORDS
     )
     return names, lead if lead and lead not in words.STOP_WORDS and lead not in _TITLES else None
+
+
+def may_change_known(text: str) -> bool:
+    """Whether a text has any word with which people correct, move or end what was said before; most texts have none."""
+    return any(pattern.search(text) for pattern in changes.CHANGES)
+
+
+def is_correcting(sentence: str) -> bool:
+    """Whether a sentence may correct or end what was said before."""
+    return changes.CORRECTING.search(sentence) is not None
+
+
+def strip_cues(sentence: str) -> str:
+    """The sentence without the words that say that something was wrong, ends or was moved."""
+    return changes.NAMED_ENDING.sub(" ", changes.CORRECTING.sub(" ", sentence))
+
+
+def find_contrasts(sentence: str) -> list[tuple[str, str]]:
+    """What a sentence says is so and is not so: `Rowan` and `Rowena` of `it's Rowan, not Rowena`."""
+    return [(match["new"], match["old"]) for pattern in changes.CONTRASTS if (match := pattern.search(sentence))]
+
+
+def is_respelling(sentence: str) -> bool:
+    """Whether a sentence says how a name is written."""
+    return changes.SPELT.search(sentence) is not None
+
+
+def has_changed_condition(sentence: str) -> bool:
+    """Whether a sentence says that its speaker has another home, job, course of study, partner or diet."""
+    return any(condition.change.search(sentence) for condition in changes.CONDITIONS)
