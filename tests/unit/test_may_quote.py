@@ -68,11 +68,21 @@ def test_what_a_pattern_matches(source: str, data: st.DataObject) -> None:
     passes(re.sub(r"[\n:：?？\"“「『«<>`\[{]", "", text))
 
 
+@pytest.mark.parametrize("name", ["_SUPPOSED", "_SUPPOSED_ZH", "_PLAYED", "_PLAYED_ZH"])
+@given(data=st.data())
+def test_what_is_imagined_or_played_has_a_sign(name: str, data: st.DataObject) -> None:
+    """A message without one is not searched for fiction."""
+    pattern = getattr(requests, name)
+    text = data.draw(st.from_regex(re.compile(pattern.pattern, re.IGNORECASE), fullmatch=True))
+    assert not requests.is_fictional(text) or requests.MAY_BE_FICTION.search(text)
+
+
 @given(st.lists(st.tuples(st.sampled_from(WORDS), BLANKS), max_size=9))
 def test_any_words_of_the_patterns(words: list[tuple[str, str]]) -> None:
     text = "".join(chain.from_iterable(words))
     passes(text)
     passes(text.capitalize())
+    assert not requests.is_fictional(text) or requests.MAY_BE_FICTION.search(text)
 
 
 @pytest.mark.parametrize(

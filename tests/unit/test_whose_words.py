@@ -10,7 +10,7 @@ import pytest
 
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.provenance.quoted import TurnParts, find_quoted_instructions, split_quoted
-from muniment.memory.rules.provenance.requests import is_fictional
+from muniment.memory.rules.provenance.requests import MAY_BE_FICTION, is_fictional
 from tests import own_messages, paste_forms, pastes
 
 
@@ -88,6 +88,7 @@ def test_what_is_to_be_written_states_nothing(text: str, town: str) -> None:
 def test_a_supposition_is_one(text: str) -> None:
     """Hypotheses, fiction and play are told from statements."""
     assert is_fictional(text)
+    assert MAY_BE_FICTION.search(text)
 
 
 @pytest.mark.parametrize("text", pastes.REAL)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from muniment.memory.rules.language.english_words import MEDICINE, RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import parse_vocabulary
-from muniment.memory.rules.provenance.requests import is_fictional
+from muniment.memory.rules.provenance.requests import MAY_BE_FICTION, is_fictional
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _BLANKS = lazy_compile(r"[^\S\n]+")
@@ -142,13 +142,13 @@ def split_sentences(text: str) -> Iterator[str]:
     A heading in the form of a question belongs to what answers it: `My hobbies? Chess` is one sentence."""
     if _NOT_MEANT.search(text):
         return
-    plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))
-    heading = ""
-    for match in _SENTENCE.finditer(_QUOTED.sub(_strip_quotation, plain)):
+    plain = _QUOTED.sub(_strip_quotation, _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text))))
+    may_be_fiction, heading = MAY_BE_FICTION.search(plain) is not None, ""
+    for match in _SENTENCE.finditer(plain):
         sentence = match.group().strip()
         if _HEADING.fullmatch(sentence):
             heading = f"{sentence.rstrip('?？')}: "
-        elif not is_fictional(sentence):
+        elif not (may_be_fiction and is_fictional(sentence)):
             yield heading + sentence
             heading = ""
 

@@ -189,6 +189,13 @@ _OPENED_ZH = lazy_compile(
     r"^(?:我们|咱们|来|玩|一起|请|你|现在|个)*(?:角色扮演|(?:扮演|假装你?是)[^，。！？：:\n]{1,16})"
 )
 
+# One of these stands in each sentence that supposes, imagines or plays something; few messages have any.
+MAY_BE_FICTION = lazy_compile(
+    r"(?i)suppos|imagin|pretend|assum|hypothetically|theoretically|picture|say\s|what\s+if|for\s+(?:example|instance)"
+    r"|if\s+(?:i|we|my)\b|playing|dream|character|story|novel|campaign|screenplay|script|comic|role-?play|you(?:'re|\s+are|\s+be)\s"
+    r"|[假倘演梦]|设想|想象|试想|就当|如果|要是|万一|比[如方]|小说|故事|剧本|游戏|漫画|你来?当|你是"
+)
+
 
 def is_fictional(sentence: str) -> bool:
     """Whether a sentence supposes, imagines or plays what it says: "suppose I earn 50k", "my character is an elf",
