@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from muniment.memory.rules.dates import english, mentions
+from muniment.memory.rules.dates import english
+from muniment.memory.rules.language import tokens
 
 AT = datetime(2023, 5, 8, tzinfo=UTC)
 _NAMES = (
@@ -25,5 +26,5 @@ def test_no_date_is_without_a_sign(before: str) -> None:
     every = frozenset().union(*(rule[0] for rule in english._RULES))
     for name, after in product(_NAMES, _ENDS):
         text = f"I run {before}{name}{after}"
-        searched = [set(english.match_dates(text, AT, signs)) for signs in (mentions.find_signs(text), every)]
+        searched = [set(english.match_dates(text, AT, signs)) for signs in (tokens.find_date_signs(text), every)]
         assert searched[0] == searched[1], text

@@ -9,10 +9,10 @@ from functools import cache
 from itertools import islice
 
 from muniment.memory.rules.dates import english_periods as periods, tense
-from muniment.memory.rules.dates.english_periods import COUNT, ORDINAL, PART_OF
+from muniment.memory.rules.dates.english_periods import COUNT, PART_OF
 from muniment.memory.rules.dates.tense import ClauseTenses
 from muniment.memory.rules.language import holidays
-from muniment.memory.rules.language.calendar import DatePeriod
+from muniment.memory.rules.language.calendar import ORDINAL, DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 DateMatch = tuple[int, int, DatePeriod, str, bool, bool]

@@ -9,7 +9,7 @@ import re
 from datetime import datetime, timedelta
 
 from muniment.memory.rules.language import calendar
-from muniment.memory.rules.language.calendar import MONTHS, SEASONS, DatePeriod
+from muniment.memory.rules.language.calendar import MONTHS, ORDINALS, SEASONS, DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 
@@ -18,19 +18,6 @@ COUNT = (
     r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven"
     r"|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
 )
-_ONES = "first second third fourth fifth sixth seventh eighth ninth"
-_TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-_ORDINALS = (
-    {word: n for n, word in enumerate(f"{_ONES} {_TEENS}".split(), 1)}
-    | {
-        f"{tens}{word}": start + n
-        for tens, start, most in (("twenty", 20, 9), ("thirty", 30, 1))
-        for n, word in enumerate(_ONES.split()[:most], 1)
-    }
-    | {"thirtieth": 30}
-)
-# Longer ordinals first. Between the two words of one there may be a hyphen or a space.
-ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", word) for word in sorted(_ORDINALS, key=len, reverse=True))
 PART_OF = (
     r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third"
     r"|fourth|last)\s+week)\s+of\s+|(?:early|mid|late)(?:\s+in)?[\s-]+)"
@@ -46,7 +33,7 @@ def parse_count(phrase: str) -> tuple[int, str]:
 def parse_day(phrase: str) -> int:
     """The day of a month for a figure or an ordinal."""
     word = re.sub(r"[\s-]", "", phrase.casefold())
-    return _ORDINALS[word] if word in _ORDINALS else int(re.sub(r"\D", "", word))
+    return ORDINALS[word] if word in ORDINALS else int(re.sub(r"\D", "", word))
 
 
 def parse_part(phrase: str) -> str:

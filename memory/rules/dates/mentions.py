@@ -8,9 +8,9 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 
 from muniment.memory.rules.dates import chinese, english
-from muniment.memory.rules.dates.english_periods import ORDINAL
 from muniment.memory.rules.language.calendar import DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.tokens import find_date_signs
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _WEEKDAY = lazy_compile(
@@ -21,41 +21,6 @@ _WORD, _ORDINAL_END = lazy_compile(r"\w+"), lazy_compile(r"(?<=\d)(?:st|nd|rd|th
 _TURKISH_I = {0x130: "i", 0x131: "i"}  # a pattern that ignores case matches them as i, casefold does not
 _CACHED_CHARS = 600  # of a text whose dates are cached, so that the cache stays small
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
-
-# Every English pattern needs some of these signs. Most statements have none and are not searched.
-_SIGNS = {
-    "year": lazy_compile("19|20"),
-    # The first letter comes first, because it is found fast.
-    "month": lazy_compile(
-        r"[adfjmnos](?<!\w\w)(?:(?<=j)(?:anuary|une|uly|(?:an|un|ul)\b)|(?<=f)eb(?:ruary|\b)|(?<=m)(?:arch|ay"
-        r"|ar\b)|(?<=a)(?:pril|ugust|(?:pr|ug)\b)"
-        r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
-    ),
-    "word": lazy_compile(
-        # No date has a weekday in the plural, as in `on Sundays`.
-        r"day(?!s)|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
-        r"|\bdays"
-    ),
-}
-# Plain strings are found faster than patterns. One of these is in every name of a feast or decade.
-_SIGN_NAMES = (
-    "mas", "boxing", "valentine", "patrick", "paddy", "friday", "easter", "independence", "fourth", "hallow",
-    "thanksg", "new", "ties", "0", "q1", "q2", "q3", "q4", " the ",
-)  # fmt: skip
-_SIGN_NAME = lazy_compile(
-    r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg"
-    r"|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties|\bq[1-4]\b"
-    rf"|\b(?:on|by|since|until|till|from|between|before|after|to|and)\s+the\s+(?:[0-3]?\d(?:st|nd|rd|th)|{ORDINAL})\b"
-)
-_FURTHER_SIGNS = {  # searched only with the first sign
-    "year": {"numeric": lazy_compile(r"\d[/.]\d"), "quarter": lazy_compile(r"quarter|q[1-4]")},
-    "word": {
-        "season": lazy_compile("spring|summer|autumn|fall|winter"),
-        "before last": lazy_compile(r"before\s+last"),
-        "week": lazy_compile(r"day\s+week"),
-        "turned quarter": lazy_compile(r"(?:last|this|next)\s+quarter"),
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +41,6 @@ class Mention:
         return self.partial and (self.when.grain == "season" or of_some_days)
 
 
-@lru_cache(maxsize=64)
-def find_signs(text: str) -> frozenset[str]:
-    """The signs of English dates in a text, none in most texts. Fast, and cached, because several rules read one text
-    in a row."""
-    folded = text.casefold()
-    signs = [name for name, sign in _SIGNS.items() if sign.search(folded)]
-    if any(map(folded.__contains__, _SIGN_NAMES)) and _SIGN_NAME.search(folded):
-        signs.append("name")
-    for first, more in _FURTHER_SIGNS.items() if signs else ():
-        if first in signs:
-            signs += [name for name, sign in more.items() if sign.search(folded)]
-    return frozenset(signs)
-
-
 def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mention]:
     """The dates of a text in order, without overlaps. `at` is the time of the message. Dates out of range are left out.
 
@@ -104,7 +55,7 @@ def _search_mentions(text: str, at: datetime, _zone: tzinfo | None, question: st
     """What `find_mentions` returns. Cached, because several rules read one text, and stored notes are compared many
     times. One moment in two zones is two keys."""
     plain, mentions = text if text.isascii() else text.translate(_TURKISH_I), list[Mention]()
-    if signs := find_signs(plain):
+    if signs := find_date_signs(plain):
         mentions += [Mention(*match) for match in english.match_dates(plain, at, signs, question=question)]
     if _CJK.search(text):
         mentions += [Mention(*match) for match in chinese.match_dates(text, at, question=question)]

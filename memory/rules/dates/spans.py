@@ -12,7 +12,7 @@ from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.dates.chinese import NUMBER, parse_number
 from muniment.memory.rules.dates.english_periods import COUNT, parse_count
 from muniment.memory.rules.dates.mentions import Mention
-from muniment.memory.rules.language import calendar
+from muniment.memory.rules.language import calendar, tokens
 from muniment.memory.rules.language.calendar import DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
@@ -56,7 +56,7 @@ class Span:
 def find_english_spans(query: str, now: datetime, years: Sequence[int], limit: int) -> list[Span]:
     """At most `limit` spans of a query. A span without a year has an interval for each of the `years`."""
     spans: list[Span] = []
-    if not mentions.find_signs(query):
+    if not tokens.find_date_signs(query):
         return spans
     for start, first, second in islice(_find_pairs(query), limit):
         if all(start >= span.end or second < span.start for span in spans):

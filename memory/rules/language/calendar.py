@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -15,6 +16,19 @@ MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_ONES = "first second third fourth fifth sixth seventh eighth ninth"
+_TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+ORDINALS = (
+    {word: n for n, word in enumerate(f"{_ONES} {_TEENS}".split(), 1)}
+    | {
+        f"{tens}{word}": start + n
+        for tens, start, most in (("twenty", 20, 9), ("thirty", 30, 1))
+        for n, word in enumerate(_ONES.split()[:most], 1)
+    }
+    | {"thirtieth": 30}
+)
+# Longer ordinals first. Between the two words of one there may be a hyphen or a space.
+ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", word) for word in sorted(ORDINALS, key=len, reverse=True))
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASONS_ZH = {"春": 3, "夏": 6, "秋": 9, "冬": 12}
 _PREPOSITIONS = {"day": "on", "about": "around", "weekend": "on"}  # of the other grains it is `in`

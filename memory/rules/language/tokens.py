@@ -1,5 +1,5 @@
 """The normal form of a text, which every other rule expects, and its lexemes for keyword search: folded stems for
-alphabetic scripts, pairs of characters for CJK."""
+alphabetic scripts, pairs of characters for CJK. Also the words that tell whether there may be a date."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import Stemmer
 
+from muniment.memory.rules.language.calendar import ORDINAL
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 
@@ -226,6 +227,58 @@ _lexeme_cache = WordCache(_stem_run)
 _dimension_cache = WordCache(
     lambda run: (_TIME_DIMENSION,) * bool(_TIME_WORD.search(run)) + tuple(map(hash_lexeme, _lexeme_cache[run]))
 )
+
+
+# The signs of dates.
+
+# Every English pattern of `rules.dates` needs some of these signs. Most statements have none and are not searched.
+_DATE_SIGNS = {
+    "year": lazy_compile("19|20"),
+    # The first letter comes first, because it is found fast.
+    "month": lazy_compile(
+        r"[adfjmnos](?<!\w\w)(?:(?<=j)(?:anuary|une|uly|(?:an|un|ul)\b)|(?<=f)eb(?:ruary|\b)|(?<=m)(?:arch|ay"
+        r"|ar\b)|(?<=a)(?:pril|ugust|(?:pr|ug)\b)"
+        r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
+    ),
+    "word": lazy_compile(
+        # No date has a weekday in the plural, as in `on Sundays`.
+        r"day(?!s)|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
+        r"|\bdays"
+    ),
+}
+# Plain strings are found faster than patterns. One of these is in every name of a feast or decade.
+_FEASTS = (
+    "mas", "boxing", "valentine", "patrick", "paddy", "friday", "easter", "independence", "fourth", "hallow",
+    "thanksg", "new", "ties", "0", "q1", "q2", "q3", "q4", " the ",
+)  # fmt: skip
+_FEAST = lazy_compile(
+    r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg"
+    r"|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties|\bq[1-4]\b"
+    rf"|\b(?:on|by|since|until|till|from|between|before|after|to|and)\s+the\s+(?:[0-3]?\d(?:st|nd|rd|th)|{ORDINAL})\b"
+)
+_FURTHER_SIGNS = {  # searched only with the first sign
+    "year": {"numeric": lazy_compile(r"\d[/.]\d"), "quarter": lazy_compile(r"quarter|q[1-4]")},
+    "word": {
+        "season": lazy_compile("spring|summer|autumn|fall|winter"),
+        "before last": lazy_compile(r"before\s+last"),
+        "week": lazy_compile(r"day\s+week"),
+        "turned quarter": lazy_compile(r"(?:last|this|next)\s+quarter"),
+    },
+}
+
+
+@lru_cache(maxsize=64)
+def find_date_signs(text: str) -> frozenset[str]:
+    """The signs of English dates in a text, none in most texts. Fast, and cached, because several rules read one text
+    in a row."""
+    folded = text.casefold()
+    signs = [name for name, sign in _DATE_SIGNS.items() if sign.search(folded)]
+    if any(map(folded.__contains__, _FEASTS)) and _FEAST.search(folded):
+        signs.append("name")
+    for first, more in _FURTHER_SIGNS.items() if signs else ():
+        if first in signs:
+            signs += [name for name, sign in more.items() if sign.search(folded)]
+    return frozenset(signs)
 
 
 # The normal form.

@@ -245,7 +245,7 @@ def _is_sentence_start(query: str, at: int) -> bool:
 
 def find_periods(query: str, now: datetime) -> tuple[Interval, ...]:
     """Return the periods of the first dates of a query: start and end (exclusive), in order, without overlaps."""
-    if not (mentions.find_signs(query) or tokens.has_cjk(query)):
+    if not (tokens.find_date_signs(query) or tokens.has_cjk(query)):
         return ()
     years = range(now.year + _YEARS[0], now.year + _YEARS[1] + 1)
     joined = [
