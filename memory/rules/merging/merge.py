@@ -203,40 +203,30 @@ def _decide_changes(
     profile: EmbedderProfile,
     writing: WritingSettings,
 ) -> tuple[Change | str, ...]:
-    """Return the changes of a candidate: of all memories that it puts right, else of the one that it is or changes."""
-    candidate, at = incoming.candidate, new_memory.created_at
-    may_correct = candidate.state != "pending" and may_change_known(candidate.text)
-    if may_correct and (corrected := correct_memories(candidate, incoming.vector, neighbours, at)):
-        return corrected
-    change = _decide_change(incoming, new_memory, neighbours, profile, writing)
-    return () if change is None else (change,)
+    """Return the changes of a candidate: of all memories that it puts right, else of the one that it is or changes.
 
-
-def _decide_change(
-    incoming: IncomingCandidate,
-    new_memory: StoredMemory,
-    neighbours: Sequence[Neighbour],
-    profile: EmbedderProfile,
-    writing: WritingSettings,
-) -> Change | str | None:
-    """Return the change of a candidate, the reason of its refusal, or None when it says nothing new."""
+    A reason of its refusal may take their place; there are none when it says nothing new."""
     candidate, at = incoming.candidate, new_memory.created_at
     if candidate.state == "pending":
         text = normalize_sentence(candidate.text)
         is_known = any(text == normalize_sentence(item.memory.text) for item in neighbours)
-        return None if is_known else _add_memory(incoming, new_memory, neighbours)
+        return () if is_known else (_add_memory(incoming, new_memory, neighbours),)
+    may_change = may_change_known(candidate.text)
+    if may_change and (corrected := correct_memories(candidate, incoming.vector, neighbours, at)):
+        return corrected
     if is_covered_by_parts(candidate, neighbours):
-        return None
-    current = [item for item in neighbours if item.memory.updated_at <= at]
-    ended = find_ended(candidate, [item.memory for item in current]) if may_change_known(candidate.text) else []
+        return ()
+    current = [item.memory for item in neighbours if item.memory.updated_at <= at]
+    ended = find_ended(candidate, current) if may_change else []
     ended = [each for each in ended if candidate.is_correction or judge_candidate(candidate, each) != "same"]
     if len(ended) == 1 and (changed := _end_memory(incoming, ended[0], neighbours, at)):
-        return changed
+        return (changed,)
     if candidate.is_correction and not ended:
-        return None
+        return ()
     marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])  # it is not certain which of them
     new_memory = replace(new_memory, tags=new_memory.tags + marks)
-    return _merge_candidate(incoming, new_memory, neighbours, profile, writing)
+    change = _merge_candidate(incoming, new_memory, neighbours, profile, writing)
+    return () if change is None else (change,)
 
 
 def _merge_candidate(
