@@ -8,7 +8,7 @@ that is not set is not in the text: a plan is made once for each text and connec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -148,7 +148,7 @@ class PostgresSearches:
         async with self._connections.statement() as conn:
             cursor = await conn.execute(_READ["near"], params, prepare=True)
         head, *neighbours = await cursor.fetchall()
-        return Revision(head["now"]), list(map(_parse_neighbours, _group_by_probe(neighbours, len(probes))))
+        return Revision(head["now"]), _parse_neighbours(neighbours, len(probes))
 
     async def find_neighbours_by_words(
         self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
@@ -160,11 +160,8 @@ class PostgresSearches:
             "limit": limit,
         }
         async with self._connections.reading(scope) as conn:
-            neighbours = await (await conn.execute(_READ["near_in_words"], params)).fetchall()
-        return [
-            tuple(Neighbour(memory=rows.parse_memory(row), sim=0.0) for row in group)
-            for group in _group_by_probe(neighbours, len(probes))
-        ]
+            cursor = await conn.execute(_READ["near_in_words"], params)
+            return _parse_neighbours(await cursor.fetchall(), len(probes))
 
     def build(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
         """Return the text of a search and its parameters."""
@@ -324,17 +321,18 @@ def _build_statement(
     return numbered, tuple(names)
 
 
-def _group_by_probe(neighbours: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
-    groups: list[list[DictRow]] = [[] for _ in range(probes)]
+def _parse_neighbours(neighbours: Sequence[DictRow], probes: int) -> list[tuple[Neighbour, ...]]:
+    """Parse the rows of neighbours by the number of their probe, from 1: each memory once, the closest first."""
+    groups: list[dict[MemoryId, list[DictRow]]] = [{} for _ in range(probes)]
     for row in neighbours:
-        groups[row["n"] - 1].append(row)
-    return groups
-
-
-def _parse_neighbours(neighbours: Iterable[DictRow]) -> tuple[Neighbour, ...]:
-    by_id = {row["memory_id"]: row for row in neighbours}
-    # The cosine of a vector without a direction is no number: such a one is near nothing.
-    sims = {row["memory_id"]: row["sim"] for row in neighbours if row["sim"] is not None and not isnan(row["sim"])}
-    sims |= {row["memory_id"]: 1.0 for row in neighbours if row["same_key"]}
-    parsed = [Neighbour(memory=rows.parse_memory(row), sim=sims.get(id_, 0.0)) for id_, row in by_id.items()]
-    return tuple(sorted(parsed, key=lambda neighbour: -neighbour.sim))
+        groups[row["n"] - 1].setdefault(row["memory_id"], []).append(row)
+    parsed = []
+    for group in groups:
+        near = []
+        for same in group.values():
+            # The cosine of a vector without a direction is no number: such a one is near nothing.
+            sims = [row["sim"] for row in same if row["sim"] is not None and not isnan(row["sim"])]
+            sim = 1.0 if any(row["same_key"] for row in same) else sims[-1] if sims else 0.0
+            near.append(Neighbour(memory=rows.parse_memory(same[-1]), sim=sim))
+        parsed.append(tuple(sorted(near, key=lambda neighbour: -neighbour.sim)))
+    return parsed

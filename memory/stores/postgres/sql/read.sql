@@ -80,7 +80,7 @@ cross join lateral (select (f.found).*) m
 where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
 -- name: near_in_words (the memories of a probe's kind that share most of its words)
-select p.n, {m.memory_columns}
+select p.n, false as same_key, null::real as sim, {m.memory_columns}
 from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
 cross join lateral (
   select c.* from muniment.memories c
