@@ -201,9 +201,11 @@ class AccessLog:
 
         Counts of rows that another writer has locked stay in the buffer, and all do when the write fails. Raises
         StoreError."""
+        if scope not in self._counts:
+            return
         self._total -= self._unflushed.pop(scope, 0)
-        counts, at = self._counts.pop(scope, Counter()), self._accessed_at.get(scope, self._clock.now())
-        now = self._clock.now()
+        counts, now = self._counts.pop(scope), self._clock.now()
+        at = self._accessed_at.get(scope, now)
         due = {id_: n for id_, n in counts.items() if force or not self._is_recent(scope, id_, now)}
         rest = Counter({id_: n for id_, n in counts.items() if id_ not in due})
         try:
