@@ -134,14 +134,10 @@ def extract_lexemes(text: str) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def split_runs(text: str) -> tuple[str, ...]:
     """The folded words and the runs of CJK characters of a text. Cached, because several rules read one text."""
-    return tuple(_find_runs(text))
-
-
-def _find_runs(text: str) -> list[str]:
     if text.isascii() and "'" not in text:
-        return text.encode().translate(_SPACED).decode().split()
+        return tuple(text.encode().translate(_SPACED).decode().split())
     folded = fold_text(text)
-    return (_PLAIN if folded.isascii() else _RUNS).findall(folded)
+    return tuple((_PLAIN if folded.isascii() else _RUNS).findall(folded))
 
 
 def _stem_run(run: str) -> tuple[str, ...]:
@@ -199,7 +195,8 @@ def compute_weights(text: str, context: str | None = None) -> dict[int, float]:
 
 def weigh_dimensions(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
     """The sorted dimensions of a text, the weight of each, and whether one may be of a date."""
-    runs = _find_runs(text) + _find_runs(context) if context else _find_runs(text)
+    find_runs = split_runs.__wrapped__  # an import has each text once
+    runs = find_runs(text) + find_runs(context) if context else find_runs(text)
     places = list(chain.from_iterable(map(_dimension_cache.__getitem__, runs)))
     if has_time := _TIME_DIMENSION in places:
         places = [place for place in places if place != _TIME_DIMENSION]

@@ -211,7 +211,11 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
             return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
-    digits, has_iban_start = _count_digits(text)
+    if text.isascii():
+        classes = text.encode().translate(_CLASSES)
+        digits, has_iban_start = classes.count(b"0"), b"aa00" in classes
+    else:
+        digits, has_iban_start = len(_DIGIT.findall(text)), _IBAN_START.search(text) is not None
     return digits < 2 or not (
         has_iban_start
         or digits >= _CARD_DIGITS
@@ -250,14 +254,6 @@ def _fold_name(name: str) -> str:
 def _fold_path(path: str) -> str:
     """A path with one kind of separator, so that a pattern for one system matches the paths of another."""
     return path.strip().replace("\\", "/").casefold()
-
-
-def _count_digits(text: str) -> tuple[int, bool]:
-    """The number of digits, and whether two letters are followed by two digits."""
-    if text.isascii():
-        classes = text.encode().translate(_CLASSES)
-        return classes.count(b"0"), b"aa00" in classes
-    return len(_DIGIT.findall(text)), _IBAN_START.search(text) is not None
 
 
 def _has_unusual_characters(text: str) -> bool:

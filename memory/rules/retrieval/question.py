@@ -63,7 +63,7 @@ _OPEN_ZH = load_lexicon("questions.zh").get_words("open") | _WHO_ZH | _WHEN_ZH |
 _NAME = lazy_compile(rf"\b[{tokens.UPPER}]\w*")
 _STOP_WORD = lazy_compile("|".join(sorted(word.capitalize() for word in tokens.STOP_WORDS if len(word) > 1)))
 _SENTENCE_ENDS = frozenset(".!?:…。！？：\n\r")  # a capital behind one of them, and maybe a quote, proves no name
-_INSIDE_A_NAME = frozenset((".", ":", ""))  # of "J.K." and "CS:GO"
+_INSIDE_A_NAME = frozenset(".:")
 _QUOTES = frozenset("\"'“‘«")
 _GREETING = lazy_compile(r"(?:\b(?:hi|hey|hello|dear|thanks|ok|okay)|\bthank you)\W{1,2}$", re.IGNORECASE)
 _GREETING_LENGTH = 12
@@ -222,7 +222,9 @@ def find_proper_nouns(query: str) -> frozenset[str]:
     terms: set[str] = set()
     for match in _NAME.finditer(query):
         word, at = match[0], match.start()
-        if _is_sentence_start(query, at):
+        # The dot or colon right before it is one of "J.K." and "CS:GO".
+        before = (char for char in reversed(query[:at]) if char in _SENTENCE_ENDS or char.isalnum())
+        if query[max(0, at - 1) : at] not in _INSIDE_A_NAME and next(before, "\n") in _SENTENCE_ENDS:
             continue
         if _STOP_WORD.fullmatch(word) and query[at - 1 : at] not in _QUOTES:
             return frozenset()
@@ -234,13 +236,6 @@ def find_proper_nouns(query: str) -> frozenset[str]:
         if not (is_common or _GREETING.search(query[max(0, at - _GREETING_LENGTH) : at])):
             terms.update(tokens.extract_terms(word))
     return frozenset(terms)
-
-
-def _is_sentence_start(query: str, at: int) -> bool:
-    if query[at - 1 : at] in _INSIDE_A_NAME:
-        return at == 0
-    before = (char for char in reversed(query[:at]) if char in _SENTENCE_ENDS or char.isalnum())
-    return next(before, "\n") in _SENTENCE_ENDS
 
 
 def find_periods(query: str, now: datetime) -> tuple[Interval, ...]:
