@@ -13,6 +13,7 @@ from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import classify, gate, notes
 from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.clauses import (
+    Draft,
     MentionedPerson,
     find_person,
     replace_pronoun,
@@ -21,7 +22,6 @@ from muniment.memory.rules.extraction.clauses import (
     split_sentences,
     strip_ornaments,
 )
-from muniment.memory.rules.extraction.draft import Draft
 from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, POLITE, parse_forget_request
 from muniment.memory.rules.language.clause import Clause

@@ -42,14 +42,10 @@ _NO_HOME = lazy_compile(
     r"|[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁",
     re.IGNORECASE,
 )
-_SOME_ZH, _STAYS = (
-    lazy_compile(r"一[家个所间座位名款本]"),
-    lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE),
-)
-_AVERSIONS, _FREE = (
-    {"cannot", "likes"},
-    ("preference", "goal"),
-)  # the latter are kinds whose predicates depend on the wording more than on the fact
+_SOME_ZH = lazy_compile(r"一[家个所间座位名款本]")
+_STAYS = lazy_compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
+_AVERSIONS = {"cannot", "likes"}
+_FREE = ("preference", "goal")  # kinds whose predicates depend on the wording more than on the fact
 _REPETITION_SHARE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
 
 
@@ -247,8 +243,7 @@ def _has_same_object(new: Fact, old: Fact) -> bool:
 
 
 def _is_shorter_name(shorter: str, longer: str) -> bool:
-    """Whether one name is the other with less detail: `Ann` for `Ann Lee`, but not York for New York, nor Ann for
-    Ann-Marie."""
+    """Whether one name is the other with less detail: Ann for Ann Lee, not York for New York or Ann for Ann-Marie."""
     parts, words = shorter.split(), longer.replace(",", "").split()
     if any(
         part[:1].isupper() and part not in words and any(word.startswith(f"{part}-") for word in words)

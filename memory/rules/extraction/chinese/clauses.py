@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.chinese import life, self
-from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rules
+from muniment.memory.rules.extraction.clauses import Draft, make_draft, match_rules
 from muniment.memory.rules.language.chinese_words import RELATION, replace_pronouns
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile

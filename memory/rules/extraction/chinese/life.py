@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.extraction.draft import Draft, make_draft
+from muniment.memory.rules.extraction.clauses import Draft, make_draft
 from muniment.memory.rules.language.chinese_words import (
     ANY_NAME,
     GIVEN_NAME,

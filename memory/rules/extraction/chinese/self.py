@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.dates.chinese import parse_number
-from muniment.memory.rules.extraction.draft import Draft, make_draft
+from muniment.memory.rules.extraction.clauses import Draft, make_draft
 from muniment.memory.rules.language.chinese_words import (
     ADVERBS,
     ANY_NAME,

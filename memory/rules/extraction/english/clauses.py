@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.draft import Draft, make_draft, match_rules
+from muniment.memory.rules.extraction.clauses import Draft, make_draft, match_rules
 from muniment.memory.rules.extraction.english import health, self
 from muniment.memory.rules.extraction.english.self import parse_trade
 from muniment.memory.rules.language import tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.extraction.draft import Draft, Rule, make_draft
+from muniment.memory.rules.extraction.clauses import Draft, Rule, make_draft
 from muniment.memory.rules.extraction.english.self import ADV, AM, ENDED, strip_article
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_words import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.draft import Build, Draft, Rule, make_draft
+from muniment.memory.rules.extraction.clauses import Build, Draft, Rule, make_draft
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_words import (
     LANGUAGES,
