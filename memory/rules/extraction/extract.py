@@ -172,7 +172,7 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     left = notes.strip_covered(said, texts, turn.at) if said else ""
     if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
         return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)
-    rest = _find_remainder(said, texts, turn.at, is_requested=is_requested, is_wish=is_wish)
+    rest = _find_remainder(said, left, is_requested=is_requested, is_wish=is_wish)
     persons: tuple[str, ...] = ()
     if any(draft.fact.predicate in _ACQUAINTED for draft in drafts):
         found, persons = _drop_named(found, rest, turn.at)
@@ -219,9 +219,8 @@ def _extend_fact(
     return []
 
 
-def _find_remainder(said: str, texts: Sequence[str], at: datetime, *, is_requested: bool, is_wish: bool = False) -> str:
-    """What is noted beside the facts of a sentence: what of its words none of them holds."""
-    rest = notes.strip_covered(said, texts, at) if said else ""
+def _find_remainder(said: str, rest: str, *, is_requested: bool, is_wish: bool = False) -> str:
+    """What is noted beside the facts of a sentence. `rest` is what of its words none of them holds."""
     if rest != said and not is_requested:
         # `in case you wonder why` says nothing without what was read; `and carry a card` has its subject before it.
         is_start = said.startswith(rest[:_START])
@@ -294,7 +293,8 @@ def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Tur
         reading, least = min(foldable, key=lambda pair: pair[1].importance)
         reading.candidates = [fact for fact in reading.candidates if fact is not least]
         texts = [fact.text for fact in reading.candidates]
-        reading.noted = _find_remainder(reading.said, texts, turn.at, is_requested=False) or reading.said
+        rest = notes.strip_covered(reading.said, texts, turn.at)
+        reading.noted = _find_remainder(reading.said, rest, is_requested=False) or reading.said
         reading.is_noted = True
 
 
