@@ -54,6 +54,7 @@ class Retrieval:
     ranking: RankingContext
     token_budget: TokenBudget
     answer: Answer
+    header: str = ""  # of a brief: what changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +116,7 @@ class Recall:
         return Brief(
             rev=snapshot.rev,
             stable=render.render_stable(snapshot.stable, fields),
-            header=self._render_header(snapshot),
+            header=retrieval.header,
             bullets=tuple(map(render.format_bullet, hits)),
             turns=tuple(frozenset(hit.memory.turns) for hit in hits),
             moving=retrieval.token_budget.render_block(hits),
@@ -220,8 +221,9 @@ class Recall:
             if search and (count := self._find_wider_count(search, snapshot)):
                 search = replace(search, candidates=count)
                 continue
+            header = self._render_header(snapshot) if view else ""
             budget = (
-                self._make_brief_budget(snapshot, vocabulary)
+                self._make_brief_budget(header, vocabulary)
                 if view
                 else _make_query_budget(query, snapshot, vocabulary, degraded=is_degraded(search))
             )
@@ -240,7 +242,9 @@ class Recall:
             omissions=tuple(omissions),
             degraded=is_degraded(search),
         )
-        return Retrieval(search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer)
+        return Retrieval(
+            search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer, header=header
+        )
 
     def _find_wider_count(self, search: Search, snapshot: SearchSnapshot) -> int | None:
         """Return the size of a small space when words alone have selected fewer candidates, else None.
@@ -251,9 +255,7 @@ class Recall:
         by_words = recall.semantic_weight and not search.weights.semantic
         return snapshot.corpus_size if is_close and by_words and search.candidates < snapshot.corpus_size else None
 
-    def _make_brief_budget(self, snapshot: SearchSnapshot, vocabulary: str) -> TokenBudget:
-        header = self._render_header(snapshot)
-
+    def _make_brief_budget(self, header: str, vocabulary: str) -> TokenBudget:
         def render_block(hits: Sequence[Hit]) -> str:
             text = "\n".join(filter(None, [header, *map(render.format_context_line, hits)]))
             return text and fence_text(text)
