@@ -16,18 +16,13 @@ TurnId = NewType("TurnId", UUID)
 Revision = NewType("Revision", int)
 Vector: TypeAlias = npt.NDArray[np.float32]
 RunId = NewType("RunId", UUID)
-# Stands for the vector of a text that waits for its embedder. Vectors of models have more than one dimension.
+# Stands for the vector of a text that waits for its embedder; it is this one object.
 NO_VECTOR: Vector = np.zeros(1, dtype=np.float32)
 NO_VECTOR.setflags(write=False)
 
 
 _LEAST_DIGITS, _DIGITS = 4, 32  # of the beginning of an id, and of a whole one
 _HEX = frozenset("0123456789abcdef")
-
-
-def is_missing(vector: Vector) -> bool:
-    """Return whether this stands for a vector that is not there yet."""
-    return len(vector) == len(NO_VECTOR)
 
 
 class SafeText(str):

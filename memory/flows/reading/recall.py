@@ -10,7 +10,7 @@ from math import isnan
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision, Vector, is_missing
+from muniment.memory.domain.ids import NO_VECTOR, Revision
 from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchSnapshot
@@ -176,7 +176,8 @@ class Recall:
         text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
         recall = self.settings.recall
         vector = await self.available_embedder.embed_query(text)
-        question, weights = parse_question(text), build_weights(text, self._choose_profile(vector), recall)
+        profile = self.profile.drop_scripts() if vector is NO_VECTOR else self.profile
+        question, weights = parse_question(text), build_weights(text, profile, recall)
         return Search(
             vector=vector,
             terms=question.terms,
@@ -190,9 +191,6 @@ class Recall:
             explain=query.explain,
         )
 
-    def _choose_profile(self, vector: Vector) -> EmbedderProfile:
-        return self.profile.drop_scripts() if is_missing(vector) else self.profile
-
     async def retrieve_hits(
         self, reader: Reader, query: Query, search: Search | None, view: ThreadView | None = None
     ) -> Retrieval:
@@ -205,7 +203,7 @@ class Recall:
         vocabulary = choose_vocabulary(self.settings.chat_model)
         if not is_loaded(vocabulary):  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
-        beside = view or ThreadView()
+        beside, degraded = view or ThreadView(), search is not None and search.vector is NO_VECTOR
         while True:
             snapshot = await self.reads.read_snapshot(
                 reader,
@@ -225,7 +223,7 @@ class Recall:
             budget = (
                 self._make_brief_budget(header, vocabulary)
                 if view
-                else _make_query_budget(query, snapshot, vocabulary, degraded=is_degraded(search))
+                else _make_query_budget(query, snapshot, vocabulary, degraded=degraded)
             )
             ranking = self._make_ranking_context(reader.scope, query, search, snapshot)
             hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
@@ -240,7 +238,7 @@ class Recall:
             tokens=spent,
             returns=query.returns,
             omissions=tuple(omissions),
-            degraded=is_degraded(search),
+            degraded=degraded,
         )
         return Retrieval(
             search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer, header=header
@@ -295,7 +293,8 @@ class Recall:
         is_wide = snapshot.corpus_size >= recall.cut_from and recall.cut_spread > 0 and query.threshold is None
         if mean is not None and spread is not None and is_wide:
             least_cosine = mean + recall.cut_spread * spread
-        profile = self.profile if search is None else self._choose_profile(search.vector)
+        is_blind = search is not None and search.vector is NO_VECTOR
+        profile = self.profile.drop_scripts() if is_blind else self.profile
         gate_size = snapshot.corpus_size if tokens.is_legible(profile.scripts, text) else 1
         return RankingContext(
             query=text,
@@ -348,11 +347,6 @@ class Recall:
             thread_id=scope.thread,
         )
         await self.write_behind.track_event(scope, event)
-
-
-def is_degraded(search: Search | None) -> bool:
-    """Return whether a search is without the vector of its question."""
-    return search is not None and is_missing(search.vector)
 
 
 def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str, *, degraded: bool) -> TokenBudget:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import MemoryId, Revision, Vector, is_missing
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
@@ -95,7 +95,7 @@ class PlanCommitter:
             if isinstance(outcome, Receipt):
                 return outcome
             plan, rejections = outcome
-            is_degraded = any(change.vector is not None and is_missing(change.vector) for change in plan.changes)
+            is_degraded = any(change.vector is NO_VECTOR for change in plan.changes)
             if is_degraded:
                 plan = replace(plan, jobs=(*plan.jobs, Job(name="embed", scope=scope.owner_scope)))
             receipt = await self.consents.commit_plan(plan)
@@ -236,7 +236,9 @@ class Planner:
     ) -> tuple[WritePlan, Rejections] | Receipt:
         """Return the plan and what it leaves out, or the receipt where there is nothing to write."""
         at, record = self.clock.now(), draft.record
-        rev, neighbours = await self._find_neighbours(scope, draft)
+        is_blind = any(vector is NO_VECTOR for vector in draft.vectors)
+        profile = self.profile.drop_scripts() if is_blind else self.profile
+        rev, neighbours = await self._find_neighbours(scope, draft, profile.scripts)
         incoming = [
             IncomingCandidate(candidate=candidate, vector=vector, neighbours=near, id=MemoryId(uuid4()))
             for candidate, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
@@ -245,7 +247,7 @@ class Planner:
             incoming,
             scope=scope,
             at=min(at, draft.said_at or at),
-            profile=self._choose_profile(draft),
+            profile=profile,
             writing=self.settings.write,
             keep_separate=draft.is_independent,
             is_by_model=record is not None and record.source == "model",
@@ -289,10 +291,9 @@ class Planner:
             await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
 
-    def _choose_profile(self, draft: Draft) -> EmbedderProfile:
-        return self.profile.drop_scripts() if any(map(is_missing, draft.vectors)) else self.profile
-
-    async def _find_neighbours(self, scope: Scope, draft: Draft) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
+    async def _find_neighbours(
+        self, scope: Scope, draft: Draft, scripts: Collection[str]
+    ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
         is away or does not know the script, or the candidate corrects something."""
         candidates = draft.candidates
@@ -305,7 +306,7 @@ class Planner:
             )
             for candidate, vector in zip(candidates, draft.vectors, strict=True)
         ]
-        most, scripts = self.settings.write.neighbours, self._choose_profile(draft).scripts
+        most = self.settings.write.neighbours
         rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
         # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
         places = [

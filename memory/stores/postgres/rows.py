@@ -16,7 +16,7 @@ from pgvector import HalfVector, SparseVector
 
 from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.embedding import UnembeddedRow
-from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, TurnId, Vector, is_missing
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
@@ -149,7 +149,7 @@ def encode_unit_vector(dimensions: Sequence[int]) -> str:
 def build_apply_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
     """Return the parameters of the `apply` block for changes of different memories, each with its revision."""
     # One statement is of one embedder: when one of its vectors is missing, all are made later.
-    if any(change.vector is not None and is_missing(change.vector) for change in changes):
+    if any(change.vector is NO_VECTOR for change in changes):
         changes = [change if change.vector is None else replace(change, vector=NO_VECTOR) for change in changes]
     vectors = [HalfVector(change.vector) if change.vector is not None else None for change in changes]
     return {
@@ -225,7 +225,7 @@ def _encode_memory(change: Change, model: str) -> dict[str, Any]:
     if fact := change.after.fact:
         row["fact"] = {name: getattr(fact, name) for name in _FACT}
     if change.vector is not None:
-        row["embedding_model"] = UNEMBEDDED if is_missing(change.vector) else model
+        row["embedding_model"] = UNEMBEDDED if change.vector is NO_VECTOR else model
     return row
 
 

@@ -21,7 +21,7 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
 from psycopg.rows import DictRow, tuple_row
 
-from muniment.memory.domain.ids import MemoryId, Revision, is_missing
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, Neighbour
 from muniment.memory.domain.scope import Reader, Scope
@@ -93,7 +93,7 @@ class PostgresSearches:
         space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
         # The indexes are of the memories as they are, not as they were, and begin with those that are near by vector.
         scan = as_of is not None or scope.space not in self._indexed_spaces
-        scan = scan or (search is not None and is_missing(search.vector))
+        scan = scan or (search is not None and search.vector is NO_VECTOR)
         if search and not stable and not thread:
             return SearchSnapshot(**_parse_search(search, await self._search(space, search, scan=scan), as_of))
         stable_params = space | {"categories": list(stable), "limit": stable_limit}
@@ -135,7 +135,7 @@ class PostgresSearches:
     async def find_neighbours(
         self, scope: Scope, probes: Sequence[NeighbourProbe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
-        has_vectors = bool(probes) and not any(is_missing(probe.vector) for probe in probes)
+        has_vectors = bool(probes) and not any(probe.vector is NO_VECTOR for probe in probes)
         params = {
             "space": scope.space,
             "kinds": [probe.kind for probe in probes],
@@ -214,7 +214,7 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
         "background": tokens.BACKGROUND_SIZE,
         **rows.OF_USER,
         "hints": list(search.hints),
-        "vector": None if is_missing(search.vector) else HalfVector(search.vector),
+        "vector": None if search.vector is NO_VECTOR else HalfVector(search.vector),
         "model": model,
         "categories": list(search.categories),
         "units": ";".join(map(rows.encode_unit_vector, terms)),

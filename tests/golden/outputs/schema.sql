@@ -173,7 +173,7 @@ CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
     AS $$
 declare used text := (select e.model from muniment.embedders e where e.active);
 begin
-  if used is distinct from wanted then
+  if wanted is distinct from '' and used is distinct from wanted then
     raise exception using errcode = 'MU002', message = coalesce(used, 'none'), detail = wanted;
   end if;
   return true;
@@ -301,7 +301,7 @@ COMMENT ON COLUMN muniment.memories.turns IS 'The turns that support it; rows of
 
 COMMENT ON COLUMN muniment.memories.embedding IS 'The vector of the text by embedding_model, in half precision.';
 
-COMMENT ON COLUMN muniment.memories.embedding_model IS 'The model of embedding.';
+COMMENT ON COLUMN muniment.memories.embedding_model IS 'The model of embedding; empty while the memory waits for a vector.';
 
 COMMENT ON COLUMN muniment.memories.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
 
@@ -1265,6 +1265,14 @@ CREATE INDEX memories_by_category ON muniment.memories USING btree (space_id, st
 CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
 
 CREATE INDEX memories_by_next ON muniment.memories USING btree (space_id, next_model) WHERE (next_model IS NOT NULL);
+
+CREATE INDEX memories_unembedded ON muniment.memories USING btree (space_id, memory_id) WHERE (embedding_model = ''::text);
+
+COMMENT ON INDEX muniment.memories_unembedded IS 'The memories that wait for a vector.';
+
+CREATE INDEX memory_versions_unembedded ON muniment.memory_versions USING btree (space_id, memory_id, from_rev) WHERE (embedding_model = ''::text);
+
+COMMENT ON INDEX muniment.memory_versions_unembedded IS 'The former versions that wait for a vector.';
 
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 

@@ -15,7 +15,7 @@ from struct import Struct, error
 from typing import Any
 from uuid import UUID
 
-from muniment.memory.domain.ids import TurnId, Vector, is_missing
+from muniment.memory.domain.ids import NO_VECTOR, TurnId, Vector
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, PackedRow, WritePlan
 from muniment.memory.domain.turn import Turn
@@ -112,7 +112,7 @@ class BulkTables:
     def encode_memory(self, change: Change) -> bytes:
         """Return the row of a new memory. Raises BadInput for what cannot be one."""
         after = change.after
-        if change.vector is None or is_missing(change.vector) or change.before is not None:
+        if change.vector is None or change.vector is NO_VECTOR or change.before is not None:
             raise BadInput("only a new memory with its vector is brought")
         return self._memories.encode_row(after, encode_search_cells(after.text, after.context, change.vector))
 
