@@ -26,7 +26,9 @@ class SettingsPart(BaseModel):
 
 
 class Category(SettingsPart):
-    """A category: `all` = always in context, `rag` = retrieved, at most `rag_length` items."""
+    """A category: `all` = always in context, `rag` = retrieved, at most `rag_length` items.
+
+    A query is limited by its `top_k` and its budget alone."""
 
     label: Annotated[str, Field(min_length=1)]
     context: Literal["all", "rag"]

@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import StoredMemory
 Returns = Literal["bullets", "full"]
 Reason = Literal[
     "below threshold", "far below the best", "no more alike than the rest", "over budget", "near-duplicate",
-    "beyond top_k", "category full",
+    "beyond top_k", "category full",  # the last one in a context only
 ]  # fmt: skip
 Ruling = Literal[
     Reason, "other space or unknown", "not yet known", "not allowed", "soft-deleted", "superseded", "pending",

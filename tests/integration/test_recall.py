@@ -22,7 +22,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.payload import encode_answer
 from muniment.memory.stores.postgres import ledger, search as store_search
 from muniment.memory.stores.postgres.store import PostgresStore
-from tests.engine import NOON, engine, reads, scope, statement
+from tests.engine import NOON, engine, note, reads, scope, settings, statement
 
 WHO = scope("ana")
 
@@ -101,18 +101,21 @@ async def test_who_asks_about_themselves_is_read_more_closely(
         assert (await looked(memory, Query(text=text, top_k=top_k)))[1] == [candidates]
 
 
-async def test_a_full_category_that_is_the_only_one_is_not_looked_at_again(database_url: str) -> None:
-    """Nothing else may come of it; among two categories the other one is looked for."""
-    bread = [said(f"How to bake the bread of day number {n}.", "procedural") for n in range(120)]
-    async with engine(database_url) as memory:
-        await told(memory, *bread, said("The user bakes bread on a day off.", "tasks"))
-        asked = Query(text="bake bread day number", categories=("procedural",), budget_tokens=5000)
-        found, counts = await looked(memory, asked, "executor")
-        assert len(found) < asked.top_k
-        assert len(counts) == 1
-        found, counts = await looked(memory, replace(asked, categories=("procedural", "tasks")), "executor")
-        assert len(counts) > 1
-        assert "The user bakes bread on a day off." in found
+async def test_a_query_looks_deeper_than_a_context(database_url: str) -> None:
+    """A category gives a query as many as it asks for, and a context `rag_length`: there others are looked for behind
+    those of a full category."""
+    bread = [note(f"How to bake the bread of day number {n}.") for n in range(120)]
+    tuned_settings = settings(database_url)
+    activity = tuned_settings.categories["activity"]
+    assert activity.rag_length == 50
+    few = {**tuned_settings.categories, "activity": activity.model_copy(update={"rag_length": 2})}
+    async with engine(database_url, tuned=tuned_settings.model_copy(update={"categories": few})) as memory:
+        await memory.ingest(WHO, [*bread, note("The user bakes bread on a day off.", "tasks")])
+        asked = Query(text="bake bread day number", top_k=200, budget_tokens=100_000)
+        assert len((await memory.query(WHO, "supervisor", asked)).hits) == 121
+        bullets = (await memory.brief(WHO, "supervisor", asked.text)).bullets
+        assert sum(bullet.startswith("[activity]") for bullet in bullets) == 2
+        assert "[tasks] The user bakes bread on a day off." in bullets
 
 
 async def test_a_known_speaker_with_an_accent_is_no_stranger(database_url: str) -> None:

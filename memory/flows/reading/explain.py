@@ -187,8 +187,6 @@ class _Case:
         elif reason == "near-duplicate":
             twin = next(other.memory for other in ranked if is_near_duplicate(other.memory, memory, ranking))
             facts = {"twin": twin.id, "text": twin.text}
-        elif reason == "category full":
-            facts = {"category": memory.category, "rag_length": ranking.categories[memory.category].rag_length}
         elif reason == "over budget":
             shown = {hit.memory.id for hit in answer.hits}
             before = [other for other in ranked[: (place or 1) - 1] if other.memory.id in shown]

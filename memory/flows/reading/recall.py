@@ -226,6 +226,8 @@ class Recall:
                 else _make_query_budget(query, snapshot, vocabulary, degraded=degraded)
             )
             ranking = self._make_ranking_context(reader.scope, query, search, snapshot)
+            if view is None:  # a context has so many of a category, a query as many as it asks for
+                ranking = replace(ranking, categories={})
             hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
             if search is None or len(snapshot.hits) < search.candidates:
                 break

@@ -26,7 +26,6 @@ _SENTENCES: Mapping[Ruling, str] = {
         "from the others of this space."
     ),
     "near-duplicate": "It says the same as {twin}, which comes before it: {text}",
-    "category full": "{category} gives {rag_length} memories at most, and so many come before it.",
     "beyond candidates": (
         "It would come at place {place}, but only the best {candidates} by meaning and words are ranked."
     ),
