@@ -105,7 +105,7 @@ async def load_space(memory: Memory, space: dict[str, Any]) -> None:
 def make_row(statement: dict[str, Any]) -> dict[str, Any]:
     """Return a statement as a row of an import."""
     category = CATEGORIES.get(statement["category"], statement["category"])
-    return {"text": statement["text"], "category": category}
+    return {"text": statement["text"], "category": category, "aliases": statement.get("aliases", [])}
 
 
 async def ask(memory: Memory, space: dict[str, Any], question: dict[str, Any]) -> Asked:

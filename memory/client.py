@@ -69,17 +69,23 @@ class Memory:
         """Return the time in UTC by the engine's clock."""
         return self.engine.clock.now()
 
-    async def learn(self, scope: Scope, turn: Turn, *, previous: Sequence[Turn] = ()) -> Receipt:
+    async def learn(
+        self, scope: Scope, turn: Turn, *, previous: Sequence[Turn] = (), aliases: Sequence[str] = ()
+    ) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
 
         `previous` are the turns before it in the thread, oldest first: they say what a short answer answers. Returns
-        what was changed, refused and skipped. The same turn twice is one write. Raises TooLarge, StoreError, ModelError
-        (the embedder)."""
-        return await self.engine.writer.learn_turn(scope, turn, previous)
+        what was changed, refused and skipped. The `aliases` are other names of what the turn is about: each statement
+        is found by them, too. The same turn twice is one write. Raises TooLarge, BadInput for an alias that cannot be
+        kept, StoreError, ModelError (the embedder)."""
+        return await self.engine.writer.learn_turn(scope, turn, previous, aliases)
 
-    async def remember(self, scope: Scope, text: str, *, category: str | None = None) -> Receipt:
-        """Keep a text that a person asks to remember. Raises BadInput when it cannot be kept as it stands."""
-        return await self.engine.writer.remember_text(scope, text, category)
+    async def remember(
+        self, scope: Scope, text: str, *, category: str | None = None, aliases: Sequence[str] = ()
+    ) -> Receipt:
+        """Keep a text that a person asks to remember, with other names of what it is about. Raises BadInput when it
+        cannot be kept as it stands."""
+        return await self.engine.writer.remember_text(scope, text, category, aliases)
 
     async def keep_candidates(
         self, scope: Scope, candidates: Sequence[Candidate], turns: Sequence[Turn] = ()
@@ -155,6 +161,12 @@ class Memory:
     async def pin(self, scope: Scope, memory_id: MemoryId | str, *, pinned: bool = True) -> Receipt:
         """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""
         return await self.engine.lifecycle.pin_memory(scope, await self.find_id(scope, memory_id), pinned)
+
+    async def set_aliases(self, scope: Scope, memory_id: MemoryId | str, aliases: Sequence[str]) -> Receipt:
+        """Give a memory other names of what it is about, in the place of those it has: it is found by each of them.
+
+        At most 16 names of 80 characters. Raises NotFound, BadInput, ModelError."""
+        return await self.engine.lifecycle.set_aliases(scope, await self.find_id(scope, memory_id), aliases)
 
     async def forget(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Soft-delete a memory: no answer has it any more, and it can be restored until it is purged. Raises

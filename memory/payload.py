@@ -21,8 +21,8 @@ _FENCED = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _TAG = re.compile(r"<(?=\s*/?\s*recalled-memory)", re.IGNORECASE)
-# Left out of a hit: fields that grow with every repetition, or repeat the text.
-_HIDDEN_FIELDS = frozenset({"context", "stable_key", "turns"})
+# Left out of a hit: fields that grow with every repetition, repeat the text, or only help to find it.
+_HIDDEN_FIELDS = frozenset({"aliases", "context", "stable_key", "turns"})
 # The fields of a procedure in a hit. It is long and rests on many turns: with all fields none would fit the usual
 # budget.
 _PROCEDURE_FIELDS = frozenset(

@@ -106,7 +106,9 @@ class Channels:
 
 
 def channels(rows: Sequence[Row], search: Search) -> Channels:
-    weights = {row.memory.id: tokens.compute_weights(row.memory.text, row.memory.context) for row in rows}
+    weights = {
+        row.memory.id: intents.index_text(row.memory.text, row.memory.context, row.memory.aliases) for row in rows
+    }
     size = len(rows) + tokens.BACKGROUND_SIZE
 
     def weight(id_: MemoryId, term: str) -> float:

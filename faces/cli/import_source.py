@@ -16,7 +16,7 @@ from muniment.memory import codec
 from muniment.memory.errors import BadInput, MunimentError
 
 # The fields of a plain row.
-FIELDS = ("text", "category", "kind", "importance", "event_time", "tags", "pinned", "actor_id", "fact")
+FIELDS = ("text", "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id", "fact")
 _ROW_NUMBER = re.compile(r"row (\d+)")
 _MAX_LISTED = 10
 _MAX_NAME_CHARS = 40  # characters of a field's name that are shown

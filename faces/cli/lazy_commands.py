@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "history": ("memories.history:show_history", "Show what happened to a memory, or to all of them, newest first."),
     "pin": ("memories.pin:pin_memory", "Pin a memory: it ranks higher and its changes are told first."),
     "unpin": ("memories.pin:unpin_memory", "Take the pin off a memory."),
+    "alias": ("memories.alias:change_aliases", "Give a memory other names of what it is about, by which it is found."),
     "forget": (
         "memories.forget:forget_memory",
         "Forget a memory: it is in no answer any more, and can be restored for write.soft_delete_days (30).",

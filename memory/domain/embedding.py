@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.memory import compose_document
 from muniment.memory.domain.scope import Scope
 
 
@@ -15,6 +16,12 @@ class UnembeddedRow:
     id: MemoryId
     since: Revision
     text: str = field(repr=False)
+    aliases: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def document(self) -> str:
+        """What the vector is of."""
+        return compose_document(self.text, self.aliases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ class MemoryStatement:
     kind: Kind
     text: str
     context: str | None = None
+    aliases: tuple[str, ...] = ()
     turns: tuple[TurnId, ...] = ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
@@ -78,6 +79,7 @@ class StoredMemory:
     superseded_by: MemoryId | None = None
     context: str | None = None  # the words around the statement: helps to find it, is never shown
     turns: tuple[TurnId, ...] = ()  # the turns that support it
+    aliases: tuple[str, ...] = ()  # other names of what it is about: help to find it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,11 @@ class Neighbour:
 
     memory: StoredMemory
     sim: float
+
+
+def compose_document(text: str, aliases: Sequence[str]) -> str:
+    """Return what the vector of a memory is of: its text, and the other names of what it is about."""
+    return f"{text} ({', '.join(aliases)})" if aliases else text
 
 
 def list_replaced(memory: StoredMemory) -> list[str]:

@@ -80,6 +80,7 @@ class Candidate:
     tags: tuple[str, ...] = ()
     event_time: datetime | None = None
     context: str | None = None
+    aliases: tuple[str, ...] = ()  # other names of what it is about
     turns: tuple[TurnId, ...] = ()
     actor: str | None = None
     role: Role | None = "user"

@@ -17,6 +17,14 @@ begin
   if made_with is not null then
     perform muniment.expect_embedder(made_with);
   end if;
+  -- A process of the former version does not know the other names: what it changes keeps them.
+  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases))') then
+    memories := (
+      select jsonb_agg(jsonb_build_object('aliases', coalesce((
+        select b.aliases from muniment.memories b
+        where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid), '{}')) || one.row order by one.n)
+      from jsonb_array_elements(memories) with ordinality one (row, n));
+  end if;
   for given, n in select * from jsonb_array_elements(memories) with ordinality loop
     m := jsonb_populate_record(null::muniment.memories, given);
     b := null;
@@ -28,11 +36,11 @@ begin
       insert into muniment.memory_versions (
         space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
         pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
-        purge_at, superseded_by, context, turns, embedding, embedding_model, words,
+        purge_at, superseded_by, context, turns, aliases, embedding, embedding_model, words,
         next_embedding, next_model)
       values (at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
         b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
-        b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns,
+        b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns, b.aliases,
         b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model);
     end if;
     if m.embedding_model is not null then
@@ -46,20 +54,20 @@ begin
       insert into muniment.memories (
         space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
         agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-        purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+        purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words)
       values (at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence,
         m.trust, m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id,
-        m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+        m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns, m.aliases,
         m.embedding, m.embedding_model, m.words);
     else
       insert into muniment.memories (
         space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
         agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-        purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words,
+        purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words,
         next_embedding, next_model)
       values (at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence,
         m.trust, m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id,
-        m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+        m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns, m.aliases,
         m.embedding, m.embedding_model, m.words, b.next_embedding, b.next_model)
       on conflict (space_id, memory_id) do update set
         kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
@@ -68,7 +76,7 @@ begin
         actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
         thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
         purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
-        context = excluded.context, turns = excluded.turns, embedding = excluded.embedding,
+        context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, embedding = excluded.embedding,
         embedding_model = excluded.embedding_model, words = excluded.words,
         next_embedding = excluded.next_embedding, next_model = excluded.next_model;
     end if;

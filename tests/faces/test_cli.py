@@ -42,6 +42,24 @@ def test_life_of_a_memory(muniment: Muniment) -> None:
     assert [row.split("\t")[2] for row in table] == ["RESTORE", "DELETE", "UPDATE", "UPDATE", "ADD"]
 
 
+def test_other_names(muniment: Muniment) -> None:
+    """Names are added, listed and taken away; a memory is found by them."""
+    written = muniment("remember", "Production runs on Kubernetes", "--alias", "k8s", "--json").json
+    id_, short = written["changes"][0]["id"], written["changes"][0]["id"][:8]
+    assert muniment("alias", short, "kube", "K8S").out.startswith(f"UPDATE {short} ")
+    assert muniment("alias", short).out == "k8s\nkube\n"
+    assert muniment("alias", short, "--json").json == {"id": id_, "aliases": ["k8s", "kube"]}
+    assert muniment("show", short, "--json").json["aliases"] == ["k8s", "kube"]
+    assert "Kubernetes" in muniment("query", "kube", "--agent", "supervisor").out
+    assert muniment("alias", short, "kube").out == "It has these names already.\n"
+    assert muniment("alias", short, "--remove", "K8s", "--json").json["changes"][0]["action"] == "UPDATE"
+    muniment("alias", short, "--remove", "kube")
+    assert muniment("alias", short).out == "No other names.\n"
+    refused = muniment("alias", short, "x" * 81)
+    assert (refused.code, refused.out) == (2, "")
+    assert "81 characters; allowed: 80" in refused.err
+
+
 def test_query(muniment: Muniment) -> None:
     """An agent finds what it may read, as bullets, in full, and explained."""
     muniment("remember", "I am allergic to peanuts")

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.memory import StoredMemory, compose_document
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, EpisodeSource
@@ -83,7 +83,7 @@ class Episodes:
             elif left > 0:
                 left -= 1
                 drafts.append((make_memory(candidate, MemoryId(uuid4()), scope, now), None))
-        vectors = cache.get_vectors([after.text for after, _ in drafts])
+        vectors = cache.get_vectors([compose_document(after.text, after.aliases) for after, _ in drafts])
         return tuple(
             Change(
                 action="MERGE" if before else "ADD",

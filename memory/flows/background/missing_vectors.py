@@ -9,7 +9,7 @@ from functools import partial
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Vector
-from muniment.memory.domain.memory import is_note
+from muniment.memory.domain.memory import compose_document, is_note
 from muniment.memory.domain.plan import Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
@@ -45,30 +45,34 @@ class MissingVectors:
         ModelError while the embedder is away, WrongEmbedder, StoreError."""
         count = 0
         while page := await self.maintenance.list_unembedded(scope, _BATCH):
-            texts = list(dict.fromkeys(row.text for row in page))
-            vectors = dict(zip(texts, await self.embedder.embed_documents(texts), strict=True))
+            documents = list(dict.fromkeys(row.document for row in page))
+            vectors = dict(zip(documents, await self.embedder.embed_documents(documents), strict=True))
             self.available_embedder.note_success()
-            await self.maintenance.write_vectors(scope, [(row, vectors[row.text]) for row in page])
-            await self._merge_memories(scope, {row.id: row.text for row in page if not row.since}, vectors)
+            await self.maintenance.write_vectors(scope, [(row, vectors[row.document]) for row in page])
+            await self._merge_memories(scope, {row.id: row.document for row in page if not row.since}, vectors)
             count += len(page)
         return count
 
-    async def _merge_memories(self, scope: Scope, texts: Mapping[MemoryId, str], vectors: Mapping[str, Vector]) -> None:
+    async def _merge_memories(
+        self, scope: Scope, documents: Mapping[MemoryId, str], vectors: Mapping[str, Vector]
+    ) -> None:
         """Merge the memories one after another, in the order in which they were said."""
-        graph = await self.reads.read_members(scope, list(texts))
+        graph = await self.reads.read_members(scope, list(documents))
         for memory in sorted(graph.memories.values(), key=lambda memory: memory.rev):
-            text = texts[memory.id]
-            make_plan = partial(self._plan_merge, scope, memory.id, text, vectors[text])
+            document = documents[memory.id]
+            make_plan = partial(self._plan_merge, scope, memory.id, document, vectors[document])
             await self.committer.commit_with_retry(scope, make_plan)
 
     async def _plan_merge(
-        self, scope: Scope, memory_id: MemoryId, text: str, vector: Vector, cache: VectorCache
+        self, scope: Scope, memory_id: MemoryId, document: str, vector: Vector, cache: VectorCache
     ) -> tuple[WritePlan, Rejections] | Receipt:
         """Return the plan that merges a memory with what is near to it. One that has ended or changed since it was
         embedded stays as it is, and so does how-to memory."""
         graph = await self.reads.read_members(scope, [memory_id])
         memory = graph.memories.get(memory_id)
-        if memory is None or memory.state != "active" or memory.text != text or memory.kind == "procedural":
+        if memory is None or memory.state != "active" or memory.kind == "procedural":
+            return Receipt(rev=graph.rev)
+        if compose_document(memory.text, memory.aliases) != document:
             return Receipt(rev=graph.rev)
         attribute = memory.fact.attribute if memory.fact and not is_note(memory.fact) else None
         probe = NeighbourProbe(vector=vector, kind=memory.kind, stable_key=memory.stable_key, attribute=attribute)
@@ -84,7 +88,7 @@ class MissingVectors:
             expected_rev=rev,
             node="worker",
             at=self.clock.now(),
-            changes=embed_changes(merged.changes, {text}, cache),
+            changes=embed_changes(merged.changes, {document}, cache),
             relations=merged.relations,
         )
         return plan, Rejections()

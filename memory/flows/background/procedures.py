@@ -12,7 +12,7 @@ from uuid import uuid4
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
-from muniment.memory.domain.memory import STATES, Neighbour, StoredMemory
+from muniment.memory.domain.memory import STATES, Neighbour, StoredMemory, compose_document
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
@@ -233,7 +233,7 @@ class Procedures:
             updated_at=max(write.at, old.updated_at),
         )
         is_same = procedure.steps == before.steps
-        [vector] = vectors.get_vectors([text])
+        [vector] = vectors.get_vectors([compose_document(text, old.aliases)])
         return Change(
             action="MERGE" if is_same else "UPDATE",
             after=after,

@@ -135,9 +135,9 @@ class EmbedderSwitch:
         """Embed the rows up to the revision of the first page. What is written meanwhile is left to the next pass."""
         count, (rev, page) = 0, await self._store.list_unembedded(scope, since, None, _FIRST, _BATCH)
         while page:
-            texts = list(dict.fromkeys(row.text for row in page))
-            vectors = dict(zip(texts, await self._embedder.embed_documents(texts), strict=True))
-            await self._store.write_vectors(scope, run, [(row, vectors[row.text]) for row in page])
+            documents = list(dict.fromkeys(row.document for row in page))
+            vectors = dict(zip(documents, await self._embedder.embed_documents(documents), strict=True))
+            await self._store.write_vectors(scope, run, [(row, vectors[row.document]) for row in page])
             count += len(page)
             self._on_progress(len(page))
             _, page = await self._store.list_unembedded(scope, since, rev, page[-1].id, _BATCH)

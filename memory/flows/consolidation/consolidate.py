@@ -26,7 +26,8 @@ from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, 
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
-from muniment.memory.flows.writing.plan import PlanCommitter
+from muniment.memory.flows.writing.plan import PlanCommitter, VectorCache
+from muniment.memory.flows.writing.vectors import complete_vectors
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.llm import ChatAnswer, ChatModel
@@ -153,19 +154,19 @@ class Consolidation:
     ) -> Run:
         """Apply the findings in one transaction with the run's record. A pair that changed meanwhile is left as it is
         and counted `outdated`. `settlements`: see `ConsolidationRuns.save_run`. Raises Conflict when another run has
-        taken this one's place, StoreError."""
+        taken this one's place, StoreError, ModelError."""
         ids = list({memory.id: None for finding in findings for memory in (finding.pair.older, finding.pair.newer)})
 
-        async def apply() -> Run:
+        async def apply(vectors: VectorCache) -> Run:
             decided, plan, applied = await self._decide_findings(run, findings, ids)
             if run.dry:
                 return decided
+            plan = replace(plan, changes=complete_vectors(plan.changes, vectors))
             plan = await self.consents.add_withdrawals(plan)
             lease = self.batch_submission.get_lease(decided)
             return await self.runs.save_run(decided, lease, plan, applied, settlements=settlements)
 
-        async with self.locks.space_lock(run.scope.space):
-            return await self.committer.retry_on_conflict(apply)
+        return await self.committer.run_with_vectors(run.scope, apply)
 
     async def end_run(self, run: Run) -> Run:
         """Close the run's record, as `done` unless it has another status, with the number of duplicates that are left.

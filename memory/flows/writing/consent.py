@@ -13,7 +13,7 @@ from muniment.memory.domain.consent import Consent, Decision, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.memory import StoredMemory, compose_document
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
@@ -147,7 +147,8 @@ class Consents:
         after = correct_value(memory, request, safe) if memory is not None and memory.state == "active" else None
         if after is None:
             return request
-        now, (vector,) = self.clock.now(), await self.embedder.embed_documents([after.text])
+        document = compose_document(after.text, after.aliases)
+        now, (vector,) = self.clock.now(), await self.embedder.embed_documents([document])
         change = Change(action="UPDATE", before=memory, after=replace(after, updated_at=now), vector=vector)
         proposal = Proposal(
             field=request.field, value=safe, memory=after.id, turns=request.turns, expires_at=request.expires_at
@@ -291,7 +292,7 @@ class Consents:
             after = replace(memory, updated_at=now, category=former.category, text=former.text, fact=former.fact)
             after = replace(after, stable_key=former.stable_key, context=former.context, event_time=former.event_time)
             after = replace(after, importance=former.importance, turns=former.turns)
-            (vector,) = await self.embedder.embed_documents([after.text])
+            (vector,) = await self.embedder.embed_documents([compose_document(after.text, after.aliases)])
             changes = [Change(action="UPDATE", before=memory, after=after, vector=vector, meta=meta)]
         else:
             changes = [self._make_deletion(memory, now, meta)]

@@ -22,6 +22,7 @@ from muniment.memory.errors import BadInput
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.rules.extraction import import_lines
+from muniment.memory.rules.merging.aliases import normalize_aliases
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _CHUNK = 256  # rows whose characters are checked together
@@ -111,6 +112,7 @@ class ImportRows:
                 importance=row.get("importance", statement.importance),
                 pinned=candidate.pinned,
                 tags=candidate.tags,
+                aliases=candidate.aliases,
                 event_time=statement.event_time or candidate.event_time,
             )
             for statement in statements
@@ -155,6 +157,8 @@ class ImportRows:
             raise BadInput(f"row {number}: {refusal} (redact in the settings)", row=number)
 
     def _check_memory(self, row: Mapping[str, Any], number: int) -> None:
+        if row.get("aliases") is not None:
+            _check_aliases(row, number)
         try:
             codec.parse_fact(row.get("fact"))
         except BadInput as error:
@@ -189,6 +193,7 @@ class ImportRows:
             importance=importance,
             pinned=pinned,
             tags=tuple(tags),
+            aliases=normalize_aliases(row.get("aliases") or ()),
             actor=actor,
             turns=(TurnId(uuid4()),),
             event_time=_parse_moment(row, number, "event_time") if row.get("event_time") else None,
@@ -197,6 +202,16 @@ class ImportRows:
         if reason is not None:
             raise _explain_refusal(candidate, number, reason)
         return candidate
+
+
+def _check_aliases(row: Mapping[str, Any], number: int) -> None:
+    """Raise BadInput unless the aliases of a row can be kept."""
+    if not codec.is_text_list(row["aliases"]):
+        raise _make_type_error(number, "aliases", row["aliases"], "a list of texts")
+    try:
+        normalize_aliases(row["aliases"])
+    except BadInput as error:
+        raise _make_error(number, "aliases", str(error)) from None
 
 
 def _make_error(number: int, field: str, problem: str) -> BadInput:

@@ -15,9 +15,12 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache, make_deletion
+from muniment.memory.flows.writing.vectors import complete_vectors
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.answers import parse_choice
+from muniment.memory.rules.redaction.redact import Redactor
 
 _SHORT_ID = 8
 MakeChange = Callable[[StoredMemory], Awaitable[Change | None]]
@@ -25,27 +28,42 @@ MakeChange = Callable[[StoredMemory], Awaitable[Change | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lifecycle:
-    """Pins, forgets and restores one memory. A memory that is so already is not changed."""
+    """Pins, names, forgets and restores one memory. A memory that is so already is not changed."""
 
     browser: MemoryBrowser
     clock: Clock
     committer: PlanCommitter
     reads: MemoryReads
+    redactor: Redactor
     settings: Settings
 
     async def pin_memory(self, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:
         """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""
 
         async def make_change(memory: StoredMemory) -> Change | None:
-            if pinned and memory.state == "soft_deleted":
-                way = f"muniment restore {str(memory.id)[:_SHORT_ID]} --user {quote(scope.owner)}"
-                raise BadInput(
-                    f"this memory is forgotten; to bring it back before it is pinned: `{way}`", id=str(memory.id)
-                )
+            if pinned:
+                _refuse_forgotten(memory, scope, "is pinned")
             if memory.pinned == pinned:
                 return None
             after = replace(memory, pinned=pinned, updated_at=self.clock.now())
             return Change(action="UPDATE", before=memory, after=after, meta={"why": "pinned" if pinned else "unpinned"})
+
+        return await self._commit_change(scope, memory_id, make_change)
+
+    async def set_aliases(self, scope: Scope, memory_id: MemoryId, aliases: Sequence[str]) -> Receipt:
+        """Give a memory these other names of what it is about, in the place of those that it has.
+
+        Raises NotFound, BadInput for a name that cannot be kept and for a forgotten memory, ModelError."""
+        if refusal := self.redactor.find_denial_reason(scope):
+            return Receipt(rev=Revision(0), skipped=refusal)
+        names = sanitize_aliases(aliases, self.redactor)
+
+        async def make_change(memory: StoredMemory) -> Change | None:
+            _refuse_forgotten(memory, scope, "gets other names")
+            if memory.aliases == names:
+                return None
+            after = replace(memory, aliases=names, updated_at=self.clock.now())
+            return Change(action="UPDATE", before=memory, after=after, meta={"why": "aliases"})
 
         return await self._commit_change(scope, memory_id, make_change)
 
@@ -125,12 +143,20 @@ class Lifecycle:
         return (*changes, Change(action="UPDATE", before=newer, after=after, meta=meta))
 
     async def _commit_change(self, scope: Scope, memory_id: MemoryId, make_change: MakeChange) -> Receipt:
-        async def make_plan(_: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
+        async def make_plan(vectors: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
             rev, _neighbours = await self.reads.find_neighbours(scope, (), 0)
             change = await make_change(await self.browser.get_memory(scope, memory_id))
             if change is None:
                 return Receipt(rev=rev)
+            changes = complete_vectors([change], vectors)
             now = self.clock.now()
-            return WritePlan(scope=scope, expected_rev=rev, node="face", at=now, changes=(change,)), Rejections()
+            return WritePlan(scope=scope, expected_rev=rev, node="face", at=now, changes=changes), Rejections()
 
         return await self.committer.commit_with_retry(scope, make_plan)
+
+
+def _refuse_forgotten(memory: StoredMemory, scope: Scope, before: str) -> None:
+    """Raise BadInput for a forgotten memory, which has to be restored first."""
+    if memory.state == "soft_deleted":
+        way = f"muniment restore {str(memory.id)[:_SHORT_ID]} --user {quote(scope.owner)}"
+        raise BadInput(f"this memory is forgotten; to bring it back before it {before}: `{way}`", id=str(memory.id))

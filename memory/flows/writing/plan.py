@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -16,7 +17,7 @@ from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
+from muniment.memory.domain.memory import Neighbour, StoredMemory, compose_document, is_note
 from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe, Search
@@ -88,9 +89,8 @@ class PlanCommitter:
 
         `make_plan` may be called several times, and writes nothing. Raises Conflict when another writer was first at
         each of `write.attempts`."""
-        vectors = VectorCache()
 
-        async def commit_once() -> Receipt:
+        async def commit_once(vectors: VectorCache) -> Receipt:
             outcome = await make_plan(vectors)
             if isinstance(outcome, Receipt):
                 return outcome
@@ -103,10 +103,18 @@ class PlanCommitter:
                 receipt, refused=rejections.refused, unmatched_requests=rejections.unmet, degraded=is_degraded
             )
 
+        return await self.run_with_vectors(scope, commit_once)
+
+    async def run_with_vectors(self, scope: Scope, step: Callable[[VectorCache], Awaitable[_Result]]) -> _Result:
+        """Return the result of `step`, which reads the space and changes it; repeat it when another writer came
+        between, and when it needs vectors: texts are embedded while nothing is locked.
+
+        Raises Conflict, ModelError."""
+        vectors = VectorCache()
         for _ in range(_MAX_ROUNDS):
             try:
                 async with self.locks.space_lock(scope.space):
-                    return await self.retry_on_conflict(commit_once)
+                    return await self.retry_on_conflict(partial(step, vectors))
             except _MissingVectors as error:
                 missing = error.texts
             vectors |= zip(missing, await self.available_embedder.embed_documents(missing), strict=True)
@@ -368,16 +376,19 @@ def make_deletion(memory: StoredMemory, at: datetime, settings: Settings) -> Cha
 def _complete_changes(
     changes: Sequence[Change], draft: Draft, at: datetime, vectors: VectorCache
 ) -> tuple[Change, ...]:
-    """Return the changes with vectors of their texts, and with the time of the write: retention counts from now,
+    """Return the changes with vectors of what they say, and with the time of the write: retention counts from now,
     whenever the statement was said."""
+    known = {compose_document(candidate.text, candidate.aliases) for candidate in draft.candidates}
     return tuple(
         replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
-        for each in embed_changes(changes, {candidate.text for candidate in draft.candidates}, vectors)
+        for each in embed_changes(changes, known, vectors)
     )
 
 
-def embed_changes(changes: Sequence[Change], texts: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:
-    """Return the changes with new vectors for texts that merging has made: those that are not among `texts`."""
-    new = [each.after.text for each in changes if each.vector is not None and each.after.text not in texts]
-    by_text = dict(zip(new, vectors.get_vectors(new), strict=True))
-    return tuple(replace(each, vector=by_text.get(each.after.text, each.vector)) for each in changes)
+def embed_changes(changes: Sequence[Change], known: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:
+    """Return the changes with new vectors for what merging has made: what is not among the `known` documents."""
+    documents = [compose_document(each.after.text, each.after.aliases) for each in changes]
+    pairs = list(zip(changes, documents, strict=True))
+    new = [document for each, document in pairs if each.vector is not None and document not in known]
+    by_document = dict(zip(new, vectors.get_vectors(new), strict=True))
+    return tuple(replace(each, vector=by_document.get(document, each.vector)) for each, document in pairs)

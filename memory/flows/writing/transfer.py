@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
+from muniment.memory.domain.memory import compose_document
 from muniment.memory.domain.plan import Change, PackedRow, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
@@ -33,7 +34,7 @@ _BATCH = 128  # texts that are embedded at once
 _MAX_TRANSACTION = 1024  # memories of one transaction, and up to a batch more
 _PACK_SIZE = 16  # memories that are packed before other tasks have a turn
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags")
+_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags", "aliases")
 # The type of a row -> its fields that can hold a secret.
 _TEXT_FIELDS = {
     "memory": _MEMORY_FIELDS,
@@ -104,7 +105,12 @@ class Transfer:
             texts = [each.text for line in lines if line.is_parsed and line.at is None for each in line.candidates]
             outdated = await self.reads.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
             # One call for all fills the embedder's cache, and is much faster than one a statement.
-            if parsed := [each.text for line in lines if line.is_parsed for each in line.candidates]:
+            if parsed := [
+                compose_document(each.text, each.aliases)
+                for line in lines
+                if line.is_parsed
+                for each in line.candidates
+            ]:
                 await self.embedder.embed_documents(parsed)
             for group in _group_lines(lines):
                 candidates = tuple(
@@ -152,7 +158,11 @@ class Transfer:
                 f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
             )
         rows = self._redact_rows(rows)
-        texts = [row["text"] for row in rows if row["type"] in ("memory", "version")]
+        texts = [
+            compose_document(row["text"], row.get("aliases") or ())
+            for row in rows
+            if row["type"] in ("memory", "version")
+        ]
         vectors: list[Vector] = []
         for start in range(0, len(texts), _BATCH):
             batch = texts[start : start + _BATCH]
@@ -194,7 +204,9 @@ class _IngestPipeline:
     async def add_batch(self, batch: Sequence[Candidate]) -> None:
         """Redact, embed and pack a batch; begin to write if no write is under way."""
         safe = [self.transfer.writer.sanitize_candidate(candidate) for candidate in batch]
-        vectors = await self.transfer.embedder.embed_documents([candidate.text for candidate in safe])
+        vectors = await self.transfer.embedder.embed_documents(
+            [compose_document(candidate.text, candidate.aliases) for candidate in safe]
+        )
         packed: list[PackedRow] = []
         for start in range(0, len(safe), _PACK_SIZE):
             part = slice(start, start + _PACK_SIZE)

@@ -10,10 +10,11 @@ from functools import partial
 from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision, SafeText
+from muniment.memory.domain.ids import Revision, SafeText, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.domain.memory import compose_document
 from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
@@ -34,6 +35,7 @@ from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
 from muniment.memory.rules.extraction.notes import make_notes
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.tool_calls import is_work_turn
@@ -78,11 +80,14 @@ class Writer:
     settings: Settings
     write_behind: WriteBehind
 
-    async def learn_turn(self, scope: Scope, turn: Turn, previous: Sequence[Turn] = ()) -> Receipt:
+    async def learn_turn(
+        self, scope: Scope, turn: Turn, previous: Sequence[Turn] = (), aliases: Sequence[str] = ()
+    ) -> Receipt:
         """Keep the statements that the rules find in a turn, and carry out its wishes to forget.
 
         `previous` are the turns before it, oldest first: a short answer is read with the question, and a note is found
-        by what it answers. The same turn twice is one write. Raises TooLarge, StoreError."""
+        by what it answers. Each statement gets the `aliases`. The same turn twice is one write. Raises TooLarge,
+        BadInput, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
         safe = self.sanitize_turn(turn)
@@ -97,7 +102,8 @@ class Writer:
         readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
         before = tuple(map(self.sanitize_turn, readable))
         extraction = extract_statements(own, before, most=most) if reason is None else Extraction()
-        extraction = replace(extraction, candidates=extraction.candidates + instructions)
+        candidates = self._name_candidates(extraction.candidates + instructions, aliases)
+        extraction = replace(extraction, candidates=candidates)
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
         event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
         await self.write_behind.track_event(scope, event)
@@ -106,11 +112,13 @@ class Writer:
         record = ExtractionRecord(turn=safe.id, source="rules", found=len(extraction.candidates))
         return await self.commit_extraction(scope, extraction, (safe,), "hotpath", record, said_at=safe.at)
 
-    async def remember_text(self, scope: Scope, text: str, category: str | None) -> Receipt:
+    async def remember_text(
+        self, scope: Scope, text: str, category: str | None, aliases: Sequence[str] = ()
+    ) -> Receipt:
         """Keep a text that a person asks to remember: as the statements that the rules find, or word for word.
 
         The receipt names what was redacted or cut off. Raises BadInput for an unknown category, an empty text, a
-        question, a mere "ok", and a text that cannot be kept as it stands."""
+        question, a mere "ok", an alias that cannot be kept, and a text that cannot be kept as it stands."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
         turn = self.sanitize_turn(
@@ -128,7 +136,7 @@ class Writer:
             raise BadInput("there is no text to remember")
         if reason := _NO_STATEMENT.get(gate.find_skip_reason(turn.text, turn.role) or ""):
             raise BadInput(f"cannot be remembered: {reason}")
-        candidates = _extract_request(turn)
+        candidates = self._name_candidates(_extract_request(turn), aliases)
         if category is not None:
             candidates = tuple(replace(candidate, category=category) for candidate in candidates)
         receipt = await self.commit_extraction(scope, Extraction(candidates=candidates), (turn,), "face")
@@ -234,7 +242,7 @@ class Writer:
         )
 
     def sanitize_candidate(self, candidate: Candidate) -> Candidate:
-        """Return a candidate with every text in it redacted."""
+        """Return a candidate with every text in it redacted. Raises BadInput for an alias that cannot be kept."""
         sanitize, fact = self.redactor.sanitize_text, candidate.fact
         if fact is not None:
             fact = replace(
@@ -252,9 +260,14 @@ class Writer:
             text=sanitize(candidate.text),
             fact=fact,
             context=sanitize(candidate.context) if candidate.context else None,
+            aliases=sanitize_aliases(candidate.aliases, self.redactor),
             tags=tuple(map(sanitize, candidate.tags)),
             actor=sanitize(candidate.actor) if candidate.actor else None,
         )
+
+    def _name_candidates(self, candidates: tuple[Candidate, ...], aliases: Sequence[str]) -> tuple[Candidate, ...]:
+        names = sanitize_aliases(aliases, self.redactor)
+        return tuple(replace(candidate, aliases=names) for candidate in candidates) if names else candidates
 
     def check_candidate(self, candidate: Candidate) -> tuple[Candidate | None, str | None]:
         """Return the candidate, repaired where it can be, and None; or None and the reason why it cannot be kept."""
@@ -305,7 +318,7 @@ class Writer:
             return Receipt(rev=Revision(0), refused=refused)
         draft = Draft(
             candidates=valid,
-            vectors=tuple(await self.available_embedder.embed_documents([each.text for each in valid])),
+            vectors=tuple(await self._embed_candidates(valid)),
             forget=tuple([await self._prepare_request(request) for request in extraction.forget_requests]),
             turns=turns,
             node=node,
@@ -326,6 +339,10 @@ class Writer:
             left_out=cuts,
             repaired=record.repaired if record else (),
         )
+
+    async def _embed_candidates(self, candidates: Sequence[Candidate]) -> list[Vector]:
+        documents = [compose_document(each.text, each.aliases) for each in candidates]
+        return await self.available_embedder.embed_documents(documents)
 
     async def _prepare_request(self, request: ForgetRequest) -> tuple[ForgetRequest, Search | None]:
         """Return a request to forget with the search for its memories; None for one without words to search by."""

@@ -193,10 +193,12 @@ def compute_weights(text: str, context: str | None = None) -> dict[int, float]:
     return dict(zip(places, values, strict=True))
 
 
-def weigh_dimensions(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
-    """The sorted dimensions of a text, the weight of each, and whether one may be of a date."""
+def weigh_dimensions(text: str, *others: str | None) -> tuple[list[int], list[float], bool]:
+    """The sorted dimensions of a text with others, the weight of each, and whether one may be of a date."""
     find_runs = split_runs.__wrapped__  # an import has each text once
-    runs = find_runs(text) + find_runs(context) if context else find_runs(text)
+    runs = find_runs(text)
+    for other in filter(None, others):
+        runs = runs + find_runs(other)
     places = list(chain.from_iterable(map(_dimension_cache.__getitem__, runs)))
     if has_time := _TIME_DIMENSION in places:
         places = [place for place in places if place != _TIME_DIMENSION]

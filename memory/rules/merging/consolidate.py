@@ -16,6 +16,7 @@ from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_structured, list_replaced
 from muniment.memory.domain.plan import Change, Relation
+from muniment.memory.rules.merging.aliases import unite_aliases
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
 from muniment.memory.rules.merging.merge import make_candidate
 from muniment.memory.rules.merging.restatements import (
@@ -306,6 +307,7 @@ def unite_support(stays: StoredMemory, goes: StoredMemory) -> StoredMemory:
         stays,
         turns=tuple(dict.fromkeys(stays.turns + goes.turns)),
         tags=tuple(dict.fromkeys(stays.tags + goes.tags)),
+        aliases=unite_aliases(stays.aliases, goes.aliases),
         trust=max(stays.trust, goes.trust, key=TRUST_RANK.__getitem__),
         pinned=stays.pinned or goes.pinned,
         updated_at=max(stays.updated_at, goes.updated_at),

@@ -58,6 +58,7 @@ def _make_whole_candidate(memory: StoredMemory) -> Candidate:
         category=memory.category,
         kind=memory.kind,
         fact=memory.fact,
+        aliases=memory.aliases,
         importance=memory.importance,
         confidence=memory.confidence,
         trust=memory.trust,

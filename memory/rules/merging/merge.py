@@ -18,6 +18,7 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.merging.aliases import unite_aliases
 from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since
 from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
@@ -127,6 +128,7 @@ def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime)
         updated_at=at,
         context=candidate.context,
         turns=candidate.turns,
+        aliases=candidate.aliases,
     )
 
 
@@ -330,6 +332,7 @@ def _change_memory(
         context=candidate.context or memory.context,
         turns=_join_turns(memory.turns, candidate.turns),
         tags=tuple(dict.fromkeys(memory.tags + candidate.tags)),
+        aliases=unite_aliases(memory.aliases, candidate.aliases),
     )
     sim = round(min(sim, 1.0), 4)
     return Change(action=action, after=after, before=memory, vector=incoming.vector, band=band, sim=sim, meta=meta)
@@ -352,7 +355,7 @@ def _replace_name(candidate: Candidate, memory: StoredMemory) -> str | None:
 
 def _is_known(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether the memory says all that the candidate says."""
-    if candidate.event_time not in (None, memory.event_time):
+    if candidate.event_time not in (None, memory.event_time) or not set(candidate.aliases) <= set(memory.aliases):
         return False
     new, old = parse_statement(candidate.text), parse_statement(memory.text)
     if (new.figures <= old.figures and new.words <= old.words) or is_same_claim(candidate.text, memory.text):

@@ -277,14 +277,16 @@ def _find_named_people(text: str) -> Iterator[tuple[str, Intents]]:
         yield tokens.fold_text(match["name"] or match["name_before"]), person
 
 
-def index_text(text: str, context: str | None = None) -> dict[int, float]:
+def index_text(text: str, context: str | None = None, aliases: Sequence[str] = ()) -> dict[int, float]:
     """Return the traits of a text and the weights of its words by dimension, in the order of the dimensions."""
-    return dict(zip(*list_dimensions(text, context), strict=True))
+    return dict(zip(*list_dimensions(text, context, aliases), strict=True))
 
 
-def list_dimensions(text: str, context: str | None = None) -> tuple[list[int], list[float]]:
+def list_dimensions(
+    text: str, context: str | None = None, aliases: Sequence[str] = ()
+) -> tuple[list[int], list[float]]:
     """Return the dimensions of `index_text` in order, and the value of each."""
-    dimensions, values, may_have_date = tokens.weigh_dimensions(text, context)
+    dimensions, values, may_have_date = tokens.weigh_dimensions(text, context, *aliases)
     if traits := _find_traits(text, may_have_date=may_have_date):
         return [*traits, *dimensions], [*traits.values(), *values]
     return dimensions, values

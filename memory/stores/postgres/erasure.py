@@ -172,7 +172,10 @@ def _build_trace_params(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
         "former_revs": [statement.since for statement in traces.former],
         "around_ids": _list_ids(traces.around),
         "around_revs": [statement.since for statement in traces.around],
-        "around_words": [rows.encode_sparse_vector(index_text(statement.text)) for statement in traces.around],
+        "around_words": [
+            rows.encode_sparse_vector(index_text(statement.text, aliases=statement.aliases))
+            for statement in traces.around
+        ],
     }
 
 

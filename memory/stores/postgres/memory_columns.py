@@ -51,6 +51,7 @@ COLUMNS = (
     MemoryColumn("superseded_by",    "uuid",        "superseded_by", is_shared=True),
     MemoryColumn("context",          "text",        "context", is_shown=False),
     MemoryColumn("turns",            "uuid[]",      "turns"),
+    MemoryColumn("aliases",          "text[]",      "aliases", is_shared=True),
 )  # fmt: skip
 # What a plan says of a memory: the same columns in both tables. The others are counted by the store.
 CONTENT = tuple(column for column in COLUMNS if column.version is None)

@@ -23,6 +23,7 @@ from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
+from muniment.memory.payload import dump_compact
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import intents
 from muniment.memory.rules.retrieval.intents import index_text
@@ -120,7 +121,12 @@ def parse_consent(row: Mapping[str, Any]) -> Consent:
 
 def parse_unembedded(row: Mapping[str, Any]) -> UnembeddedRow:
     """Parse a row of an `unembedded` block."""
-    return UnembeddedRow(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
+    return UnembeddedRow(
+        id=MemoryId(row["memory_id"]),
+        since=Revision(row["since"]),
+        text=row["text"],
+        aliases=tuple(row["aliases"]),
+    )
 
 
 def build_vector_params(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, Any]:
@@ -129,6 +135,7 @@ def build_vector_params(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[s
         "ids": [row.id for row, _ in pairs],
         "revs": [row.since for row, _ in pairs],
         "texts": [row.text for row, _ in pairs],
+        "aliases": [dump_compact(row.aliases) for row, _ in pairs],
         "embeddings": [HalfVector(vector) for _, vector in pairs],
     }
 
@@ -156,7 +163,10 @@ def build_apply_params(plan: WritePlan, changes: Sequence[Change], model: str) -
         "space": plan.scope.space,
         "memories": encode_rows([_encode_memory(change, model) for change in changes]),
         "embeddings": vectors if any(vectors) else None,
-        "words": [encode_sparse_vector(index_text(change.after.text, change.after.context)) for change in changes],
+        "words": [
+            encode_sparse_vector(index_text(change.after.text, change.after.context, change.after.aliases))
+            for change in changes
+        ],
         "lines": encode_rows([_encode_journal_line(plan, change) for change in changes]),
         "fresh": all(change.before is None for change in changes),
     }

@@ -17,6 +17,9 @@ def remember_statement(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="One statement, as you would say it.")],
     user: User = DEFAULT_USER,
     category: Annotated[str | None, typer.Option("--category", "-c", metavar="C", help="Else found by rules.")] = None,
+    aliases: Annotated[
+        list[str] | None, typer.Option("--alias", metavar="NAME", help="Another name of what it is about.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Remember a statement. What is known already is strengthened or corrected, not stored twice.
@@ -26,6 +29,8 @@ def remember_statement(
       muniment remember "I am allergic to peanuts"
 
       muniment remember "Ship v1 by September" --category goals --user ana
+
+      muniment remember "Our services run on Kubernetes" --alias k8s --alias kube
     """
     settings = load_settings()
     scope = session.make_scope(settings, user)
@@ -33,6 +38,6 @@ def remember_statement(
 
     async def work() -> Receipt:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.remember(scope, statement, category=category)
+            return await memory.remember(scope, statement, category=category, aliases=aliases or ())
 
     print_receipt(session.run_async(work()), as_json=as_json, unchanged_message="Known already.")

@@ -40,10 +40,10 @@ def import_file(
     What was interrupted goes on by the same command.
 
     jsonl: what `export` wrote, into a user who has no memories yet; or one object a line with at least a "text",
-    perhaps "category", "kind", "importance", "event_time", "tags", "pinned", "actor_id", "fact". Without category,
-    kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected by "I live
-    in Berlin now". Of two lines that contradict each other the later "event_time" holds, and one without it is so
-    now.
+    perhaps "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id", "fact". Without
+    category, kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected
+    by "I live in Berlin now". Of two lines that contradict each other the later "event_time" holds, and one without
+    it is so now.
 
     locomo: conversations in the layout of the LoCoMo data set; every turn becomes an episodic memory with its
     speaker and its own date.

@@ -114,7 +114,9 @@ class BulkTables:
         after = change.after
         if change.vector is None or change.vector is NO_VECTOR or change.before is not None:
             raise BadInput("only a new memory with its vector is brought")
-        return self._memories.encode_row(after, encode_search_cells(after.text, after.context, change.vector))
+        return self._memories.encode_row(
+            after, encode_search_cells(after.text, after.context, after.aliases, change.vector)
+        )
 
     def encode_turn(self, turn: Turn) -> bytes:
         """Return the row of a turn. Raises BadInput for what cannot be one."""
@@ -189,9 +191,11 @@ async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: boo
     await cursor.execute(_BULK["lines_alone"], {**params, **lists})
 
 
-def encode_search_cells(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
+def encode_search_cells(
+    text: str, context: str | None, aliases: Sequence[str], embedding: Vector
+) -> tuple[bytes, bytes]:
     """Return the cells of the columns that a search reads, in the order of `SEARCH_COLUMNS`."""
-    places, values = intents.list_dimensions(text, context)
+    places, values = intents.list_dimensions(text, context, aliases)
     size, length = len(places), len(embedding)
     return (
         _VECTOR(4 + 2 * length, length, 0) + embedding.astype(">f2").tobytes(),

@@ -31,9 +31,15 @@ _AT_ONCE = 128  # rows of a statement
 _IGNORED = frozenset({"type", *STORE_COLUMNS})  # what the restoring store fills itself, whatever a row says
 _UNREFERENCED = ("journal", "turn")  # they refer to the space, and to no other row of it
 # Older exports lack these.
-_MISSING_JSON: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}
+_MISSING_JSON: dict[str, dict[str, Any]] = {
+    "turn": {"source": "user", "tags": [], "recalled": []},
+    "memory": {"aliases": []},
+    "version": {"aliases": []},
+}
 _MISSING_CELLS = {
-    "turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())}
+    "turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())},
+    "memory": {"aliases": encode_array(OF_TEXT, ())},
+    "version": {"aliases": encode_array(OF_TEXT, ())},
 }
 _INSERTS = ("insert_packed", "insert_over_packed", "insert_json")
 _TABLES = {
@@ -86,7 +92,10 @@ def _build_load(
     search_cells: dict[str, Cells] = {}
     if kind in ("memory", "version"):
         constants |= {"embedding_model": model.encode()}
-        cells = [encode_search_cells(row["text"], row.get("context"), next(vectors)) for row in batch]
+        cells = [
+            encode_search_cells(row["text"], row.get("context"), row.get("aliases") or (), next(vectors))
+            for row in batch
+        ]
         search_cells = {
             name: list(column) for name, column in zip(SEARCH_COLUMNS, zip(*cells, strict=True), strict=True)
         }

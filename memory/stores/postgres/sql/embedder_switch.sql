@@ -66,11 +66,11 @@ and m.memory_id = any(array(select memory_id from muniment.journal where space_i
 
 -- name: unembedded (a page of memories and versions (with the revision they are from) without a vector of the model)
 select * from (
-  (select m.memory_id, 0::bigint as since, m.text from muniment.memories m
+  (select m.memory_id, 0::bigint as since, m.text, m.aliases from muniment.memories m
    where {{is_unembedded}} and m.memory_id >= %(after)s and m.rev <= coalesce(%(until)s, m.rev) {changed}
    order by m.memory_id limit %(limit)s)
   union all
-  (select m.memory_id, m.from_rev, m.text from muniment.memory_versions m
+  (select m.memory_id, m.from_rev, m.text, m.aliases from muniment.memory_versions m
    where {{is_unembedded}} and m.memory_id >= %(after)s and m.to_rev <= coalesce(%(until)s, m.to_rev) {changed}
    order by m.memory_id, m.from_rev limit %(limit)s)
 ) found order by memory_id, since limit %(limit)s
@@ -80,11 +80,13 @@ embedding = case when m.next_model = e.model then m.next_embedding else m.embedd
 embedding_model = case when m.next_model = e.model then m.next_model else m.embedding_model end,
 next_embedding = one.embedding, next_model = %(model)s
 
--- name: write_vectors (writes vectors of memories whose text is unchanged)
+-- name: write_vectors (writes vectors of memories whose text and other names are unchanged)
 update muniment.memories m set {{new_vector}}
 from muniment.embedders e,
-  unnest(%(ids)s::uuid[], %(texts)s::text[], %(embeddings)b::halfvec[]) one (memory_id, text, embedding)
+  unnest(%(ids)s::uuid[], %(texts)s::text[], %(aliases)s::text[], %(embeddings)b::halfvec[])
+    one (memory_id, text, aliases, embedding)
 where e.active and {{is_unembedded}} and m.memory_id = one.memory_id and m.text = one.text
+  and array_to_json(m.aliases)::text = one.aliases
 
 -- name: write_version_vectors (writes vectors of versions)
 update muniment.memory_versions m set {{new_vector}}

@@ -62,10 +62,10 @@ values (%(space)s, %(id)s, %(what)s, %(counts)s, %(at)s)
 
 -- name: statements (a page of the texts of memories and of their versions)
 select * from (
-  (select m.memory_id, 0::bigint as since, m.kind, m.text, m.context, m.turns from muniment.memories m
+  (select m.memory_id, 0::bigint as since, m.kind, m.text, m.context, m.aliases, m.turns from muniment.memories m
    where m.space_id = %(space)s and (m.memory_id, 0) > (%(after)s, %(since)s) order by m.memory_id limit %(limit)s)
   union all
-  (select v.memory_id, v.from_rev, v.kind, v.text, v.context, v.turns from muniment.memory_versions v
+  (select v.memory_id, v.from_rev, v.kind, v.text, v.context, v.aliases, v.turns from muniment.memory_versions v
    where v.space_id = %(space)s and (v.memory_id, v.from_rev) > (%(after)s, %(since)s)
    order by v.memory_id, v.from_rev limit %(limit)s)
 ) told order by memory_id, since limit %(limit)s

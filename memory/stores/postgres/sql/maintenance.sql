@@ -109,20 +109,22 @@ select count(*) > 0 as new from slot
 
 -- name: unembedded (a page of memories and versions (with the revision they are from) that wait for a vector)
 select * from (
-  (select m.memory_id, 0::bigint as since, m.text from muniment.memories m
+  (select m.memory_id, 0::bigint as since, m.text, m.aliases from muniment.memories m
    where m.space_id = %(space)s and m.embedding_model = '' order by m.memory_id limit %(limit)s)
   union all
-  (select m.memory_id, m.from_rev, m.text from muniment.memory_versions m
+  (select m.memory_id, m.from_rev, m.text, m.aliases from muniment.memory_versions m
    where m.space_id = %(space)s and m.embedding_model = '' order by m.memory_id, m.from_rev limit %(limit)s)
 ) found order by memory_id, since limit %(limit)s
 
 -- name: pause_writers (keeps writers of the space waiting until the end of the transaction; fails when the embedder is out of use)
 select rev from muniment.spaces where space_id = %(space)s and muniment.expect_embedder(%(model)s) for share
 
--- name: write_vectors (writes the vectors of memories whose text is unchanged)
+-- name: write_vectors (writes the vectors of memories whose text and other names are unchanged)
 update muniment.memories m set embedding = one.embedding, embedding_model = %(model)s
-from unnest(%(ids)s::uuid[], %(texts)s::text[], %(embeddings)b::halfvec[]) one (memory_id, text, embedding)
-where m.space_id = %(space)s and m.memory_id = one.memory_id and m.text = one.text and m.embedding_model = ''
+from unnest(%(ids)s::uuid[], %(texts)s::text[], %(aliases)s::text[], %(embeddings)b::halfvec[])
+  one (memory_id, text, aliases, embedding)
+where m.space_id = %(space)s and m.memory_id = one.memory_id and m.text = one.text
+  and array_to_json(m.aliases)::text = one.aliases and m.embedding_model = ''
 
 -- name: write_version_vectors (writes the vectors of versions)
 update muniment.memory_versions m set embedding = one.embedding, embedding_model = %(model)s

@@ -61,6 +61,7 @@ select flaw from (
     when m.rev not between 1 and own.rev then 'a memory is of a revision that the space has not reached'
     when m.confidence not between 0 and 1 or array_position(m.tags, null) is not null or array_ndims(m.tags) > 1
       or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1
+      or array_position(m.aliases, null) is not null or array_ndims(m.aliases) > 1
         then 'a number is none, or a list has gaps'
     when least({m.time_columns}) < '0002-01-01' or greatest({m.time_columns}) > '9998-12-31'
       then 'a time is not in the years 2 to 9998'
