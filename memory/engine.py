@@ -29,6 +29,7 @@ from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, Pr
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.import_rows import ImportRows
@@ -66,6 +67,7 @@ class Engine:
 
     usage_meter: UsageMeter
     browser: MemoryBrowser
+    spelling: Spelling
     recall: Recall
     absence_explainer: AbsenceExplainer
     statistics: Statistics

@@ -51,6 +51,7 @@ class Search:
     hints: frozenset[int] = frozenset()  # dimensions of words that hint at what a question about the user asks
     explain: bool = False  # with the rank in each channel
     with_rivals: bool = False  # with the memories whose ids begin as that of a hit
+    beginnings: tuple[str, ...] = ()  # letters: the snapshot has the words that begin with one of them
     watched: MemoryId | None = None  # added to the candidates, whatever its score
 
 
@@ -90,6 +91,7 @@ class SearchSnapshot:
     corpus_size: int = 0  # memories that the search was made among
     mean_cosine: float | None = None  # of these memories with the query; None where an index chose the candidates
     cosine_spread: float | None = None  # their standard deviation
+    words: tuple[str, ...] = ()  # of what the search was made among, in lower case, of five letters or more
     stable: tuple[StoredMemory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile

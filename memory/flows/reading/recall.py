@@ -18,6 +18,7 @@ from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
+from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.payload import dump_compact, encode_answer, encode_hit, fence_text
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
@@ -79,6 +80,7 @@ class Recall:
     reads: MemoryReads
     redactor: Redactor
     settings: Settings
+    spelling: Spelling
     write_behind: WriteBehind
     writes: MemoryWrites
 
@@ -203,7 +205,8 @@ class Recall:
         vocabulary = choose_vocabulary(self.settings.chat_model)
         if not is_loaded(vocabulary):  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
-        beside, degraded = view or ThreadView(), search is not None and search.vector is NO_VECTOR
+        beside, given = view or ThreadView(), query
+        degraded = search is not None and search.vector is NO_VECTOR
         while True:
             snapshot = await self.reads.read_snapshot(
                 reader,
@@ -216,6 +219,15 @@ class Recall:
             )
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
+            if (
+                search
+                and query is given
+                and (text := await self.spelling.correct_text(reader, query.text, search, snapshot, as_of))
+            ):
+                query = replace(query, text=text)
+                corrected = await self.prepare_search(query, search.categories)
+                search = replace(corrected, with_rivals=search.with_rivals, watched=search.watched)
+                continue
             if search and (count := self._find_wider_count(search, snapshot)):
                 search = replace(search, candidates=count)
                 continue

@@ -48,6 +48,7 @@ _FILTERS: tuple[LiteralString, ...] = (
 )  # fmt: skip
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
+_MAX_WORDS = 10_000  # words of a space with which typing errors are compared
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # A row of a search: its head, the columns of a memory (all null without a hit), and its signals.
 SearchRow = tuple[Any, ...]
@@ -94,13 +95,14 @@ class PostgresSearches:
         # The indexes are of the memories as they are, not as they were, and begin with those that are near by vector.
         scan = as_of is not None or scope.space not in self._indexed_spaces
         scan = scan or (search is not None and search.vector is NO_VECTOR)
-        if search and not stable and not thread:
+        if search and not stable and not thread and not search.beginnings:
             return SearchSnapshot(**_parse_search(search, await self._search(space, search, scan=scan), as_of))
         stable_params = space | {"categories": list(stable), "limit": stable_limit}
         delta_params = space | {"thread": thread, "horizon": horizon, "changes": _MAX_CHANGES}
         async with self._connections.reading(scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
             found = await self._send(conn, space, search, scan=scan) if search else None
+            words = await _send_words(conn, space, search) if search and search.beginnings else None
             lasting = await _send_as_of(conn, "stable", stable_params) if stable else None
             approved_fields = _CONSENT["profile" if as_of is None else "profile_then"]
             approved = await conn.execute(approved_fields, space) if "profile" in stable else None
@@ -118,6 +120,7 @@ class PostgresSearches:
             parts = _parse_search(search, hits, as_of) | parts
         return SearchSnapshot(
             **parts,
+            words=tuple(row["word"] for row in await words.fetchall()) if words else (),
             stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
             delta=_parse_delta(await changes.fetchall(), parts["rev"]) if changes else None,
             profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
@@ -260,6 +263,16 @@ def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, An
     """Parse the ranks in the channels, and the terms that the memory has."""
     words = tuple(terms[place - 1] for place in ranks["words"] or ())
     return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": words}
+
+
+async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
+    """Send the `words` block, over the memories that the search is made among."""
+    filters = {name: value for name in _FILTERS if (value := getattr(search.filters, name)) is not None}
+    text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
+    text = text.replace("{narrowed}", " ".join(_SEARCH[f"by_{name}"] for name in _FILTERS if name in filters))
+    pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
+    params = {"categories": list(search.categories), "pattern": pattern, "limit": _MAX_WORDS}
+    return await conn.execute(text, {**space, **filters, **params})
 
 
 async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:

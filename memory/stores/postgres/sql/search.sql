@@ -212,6 +212,12 @@ select {m.shown_columns} from {source}
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
 
+-- name: words (the words of the memories that a search is made among, in lower case, with one of the beginnings)
+select distinct w.found[1] as word from {source}
+  cross join lateral regexp_matches(lower(m.text || ' ' || array_to_string(m.aliases, ' ')), %(pattern)s, 'g') w (found)
+where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s) {narrowed}
+limit %(limit)s
+
 -- name: entry (the columns of a journal entry)
 j.rev, j.memory_id, j.action, j.ts, m.category, m.text, m.importance, m.pinned, j.old_ref, j.new_ref, j.thread_id,
 j.node, j.actor, j.band, j.sim, j.meta
