@@ -25,6 +25,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
+from muniment.memory.rules.statements.relations import make_relation
 
 OnProgress = Callable[[int], None]
 
@@ -86,6 +87,23 @@ class Memory:
         """Keep a text that a person asks to remember, with other names of what it is about. Raises BadInput when it
         cannot be kept as it stands."""
         return await self.engine.writer.remember_text(scope, text, category, aliases)
+
+    async def relate(
+        self,
+        scope: Scope,
+        subject: str,
+        predicate: str,
+        value: str,
+        *,
+        category: str = "relationships",
+        single: bool = False,
+    ) -> Receipt:
+        """Keep how one thing stands to another, such as ("Wayfinder", "depends on", "Kafka"): a question about either
+        finds it. The same relation again changes nothing; with `single` a new value replaces the old one.
+
+        Raises BadInput for an empty or too long part, an unknown category, and what may not be kept."""
+        text, fact = make_relation(subject, predicate, value, single=single)
+        return await self.engine.writer.keep_relation(scope, text, fact, category)
 
     async def keep_candidates(
         self, scope: Scope, candidates: Sequence[Candidate], turns: Sequence[Turn] = ()

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     "remember": ("memories.remember:remember_statement", "Remember a statement."),
+    "relate": ("memories.relate:relate_things", "Keep how one thing stands to another."),
     "list": ("memories.list:list_memories", "List the memories of a user, newest change first."),
     "show": ("memories.show:show_memory", "Show one memory with all that is known about it, whatever its state."),
     "history": ("memories.history:show_history", "Show what happened to a memory, or to all of them, newest first."),

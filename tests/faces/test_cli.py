@@ -60,6 +60,17 @@ def test_other_names(muniment: Muniment) -> None:
     assert "81 characters; allowed: 80" in refused.err
 
 
+def test_relations(muniment: Muniment) -> None:
+    """A relation is kept once, and its part in error is named."""
+    kept = muniment("relate", "Wayfinder", "depends on", "Kafka", "--json").json["changes"][0]
+    assert (kept["action"], kept["text"]) == ("ADD", "Wayfinder depends on Kafka.")
+    assert muniment("relate", "Wayfinder", "depends on", "Kafka").out == "Known already.\n"
+    assert "Wayfinder" in muniment("query", "What depends on Kafka?", "--agent", "supervisor").out
+    refused = muniment("relate", "Wayfinder", "depends on", "x" * 121)
+    assert (refused.code, refused.out) == (2, "")
+    assert "object: 121 characters" in refused.err
+
+
 def test_query(muniment: Muniment) -> None:
     """An agent finds what it may read, as bullets, in full, and explained."""
     muniment("remember", "I am allergic to peanuts")

@@ -12,7 +12,7 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 _VERBS = """
 acquire advance brief build capture chat close commit connect consolidate drop dump erase export extract
 flush forget get index ingest learn list load maintain make open pin put query rebuild record redact reembed reflect
-release remember reserve restore run settle start stop track
+relate release remember reserve restore run settle start stop track
 """
 VERBS = frozenset(_VERBS.split())
 

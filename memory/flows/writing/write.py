@@ -14,7 +14,7 @@ from muniment.memory.domain.ids import Revision, SafeText, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import compose_document
+from muniment.memory.domain.memory import Fact, compose_document
 from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
@@ -121,17 +121,7 @@ class Writer:
         question, a mere "ok", an alias that cannot be kept, and a text that cannot be kept as it stands."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
-        turn = self.sanitize_turn(
-            Turn.make(
-                session=scope.session or "remember",
-                key=str(uuid4()),
-                role="user",
-                text=text,
-                at=self.clock.now(),
-                thread=scope.thread,
-                actor=scope.actor,
-            ),
-        )
+        turn = self.sanitize_turn(self._make_own_turn(scope, text))
         if not turn.text.strip():
             raise BadInput("there is no text to remember")
         if reason := _NO_STATEMENT.get(gate.find_skip_reason(turn.text, turn.role) or ""):
@@ -145,6 +135,16 @@ class Writer:
             advice = _REPHRASE_ADVICE if is_secret else SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
             raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {advice}")
         return replace(receipt, left_out=(*describe_redactions(turn.text), *receipt.left_out))
+
+    async def keep_relation(self, scope: Scope, text: str, fact: Fact, category: str) -> Receipt:
+        """Keep a relation that a caller states, as what it says and as a fact. Raises BadInput where it cannot be
+        kept."""
+        turn = self._make_own_turn(scope, text)
+        candidate = Candidate(text=text, category=category, fact=fact, turns=(turn.id,), importance=3, confidence=1.0)
+        receipt = await self.keep_candidates(scope, (candidate,), (turn,), node="face")
+        if receipt.refused and not receipt.changes:
+            raise BadInput(f"cannot be kept: {'; '.join(receipt.refused)}")
+        return receipt
 
     async def keep_candidates(
         self,
@@ -171,6 +171,18 @@ class Writer:
             scope, Extraction(candidates=accepted), safe, node, said_at=said_at, is_independent=is_independent
         )
         return replace(receipt, refused=receipt.refused + ("denied turn",) * (len(candidates) - len(accepted)))
+
+    def _make_own_turn(self, scope: Scope, text: str) -> Turn:
+        """Return what a person has kept by a call, as a turn of theirs."""
+        return Turn.make(
+            session=scope.session or "remember",
+            key=str(uuid4()),
+            role="user",
+            text=text,
+            at=self.clock.now(),
+            thread=scope.thread,
+            actor=scope.actor,
+        )
 
     async def record_turns(self, scope: Scope, turns: Sequence[Turn]) -> None:
         """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from
