@@ -55,6 +55,7 @@ class RecallSettings(SettingsPart):
     gate_of_one: Share
     gate_whole_from: Count
     cut_share: Share
+    list_share: Share
     cut_spread: Annotated[float, Field(ge=0, le=10)]
     cut_words: Share
     cut_from: Count

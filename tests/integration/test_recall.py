@@ -328,3 +328,18 @@ async def test_a_whole_memory_fits_where_no_room_is_named(database_url: str) -> 
         (one,) = encode_answer(await memory.query(who, "supervisor", codec.parse_query(asked)))["results"]
     assert (one["text"], one["thread_id"]) == (found.text, who.thread)
     assert one["fact"].keys() == {"kind", "predicate", "object", "subject"}
+
+
+async def test_the_rest_of_a_list_is_not_cut(database_url: str) -> None:
+    """What is far below the best result by `cut_share` is shown to who asks for several things, and to nobody else."""
+    cities = ["The city of Porto was visited in a visit.", "In spring Ghent was also a city on the way."]
+    async with engine(database_url) as memory:
+        await memory.ingest(WHO, [note(text) for text in cities])
+
+        async def shown(text: str, **changed: float) -> int:
+            return len((await tuned(memory, **changed).query(WHO, "supervisor", Query(text=text))).hits)
+
+        apart = {"cut_share": 0.95, "list_share": 0.1}
+        assert await shown("Which cities did the visit visit?", **apart) == 2
+        assert await shown("Which city did the visit visit?", **apart) == 1
+        assert await shown("Which cities did the visit visit?", cut_share=0.95, list_share=0.95) == 1

@@ -258,3 +258,27 @@ def test_a_share_is_a_share(question: str, statement: str) -> None:
         assert 0 <= found.coverage <= 1
         assert found == match_statement(parse_question(question), read_intents(statement), names)
         assert match_statement(what, read_intents(question), {}).coverage > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "is_list"),
+    [
+        ("Which cities did I visit?", True),
+        ("What small animals do we keep?", True),
+        ("How many pets do I have?", True),
+        ("List what I may not eat", True),
+        ("Tell me everything about the boat", True),
+        ("Who are my neighbours?", True),
+        ("我有哪些宠物？", True),
+        ("我养了几只猫？", True),
+        ("Which city did I visit?", False),
+        ("What does she eat?", False),
+        ("What makes the engine stutter?", False),
+        ("How many kilos is that?", False),
+        ("What is the dog's name?", False),
+        ("我住在哪个城市？", False),
+    ],
+)
+def test_a_question_for_several_things(question: str, is_list: bool) -> None:
+    """By a plural behind `which`, or before its verb, and by words that ask for all."""
+    assert parse_question(question).asks_list is is_list

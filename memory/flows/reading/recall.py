@@ -302,6 +302,7 @@ class Recall:
         speaker_terms = {term for speaker in snapshot.speakers for term in tokens.extract_terms(speaker)}
         question = parse_question(text)
         is_small = snapshot.corpus_size <= recall.told_among
+        cut_share = min(recall.cut_share, recall.list_share if question.asks_list else 1.0)
         mean, spread, least_cosine = snapshot.mean_cosine, snapshot.cosine_spread, -1.0
         # A small space does not say how alike what nobody asks for is.
         is_wide = snapshot.corpus_size >= recall.cut_from and recall.cut_spread > 0 and query.threshold is None
@@ -319,7 +320,7 @@ class Recall:
             threshold=recall.threshold if query.threshold is None else query.threshold,
             # When the embedder does not know the script, a vector that is near by chance must not open the gate.
             gate=compute_gate(gate_size, recall) if query.threshold is None else 0.0,
-            cut_share=recall.cut_share if query.threshold is None else 0.0,
+            cut_share=0.0 if query.threshold is not None else cut_share,
             least_cosine=least_cosine,
             speakers=frozenset(snapshot.speakers),
             unknown_name_ratio=len(names & snapshot.missing_terms - speaker_terms) / max(1, len(names)),

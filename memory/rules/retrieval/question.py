@@ -68,6 +68,18 @@ _QUOTES = frozenset("\"'“‘«")
 _GREETING = lazy_compile(r"(?:\b(?:hi|hey|hello|dear|thanks|ok|okay)|\bthank you)\W{1,2}$", re.IGNORECASE)
 _GREETING_LENGTH = 12
 _FOR_A_NAME = lazy_compile(r"\W*(?:who|where|which|whose)\b|.*(?:谁|哪)", re.IGNORECASE)
+# A question for several things: a plural by its ending behind `which`, or behind `what` before a verb of the plural.
+_PLURAL = r"(?!(?:is|was|does|has|this|its|always)\b)[a-z]{2,}(?<![sui])s\b(?!['’])"
+_FOR_A_LIST = lazy_compile(
+    r"^\W*(?:please )?(?:list|name|enumerate)\b"
+    r"|\b(?:list|name|tell|show|give)\b.{0,20}\b(?:all|every|each|everything)\b"
+    r"|\bhow many\b.{1,30}\b(?:have|own|got|are there)\b"
+    rf"|\bwhich(?: [a-z]+)? {_PLURAL}|\b(?:which|what) of (?:the|my|our)\b"
+    rf"|\bwhat(?: [a-z]+)? {_PLURAL} (?:or|and|do|did|are|were|have|had|can|could|should|will|would|must|may|might)\b"
+    rf"|\b(?:who|what|which) (?:are|were) (?:\w+ ){{0,2}}{_PLURAL}"
+    r"|哪些|(?:多少|几)[个只位本名]|列出|所有",
+    re.IGNORECASE,
+)
 _COMMON_CAPITALS = (
     english_words.LANGUAGES
     | english_words.RELATIONS.keys()
@@ -111,6 +123,7 @@ class ParsedQuestion:
     concerns_user: bool  # in the first or the third person, and not only as the person that asks
     about_user: bool  # and about nobody else
     asks_name: bool  # who, where or which
+    asks_list: bool  # for several things: all, how many, or which of a plural
     intents: Intents  # of all parts
     family: Intents  # of the relatives and pets that it is about
 
@@ -155,6 +168,7 @@ def parse_question(text: str) -> ParsedQuestion:
         and not asks_who
         and not intents & _OTHERS,
         asks_name=_FOR_A_NAME.match(text) is not None,
+        asks_list=_FOR_A_LIST.search(text) is not None,
         intents=intents,
         family=intents & FAMILY,
     )
