@@ -33,6 +33,7 @@ def test_a_typing_error_is_read_as_the_nearest_word(typed: str, right: str) -> N
         ("Where is the trupmet?", set()),  # a memory has it as it stands
         ("Where is the trup?", {"trup"}),  # too short
         ("trupmet 在哪里?", {"trupmet"}),
+        ("trupmet sogodeke befaka", {"trupmet"}),  # in no language that is known
     ],
 )
 def test_other_words_are_no_typing_errors(text: str, missing: set[str]) -> None:
