@@ -262,13 +262,9 @@ async def test_every_brief_is_that_of_the_rules(
         assert render.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
-@pytest.mark.parametrize("crowd", ["the same words", "a full category"])
-async def test_a_crowd_hides_nobody(memory: Memory, crowd: str) -> None:
-    """However many stand before what there is room for, the rest of the places are given to who comes after them."""
-    if crowd == "the same words":
-        many = [note("Green tea in the garden", actor=f"nr {n}") for n in range(5 * CANDIDATES)]
-    else:
-        many = [note(f"Green tea in garden number{n}", "relationship_dynamic") for n in range(5 * CANDIDATES)]
+async def test_a_crowd_hides_nobody(memory: Memory) -> None:
+    """However many say the same as one before them, the rest of the places are given to who comes after them."""
+    many = [note("Green tea in the garden", actor=f"nr {n}") for n in range(5 * CANDIDATES)]
     few = [
         note(f"Green {thing} for {whom} and for all of the others")
         for thing, whom in (("beans", "Bo"), ("cups", "Vera"))
