@@ -219,15 +219,12 @@ class Recall:
             )
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
-            if (
-                search
-                and query is given
-                and (text := await self.spelling.correct_text(reader, query.text, search, snapshot, as_of))
-            ):
-                query = replace(query, text=text)
-                corrected = await self.prepare_search(query, search.categories)
-                search = replace(corrected, with_rivals=search.with_rivals, watched=search.watched)
-                continue
+            if search and snapshot.missing_terms and query is given:
+                query = await self.spelling.correct_query(reader, query, search, snapshot.missing_terms, as_of)
+                if query is not given:
+                    corrected = await self.prepare_search(query, search.categories)
+                    search = replace(corrected, with_rivals=search.with_rivals, watched=search.watched)
+                    continue
             if search and (count := self._find_wider_count(search, snapshot)):
                 search = replace(search, candidates=count)
                 continue
@@ -237,9 +234,7 @@ class Recall:
                 if view
                 else _make_query_budget(query, snapshot, vocabulary, degraded=degraded)
             )
-            ranking = self._make_ranking_context(reader.scope, query, search, snapshot)
-            if view is None:  # a context has so many of a category, a query as many as it asks for
-                ranking = replace(ranking, categories={})
+            ranking = self._make_ranking_context(reader.scope, query, search, snapshot, is_context=view is not None)
             hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
             if search is None or len(snapshot.hits) < search.candidates:
                 break
@@ -294,7 +289,7 @@ class Recall:
         )
 
     def _make_ranking_context(
-        self, scope: Scope, query: Query, search: Search | None, snapshot: SearchSnapshot
+        self, scope: Scope, query: Query, search: Search | None, snapshot: SearchSnapshot, *, is_context: bool
     ) -> RankingContext:
         recall = self.settings.recall
         text = query.text[: self.settings.limits.query_chars]
@@ -316,7 +311,8 @@ class Recall:
             at=self.clock.now(),
             profile=profile,
             recall=recall,
-            categories=self.settings.categories,
+            # A context has so many of a category, a query as many as it asks for.
+            categories=self.settings.categories if is_context else {},
             threshold=recall.threshold if query.threshold is None else query.threshold,
             # When the embedder does not know the script, a vector that is near by chance must not open the gate.
             gate=compute_gate(gate_size, recall) if query.threshold is None else 0.0,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Reader
-from muniment.memory.domain.search import Search, SearchSnapshot
+from muniment.memory.domain.search import Search
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval.render import choose_vocabulary
@@ -22,18 +24,18 @@ class Spelling:
     redactor: Redactor
     settings: Settings
 
-    async def correct_text(
-        self, reader: Reader, text: str, search: Search, snapshot: SearchSnapshot, as_of: Revision | None
-    ) -> str | None:
-        """Return the text of a query without its typing errors, or None where there are none.
+    async def correct_query(
+        self, reader: Reader, query: Query, search: Search, missing: Collection[str], as_of: Revision | None
+    ) -> Query:
+        """Return the query without its typing errors: itself where there are none. `missing` are terms that no memory
+        has.
 
-        Memories are read again only for a word that none of them has and that no vocabulary knows."""
-        if not snapshot.missing_terms:
-            return None
-        safe = self.redactor.sanitize_text(text)[: self.settings.limits.query_chars]
-        unknown = find_unknown_words(safe, snapshot.missing_terms, choose_vocabulary(self.settings.chat_model))
+        Memories are read again only for a word that no vocabulary knows."""
+        text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
+        unknown = find_unknown_words(text, missing, choose_vocabulary(self.settings.chat_model))
         if not unknown:
-            return None
+            return query
         asked = replace(search, beginnings=tuple(sorted({word[0] for word in unknown})))
         words = (await self.reads.read_snapshot(reader, asked, as_of=as_of)).words
-        return correct_words(safe, unknown, words)
+        corrected = correct_words(text, unknown, words)
+        return query if corrected is None else replace(query, text=corrected)

@@ -102,8 +102,9 @@ class Writer:
         readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
         before = tuple(map(self.sanitize_turn, readable))
         extraction = extract_statements(own, before, most=most) if reason is None else Extraction()
-        candidates = self._name_candidates(extraction.candidates + instructions, aliases)
-        extraction = replace(extraction, candidates=candidates)
+        extraction = replace(extraction, candidates=extraction.candidates + instructions)
+        if aliases:
+            extraction = replace(extraction, candidates=self._name_candidates(extraction.candidates, aliases))
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
         event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
         await self.write_behind.track_event(scope, event)
@@ -272,7 +273,7 @@ class Writer:
             text=sanitize(candidate.text),
             fact=fact,
             context=sanitize(candidate.context) if candidate.context else None,
-            aliases=sanitize_aliases(candidate.aliases, self.redactor),
+            aliases=sanitize_aliases(candidate.aliases, self.redactor) if candidate.aliases else (),
             tags=tuple(map(sanitize, candidate.tags)),
             actor=sanitize(candidate.actor) if candidate.actor else None,
         )

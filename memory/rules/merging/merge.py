@@ -332,7 +332,7 @@ def _change_memory(
         context=candidate.context or memory.context,
         turns=_join_turns(memory.turns, candidate.turns),
         tags=tuple(dict.fromkeys(memory.tags + candidate.tags)),
-        aliases=unite_aliases(memory.aliases, candidate.aliases),
+        aliases=unite_aliases(memory.aliases, candidate.aliases) if candidate.aliases else memory.aliases,
     )
     sim = round(min(sim, 1.0), 4)
     return Change(action=action, after=after, before=memory, vector=incoming.vector, band=band, sim=sim, meta=meta)

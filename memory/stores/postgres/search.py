@@ -36,9 +36,8 @@ from muniment.memory.stores.postgres.sql import load_blocks
 _SEARCH, _LARGE, _READ, _CONSENT = (load_blocks(name) for name in ("search", "large_spaces", "read", "consent"))
 # Blocks of `large_spaces.sql` that replace those of `search.sql` in a large space.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
-# Its blocks for a query about the user.
+# Its blocks for a query about the user, and for one with a period.
 _OWN: tuple[LiteralString, ...] = ("own_late", "own_posted", "own_lists", "own_met")
-# Its blocks for a query with a period.
 _DATED: tuple[LiteralString, ...] = (
     "dated_late_met", "dated_late", "dated_posted", "dated_lists", "dated_near", "dated_met",
 )  # fmt: skip
@@ -267,12 +266,12 @@ def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, An
 
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
-    filters = {name: value for name in _FILTERS if (value := getattr(search.filters, name)) is not None}
+    filters = {name: getattr(search.filters, name) for name in _FILTERS}
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    text = text.replace("{narrowed}", " ".join(_SEARCH[f"by_{name}"] for name in _FILTERS if name in filters))
+    text = text.replace("{narrowed}", " ".join(_SEARCH[f"by_{name}"] for name in _FILTERS if filters[name] is not None))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
-    params = {"categories": list(search.categories), "pattern": pattern, "limit": _MAX_WORDS}
-    return await conn.execute(text, {**space, **filters, **params})
+    found = {"categories": list(search.categories), "pattern": pattern, "limit": _MAX_WORDS}
+    return await conn.execute(text, {**space, **filters, **found})
 
 
 async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:
