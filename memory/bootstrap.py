@@ -10,7 +10,14 @@ from typing import Any
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load_settings
+from muniment.memory.config.settings import (
+    DEFAULT_EMBEDDER,
+    HASH_EMBEDDER,
+    MULTILINGUAL_EMBEDDER,
+    OPENAI,
+    Settings,
+    load_settings,
+)
 from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.engine import Engine
 from muniment.memory.errors import BadConfig
@@ -126,6 +133,10 @@ def make_embedder(settings: Settings) -> Embedder:
         from muniment.memory.models.onnx.embedder import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
 
         return OnnxEmbedder(settings.embedder_folder)
+    if name == MULTILINGUAL_EMBEDDER:
+        from muniment.memory.models.e5.embedder import E5Embedder  # noqa: PLC0415 - not part of a usual process
+
+        return E5Embedder()
     if name.startswith(OPENAI):
         from muniment.memory.models.openai.embedder import OpenAIEmbedder  # noqa: PLC0415 - as is the openai client
 
@@ -141,7 +152,8 @@ def make_embedder(settings: Settings) -> Embedder:
 
         return HashEmbedder()
     raise BadConfig(
-        f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; allowed: {DEFAULT_EMBEDDER}, {OPENAI}MODEL, {HASH_EMBEDDER}"
+        f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; "
+        f"allowed: {DEFAULT_EMBEDDER}, {MULTILINGUAL_EMBEDDER}, {OPENAI}MODEL, {HASH_EMBEDDER}"
     )
 
 

@@ -16,6 +16,9 @@ Hours: TypeAlias = Annotated[float, Field(gt=0, le=24 * _DAYS)]
 Minutes: TypeAlias = Annotated[float, Field(gt=0, le=1_440 * _DAYS)]
 Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=86_400 * _DAYS)]  # below a microsecond it would be none
 WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=_DAYS)]
+Writing: TypeAlias = Literal[
+    "en", "de", "fr", "es", "pt", "it", "nl", "latin", "han", "kana", "hangul", "cyrillic", "other", "mixed"
+]
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 
 
@@ -111,15 +114,27 @@ class WritingSettings(SettingsPart):
     soft_delete_days: Annotated[int, Field(ge=0, le=_DAYS)]
 
 
-class EmbedderProfile(SettingsPart):
-    """What a cosine of one embedding model means: the bands' lower edges, and what counts as 0 and 1 in ranking."""
+class CosineBands(SettingsPart):
+    """What a cosine means: the bands' lower edges, what counts as 0 and 1 in ranking, and the least of a relation."""
 
     auto: Share
     check: Share
     fallback: Share
     floor: Share
     ceiling: Share
+    link: Share = 0.0
+
+
+class EmbedderProfile(CosineBands):
+    """What a cosine of one embedding model means, and what the model knows.
+
+    It may mean something else in another writing than English: in a language of Latin letters, in another script, or
+    between texts of two writings (`mixed`). `scripts` are those whose texts it tells apart. `reads` are the writings
+    whose meaning it knows; none are named for a model that is not known to lack any."""
+
     scripts: Annotated[tuple[Literal["latin", "cjk"], ...], Field(strict=False, min_length=1)]
+    reads: Annotated[tuple[Writing, ...], Field(strict=False)] = ()
+    by_writing: dict[Writing, CosineBands] = Field(default_factory=dict)
 
     def drop_scripts(self) -> Self:
         """Return the profile of an embedder that reads no text, so that texts are compared by their words."""

@@ -21,6 +21,7 @@ from muniment.memory.config.schema import (
     Checkpoints,
     ConsentRules,
     Consolidation,
+    CosineBands,
     Database,
     DeltaHeader,
     EmbedderProfile,
@@ -53,6 +54,7 @@ from muniment.memory.domain.scope import OwnerType, Reader, Scope
 from muniment.memory.errors import BadConfig
 
 DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
+MULTILINGUAL_EMBEDDER = "multilingual-e5-small-q4"
 HASH_EMBEDDER = "hash-256"
 OPENAI = "openai:"
 _DSN = "a postgresql:// URL or a key=value DSN"
@@ -62,7 +64,7 @@ _Section = TypeVar("_Section", bound=SettingsPart)
 
 def format_embedder_setting(model: str) -> str:
     """What MUNIMENT_EMBEDDER has to be for the embedder that a database knows by its model's name."""
-    return model if model in (DEFAULT_EMBEDDER, HASH_EMBEDDER) else OPENAI + model
+    return model if model in (DEFAULT_EMBEDDER, MULTILINGUAL_EMBEDDER, HASH_EMBEDDER) else OPENAI + model
 
 
 class _Sections(SettingsPart):
@@ -349,11 +351,14 @@ def _check_recall(source: _Source, content: _FileContent) -> None:
 
 
 def _check_embedders(source: _Source, content: _FileContent) -> None:
+    bands: dict[KeyPath, CosineBands] = {("embedders", name): one for name, one in content.embedders.items()}
     for name, profile in content.embedders.items():
-        values = profile.model_dump()
+        bands |= {("embedders", name, "by_writing", key): one for key, one in profile.by_writing.items()}
+    for place, one in bands.items():
+        values = one.model_dump()
         for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
             if values[high] < values[low] or (sign == ">" and values[high] == values[low]):
-                paths = [("embedders", name, key) for key in (low, high)]
+                paths = [(*place, key) for key in (low, high)]
                 path = next((path for path in paths if source.has_key(path)), paths[0])
                 raise source.build_error(
                     path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}"

@@ -28,6 +28,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.merge import MergeResult, make_memory
 from muniment.memory.rules.procedures import trace_answer
 from muniment.memory.rules.procedures.goals import (
@@ -249,7 +250,12 @@ class Procedures:
         where one goal only says more than the other. A vector alone does not tell staging from production."""
         turns = {call.turn for call, _ in draft.path.uses}
         active = _parse_active(memories)
-        similar = {neighbour.memory.id for neighbour in near if neighbour.sim >= self.profile.auto}
+        goal = draft.procedure.goal
+        similar = {
+            neighbour.memory.id
+            for neighbour in near
+            if neighbour.sim >= choose_bands(self.profile, goal, neighbour.memory.text).auto
+        }
         reached = [(memory, known) for memory, known in active if reaches_goal(draft.procedure, known)]
         searches = (
             (memory for memory, _ in active if turns & set(memory.turns)),
@@ -282,7 +288,10 @@ class Procedures:
         if not is_legible(self.profile.scripts, goal, *wordings):
             return True
         goal_vector, *vectors = cache.get_vectors([goal, *wordings])
-        return max(float(goal_vector @ vector) for vector in vectors) >= self.profile.check
+        return any(
+            float(goal_vector @ vector) >= choose_bands(self.profile, goal, wording).check
+            for wording, vector in zip(wordings, vectors, strict=True)
+        )
 
 
 def _covers_path(memory: StoredMemory, path: SolutionPath) -> bool:

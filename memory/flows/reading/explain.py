@@ -18,6 +18,7 @@ from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.recall import Recall, Retrieval
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.explanation import explain_ruling
 from muniment.memory.rules.retrieval.rank import GATE_CANDIDATES, is_near_duplicate, rank_hits, score_hits
@@ -174,7 +175,7 @@ class _Case:
                 cosine = next(candidate.cosine for candidate in candidates if candidate.memory.id == self.id)
                 facts |= {
                     "cosine": cosine,
-                    "floor": ranking.profile.floor,
+                    "floor": choose_bands(ranking.profile, ranking.query, memory.text).floor,
                     "words": tokens.extract_terms(memory.text, _MAX_WORDS),
                     "asked": retrieval.search.terms if retrieval.search else (),
                 }

@@ -25,6 +25,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.policy.consent import find_current_fields
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
@@ -339,7 +340,8 @@ class Recall:
         # are
         # alike in form only.
         if ranking.threshold <= self.settings.recall.threshold and len(hits) < token_budget.top_k:
-            min_strength = max(self.settings.write.link_min, self.profile.check)
+            check = choose_bands(self.profile, ranking.query, ranking.query).check
+            min_strength = max(self.settings.write.link_min, check)
             if related := find_related_hits(snapshot.hits, hits, ranking, min_strength=min_strength):
                 hits, spent, _ = token_budget.pack_hits([*hits, *related])
         shown = {hit.memory.id for hit in hits}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.plan import ExtractionRecord, Receipt
@@ -25,6 +26,7 @@ from muniment.memory.rules.extraction.alignment import align_candidates
 from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, SHORT_FACTS_SCHEMA, UncertainFact, parse_facts
 from muniment.memory.rules.extraction.support import drop_stray_turns
 from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.provenance.quoted import is_echo, is_own_reply
@@ -116,7 +118,7 @@ class ModelExtraction:
         near = [
             each.candidate
             for each, a, b in zip(legible, vectors[::2], vectors[1::2], strict=True)
-            if float(a @ b) >= (profile.check if each.support.need == "close" else profile.fallback)
+            if float(a @ b) >= _find_least_cosine(each, profile)
         ]
         return tuple(near), ("not in the turn",) * (len(uncertain) - len(near))
 
@@ -158,6 +160,11 @@ class ModelExtraction:
     def _list_categories(self) -> frozenset[str]:
         """Return the categories of a statement: all but that of procedures, which are learned from the use of tools."""
         return frozenset(self.settings.categories) - {CATEGORY}
+
+
+def _find_least_cosine(fact: UncertainFact, profile: EmbedderProfile) -> float:
+    bands = choose_bands(profile, fact.candidate.text, fact.support.words)
+    return bands.check if fact.support.need == "close" else bands.fallback
 
 
 def _trim_passage(passage: Passage) -> Passage:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -15,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muniment.memory.domain.ids import Vector
+from muniment.memory.models.local import LocalEmbedder
 from muniment.memory.models.onnx.fetch import MODEL_FILE, TOKENIZER_FILE, fetch_model
-from muniment.memory.models.sharing import EmbeddingQueue, VectorCache
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -41,75 +36,23 @@ class _LoadedModel(NamedTuple):
     prefix_length: int
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(LocalEmbedder):
     """bge-small-en-v1.5, int8, in this process: 384 dimensions, 512 tokens, no network once its files are there.
 
-    `folder` holds the files; missing files are fetched at the first use.
-    `workers` texts are embedded at the same time, each on one core; a question waits for at most those texts and for
-    other questions. A text that several callers want at the same time is embedded once. Raises BadConfig if the files
-    cannot be fetched.
+    `folder` holds the files; missing files are fetched at the first use. Raises BadConfig if they cannot be fetched.
     """
 
     name = ONNX_NAME
+    query_prefix = QUERY_PREFIX
 
     def __init__(self, folder: Path, *, workers: int | None = None) -> None:
+        super().__init__(workers)
         self._folder = folder
-        self._workers = workers or min(4, os.cpu_count() or 1)
-        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="embedder")
         self._loading = threading.Lock()
         self._loaded: _LoadedModel | None = None
-        self._gate = threading.RLock()
-        self._busy = 0
-        self._closed = False
-        self._sharing = EmbeddingQueue(self._start_workers, long_first=True)
 
-    @property
-    def cache(self) -> VectorCache:
-        """Return the cache, in which a question has its prefix; it counts its `hits` and `misses`."""
-        return self._sharing.cache
-
-    @property
-    def embedded_count(self) -> int:
-        """Return the number of texts that the model has embedded."""
-        return self._sharing.made
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector per text, in order. A text has the same vector in any company."""
-        return await self._sharing.embed_texts(texts)
-
-    async def embed_query(self, text: str) -> Vector:
-        """Return the unit vector of a question, which the model marks by a prefix.
-
-        The vector is zero, and near to nothing, if the model knows no word of it: all of these are the same question to
-        the model, which has neighbours like any other."""
-        return (await self._sharing.embed_texts([text], prefix=QUERY_PREFIX, question=True))[0]
-
-    async def close(self) -> None:
-        """Let the running texts finish and free the memory. Callers that still wait get ModelUnavailable."""
-        with self._gate:
-            self._closed = True
-            self._sharing.close()
-        await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
+    def _unload_model(self) -> None:
         self._loaded = None
-
-    def _start_workers(self) -> None:
-        """Give every idle worker one text. No worker has a second one, so that the next question is served next."""
-        with self._gate:
-            while not self._closed and self._busy < self._workers and (batch := self._sharing.take_batch(1, 0)):
-                self._busy += 1
-                self._pool.submit(self._embed_text, batch.texts[0]).add_done_callback(
-                    partial(self._finish_texts, batch.texts)
-                )
-
-    def _finish_texts(self, texts: list[str], future: Future[Vector]) -> None:
-        with self._gate:
-            self._busy -= 1
-        if not future.cancelled():
-            if error := future.exception():
-                self._sharing.fail_batch(texts, error)
-            else:
-                self._sharing.complete_batch(texts, [future.result()])
-        self._start_workers()
 
     def _embed_text(self, text: str) -> Vector:
         """Embed one text alone: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""

@@ -18,6 +18,7 @@ from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.aliases import unite_aliases
 from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since
 from muniment.memory.rules.merging.endings import find_ended
@@ -191,9 +192,11 @@ def _list_comparable(
 def _link_neighbours(
     new: StoredMemory, neighbours: Sequence[Neighbour], link_min: float, profile: EmbedderProfile
 ) -> Iterator[Relation]:
-    """Yield relations to the neighbours with at least `link_min` similarity."""
+    """Yield relations to the neighbours with at least `link_min` similarity, and at least the embedder's `link`."""
     for sim, memory in ((item.sim, item.memory) for item in neighbours):
-        if sim >= link_min and memory.id != new.id and tokens.is_legible(profile.scripts, new.text, memory.text):
+        if sim < max(link_min, choose_bands(profile, new.text, memory.text).link) or memory.id == new.id:
+            continue
+        if tokens.is_legible(profile.scripts, new.text, memory.text):
             low, high = sorted((new.id, memory.id))
             yield Relation(a=low, b=high, strength=min(1.0, round(sim, 4)))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from muniment.memory.config.schema import EmbedderProfile
+from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
 from muniment.memory.domain.plan import Change
@@ -23,15 +23,14 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import get_lexeme_set, has_cjk
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, is_whereabouts
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
 
 # The share of common words replaces the cosine where the embedder does not know the script; these are its bands.
-_WORD_OVERLAP_BANDS = EmbedderProfile(
-    auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk")
-)
+_WORD_OVERLAP_BANDS = CosineBands(auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0)
 
 
 def find_free_key(candidate: Candidate, neighbours: Sequence[Neighbour]) -> str | None:
@@ -54,13 +53,13 @@ def choose_key(candidate: Candidate, memory: StoredMemory, others: Sequence[Neig
     return find_free_key(candidate, others)
 
 
-def find_band(sim: float, profile: EmbedderProfile) -> Band:
+def find_band(sim: float, bands: CosineBands) -> Band:
     """Return the band of a similarity."""
-    if sim >= profile.auto:
+    if sim >= bands.auto:
         return "auto"
-    if sim >= profile.check:
+    if sim >= bands.check:
         return "check"
-    return "fallback" if sim >= profile.fallback else "new"
+    return "fallback" if sim >= bands.fallback else "new"
 
 
 def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: EmbedderProfile) -> tuple[float, Band]:
@@ -69,7 +68,7 @@ def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: Embe
     if candidate.fact is not None and memory.stable_key == candidate.fact.key:
         return 1.0, "auto"
     if tokens.is_legible(profile.scripts, candidate.text, memory.text):
-        return neighbour.sim, find_band(neighbour.sim, profile)
+        return neighbour.sim, find_band(neighbour.sim, choose_bands(profile, candidate.text, memory.text))
     share = parse_statement(candidate.text).measure_overlap(parse_statement(memory.text))
     return share, find_band(share, _WORD_OVERLAP_BANDS)
 

@@ -15,6 +15,7 @@ from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.retrieval.intents import (
     ASKING,
     DATED,
@@ -75,7 +76,7 @@ def build_weights(query: str, profile: EmbedderProfile, recall: RecallSettings) 
     """Return the weights by which the store picks candidates.
 
     They have no parts that only order relevant hits, and no meaning if the embedder does not know the script."""
-    question = parse_question(query)
+    question, bands = parse_question(query), choose_bands(profile, query, query)
     own = question.concerns_user
     hints = find_dimensions(question.intents, _MAX_HINTS) if own and recall.hint_boost else ()
     traits = {
@@ -84,8 +85,8 @@ def build_weights(query: str, profile: EmbedderProfile, recall: RecallSettings) 
         NAMING: recall.name_boost if question.asks_name else 0.0,
     }
     return Weights(
-        floor=profile.floor,
-        ceiling=profile.ceiling,
+        floor=bands.floor,
+        ceiling=bands.ceiling,
         semantic=recall.semantic_weight if tokens.is_legible(profile.scripts, query) else 0.0,
         keyword=recall.keyword_weight,
         actor=recall.actor_boost,
@@ -237,7 +238,7 @@ def _are_rivals(one: _ScoredHit, other: _ScoredHit, min_overlap: float) -> bool:
 
 
 def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
-    recall, floor, scripts = context.recall, context.profile.floor, context.profile.scripts
+    recall, scripts = context.recall, context.profile.scripts
     name_boost = recall.name_boost if parse_question(context.query).asks_name else 0.0
     known_names = 1 - recall.strange_penalty * context.unknown_name_ratio
     is_legible = tokens.is_legible(scripts, context.query)
@@ -249,8 +250,9 @@ def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> li
     for hit, by, about, (told, word_weight, fit) in zip(search_hits, by_user, about_user, matches, strict=True):
         memory, keyword = hit.memory, min(1.0, hit.keyword)
         has_meaning = hit.cosine is not None and is_legible and tokens.is_legible(scripts, memory.text)
-        cosine = hit.cosine if has_meaning and hit.cosine is not None else floor
-        meaning = min(1.0, max(LOWEST_MEANING, (cosine - floor) / (context.profile.ceiling - floor)))
+        bands = choose_bands(context.profile, context.query, memory.text)
+        cosine = hit.cosine if has_meaning and hit.cosine is not None else bands.floor
+        meaning = min(1.0, max(LOWEST_MEANING, (cosine - bands.floor) / (bands.ceiling - bands.floor)))
         age = max(0.0, (context.at - memory.updated_at).total_seconds() / _DAY)
         dated, asking, naming = hit.traits
         answered = 1 - (1 - max(0.0, meaning)) * (

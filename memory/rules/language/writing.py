@@ -1,0 +1,67 @@
+"""What a text is written in: its script, and of Latin letters its language. What a cosine means depends on it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import cast
+
+from muniment.memory.config.schema import CosineBands, EmbedderProfile, Writing
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.stop_words import ENGLISH_WORD, LANGUAGES, detect_language
+
+ENGLISH = "en"
+LATIN = "latin"  # in Latin letters that English lacks, and the language does not show
+PLAIN = "plain"  # in Latin letters that English has, and the language does not show
+OTHER = "other"
+MIXED = "mixed"  # two texts of two writings
+_LATIN_WRITINGS = frozenset((ENGLISH, PLAIN, LATIN, *LANGUAGES))
+_OTHER_LATIN_WRITINGS = _LATIN_WRITINGS - {ENGLISH, PLAIN}
+_LETTER = lazy_compile(r"[^\W\d_]")
+# The letters of a script, and how many letters of an alphabet one of them stands for.
+_SCRIPTS = {
+    LATIN: (lazy_compile("[A-Za-zªºÀ-ɏḀ-ỿⱠ-Ɀ꜠-ꟿＡ-Ｚａ-ｚ]"), 1),
+    "cyrillic": (lazy_compile("[\u0400-\u052f]"), 1),
+    "hangul": (lazy_compile("[\uac00-\ud7af\u1100-\u11ff]"), 2),
+    "kana": (lazy_compile("[\u3040-\u30ff]"), 2),
+    "han": (lazy_compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ffff]"), 3),
+}
+_KANA_SHARE = 0.1  # of the characters of Japanese; Chinese has none
+
+
+@lru_cache(maxsize=4_096)
+def detect_writing(text: str) -> str:
+    """Return the language of a text in Latin letters (`latin` or `plain` where it does not show), else the script of
+    most letters, `other` for one that is not named here."""
+    if text.isascii():
+        return _detect_latin(text)
+    counts = {name: weight * len(letters.findall(text)) for name, (letters, weight) in _SCRIPTS.items()}
+    if counts["kana"] > _KANA_SHARE * (counts["kana"] + counts["han"]):
+        counts["kana"] += counts.pop("han")
+    known = sum(len(letters.findall(text)) for letters, _ in _SCRIPTS.values())
+    counts[OTHER] = len(_LETTER.findall(text)) - known
+    script = max(counts, key=counts.__getitem__)
+    return _detect_latin(text) if script == LATIN else script
+
+
+def choose_bands(profile: EmbedderProfile, text: str, other: str) -> CosineBands:
+    """Return what a cosine of two texts means to an embedder."""
+    return find_bands(profile, detect_writing(text), detect_writing(other)) if profile.by_writing else profile
+
+
+def find_bands(profile: EmbedderProfile, writing: str, other: str) -> CosineBands:
+    """Return what a cosine of a text of one writing and one of another means to an embedder.
+
+    In Latin letters a text whose language does not show may be in the language of the other."""
+    names = {writing, other}
+    if names <= _LATIN_WRITINGS:
+        names = names - {PLAIN} or {ENGLISH}
+    if names <= _OTHER_LATIN_WRITINGS and len(names) > 1:
+        names -= {LATIN}
+    [name] = names if len(names) == 1 else [MIXED]
+    return profile if name == ENGLISH else profile.by_writing.get(cast("Writing", name), profile)
+
+
+def _detect_latin(text: str) -> str:
+    if ENGLISH_WORD.search(text):
+        return ENGLISH
+    return detect_language(text) or (PLAIN if all(letter.isascii() for letter in _LETTER.findall(text)) else LATIN)
