@@ -77,7 +77,8 @@ class TestVectors:
         for vector in await embedder.embed_documents(
             ["", "   \n", "🙂🏳️‍🌈", "\x00\x07", "\ud83d", "مرحبا", "a" * 5_000]
         ):
-            assert (vector.shape, vector.dtype) == ((384,), np.float32)
+            assert vector.shape == (384,)
+            assert vector.dtype == np.float32
             assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
     @pytest.mark.parametrize("unread", ["🦔🎻", "???", "", " "])
