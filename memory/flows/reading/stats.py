@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from typing import Any
 
+from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.scope import Scope
@@ -13,9 +14,27 @@ from muniment.memory.domain.usage import SpaceActivity, UsageReport
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder, EmbedderSwitchStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.usage import UsageStore
+from muniment.memory.rules.language.writing import can_read, find_unread
 from muniment.memory.rules.policy.retention import hash_terms
+
+_SAMPLE = 200  # memories that are looked at for their language
+_LANGUAGES = {
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "pt": "Portuguese",
+    "it": "Italian",
+    "nl": "Dutch",
+    "han": "Chinese",
+    "kana": "Japanese",
+    "hangul": "Korean",
+    "cyrillic": "Cyrillic letters",
+    "en": "English",
+    "other": "another script",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,6 +42,9 @@ class Statistics:
     """Counts events, spending and spaces, and reads the status of a space."""
 
     clock: Clock
+    embedder: Embedder
+    embedder_switch: EmbedderSwitchStore
+    profile: EmbedderProfile
     reads: MemoryReads
     retention: RetentionTerms
     settings: Settings
@@ -53,7 +75,9 @@ class Statistics:
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Return counts, revision, embedder and database of the space, with its owner and when it was and will be
-        maintained."""
+        maintained.
+
+        There is a `hint` where most of the space is in a language that the embedder cannot read."""
         status = await self.reads.read_status(scope)
         checked_rev, last, due, terms = (
             status.pop(name, None) for name in ("tended_rev", "tended_at", "tend_at", "tend_terms")
@@ -66,4 +90,26 @@ class Statistics:
         maintained = {
             name: at and at.isoformat(timespec="seconds") for name, at in (("tended", last), ("tended_next", upcoming))
         }
-        return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | status | maintained
+        hint = await self._find_hint(scope) if self.profile.reads else None
+        return (
+            {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)}
+            | status
+            | maintained
+            | ({"hint": hint} if hint else {})
+        )
+
+    async def _find_hint(self, scope: Scope) -> str | None:
+        """Return which embedder could read a space that this one cannot, judged by some of its memories; else None."""
+        sample = await self.embedder_switch.sample_memories(scope, _SAMPLE)
+        unread = find_unread(self.profile, [memory.text for memory in sample])
+        able = [
+            name
+            for name, profile in self.settings.embedders.items()
+            if unread and name != "default" and can_read(profile, unread.writing)
+        ]
+        if unread is None or not able:
+            return None
+        return (
+            f"{unread.share:.0%} of the memories are in {_LANGUAGES[unread.writing]}, which {self.embedder.name} does "
+            f"not read; {' and '.join(able)} can: see `muniment embedder switch --help`"
+        )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile, Writing
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -25,6 +27,7 @@ _SCRIPTS = {
     "kana": (lazy_compile("[\u3040-\u30ff]"), 2),
     "han": (lazy_compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ffff]"), 3),
 }
+_LEAST_UNREAD = 5  # texts; fewer may be quotations
 _KANA_SHARE = 0.1  # of the characters of Japanese; Chinese has none
 
 
@@ -41,6 +44,29 @@ def detect_writing(text: str) -> str:
     counts[OTHER] = len(_LETTER.findall(text)) - known
     script = max(counts, key=counts.__getitem__)
     return _detect_latin(text) if script == LATIN else script
+
+
+class UnreadShare(NamedTuple):
+    """The writing that most texts have which an embedder cannot read, and their share of the texts that show one."""
+
+    writing: str
+    share: float
+
+
+def find_unread(profile: EmbedderProfile, texts: Sequence[str]) -> UnreadShare | None:
+    """Return what an embedder cannot read of these texts, or None where it reads most of them, or few show what they
+    are written in."""
+    counts = Counter(writing for writing in map(detect_writing, texts) if writing not in (PLAIN, LATIN))
+    unread = Counter({name: count for name, count in counts.items() if not can_read(profile, name)})
+    share = unread.total() / max(1, counts.total())
+    if unread.total() < _LEAST_UNREAD or share <= 1 / 2:
+        return None
+    return UnreadShare(unread.most_common(1)[0][0], share)
+
+
+def can_read(profile: EmbedderProfile, writing: str) -> bool:
+    """Whether an embedder knows the meaning of texts of a writing."""
+    return not profile.reads or writing in profile.reads
 
 
 def choose_bands(profile: EmbedderProfile, text: str, other: str) -> CosineBands:
