@@ -89,7 +89,7 @@ def run_halves(
     name: str,
     doc: str | None,
     file: Path,
-    measure: Callable[[Path, str], Coroutine[Any, Any, dict[str, Any]]],
+    measure: Callable[[settings.Settings, Path, str], Coroutine[Any, Any, dict[str, Any]]],
     show: Callable[[dict[str, Any]], Iterator[Table]],
     argv: Sequence[str] | None,
 ) -> int:
@@ -98,11 +98,14 @@ def run_halves(
     parser.add_argument("file", nargs="?", type=Path, default=file, metavar="FILE", help="default: the file in data/")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--split", choices=[*SPLITS, "all"], default="all", help="which half; default: all")
+    parser.add_argument("--embedder", metavar="NAME", help="in place of MUNIMENT_EMBEDDER")
     parser.add_argument("--misses", action="store_true", help="with --json: list what was not shown as wanted")
     args = parser.parse_args(argv)
 
     async def report() -> dict[str, Any]:
-        found = await measure(args.file, args.split)
+        base = settings.load_settings()
+        chosen = base.model_copy(update={"embedder": args.embedder}) if args.embedder else base
+        found = await measure(chosen, args.file, args.split)
         return found if args.misses else {key: value for key, value in found.items() if key != "misses"}
 
     return run(report(), show, as_json=args.json)

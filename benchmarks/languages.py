@@ -1,6 +1,6 @@
 """Questions in nine languages about what was said in the same language, in other words.
 
-python -m benchmarks.languages [FILE] [--json] [--split dev|held-out|all] [--misses]
+python -m benchmarks.languages [FILE] [--json] [--split dev|held-out|all] [--embedder NAME] [--misses]
 
 Each language has a space of twelve statements in two halves, of which one is held out, and a question for each of
 them; eight more questions nothing answers, half of them about a person of the space. Every question is asked as an
@@ -49,12 +49,12 @@ class Asked:
         return not self.shown if self.gold is None else self.gold in self.shown[:TOP]
 
 
-async def measure(file: Path, split: str) -> dict[str, Any]:
+async def measure(base: settings.Settings, file: Path, split: str) -> dict[str, Any]:
     """Import the statements of each language and half, ask every question, and count."""
     content = json.loads(await asyncio.to_thread(file.read_text, encoding="utf-8"))
     spaces = [space for space in content["languages"] if split in (space["split"], "all")]
     asked: list[Asked] = []
-    async with harness.throwaway(settings.load_settings()) as own:
+    async with harness.throwaway(base) as own:
         machine = await harness.machine(await bootstrap.ensure_database(own))
         async with bootstrap.create_memory(own) as memory:
             with harness.bar("asking", sum(12 + len(space["unanswerable"]) for space in spaces)) as tick:

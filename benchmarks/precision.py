@@ -63,11 +63,11 @@ class Asked:
         return self.gold == set(self.shown)
 
 
-async def measure(file: Path, split: str) -> dict[str, Any]:
+async def measure(base: settings.Settings, file: Path, split: str) -> dict[str, Any]:
     """Load the spaces of a split, ask every question, and count."""
     content = json.loads(await asyncio.to_thread(file.read_text, encoding="utf-8"))
     spaces = [space for space in content["spaces"] if split in (space["split"], "all")]
-    async with harness.throwaway(settings.load_settings()) as own:
+    async with harness.throwaway(base) as own:
         machine = await harness.machine(await bootstrap.ensure_database(own))
         async with bootstrap.create_memory(own) as memory:
             asked: list[Asked] = []

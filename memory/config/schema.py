@@ -124,6 +124,15 @@ class CosineBands(SettingsPart):
     ceiling: Share
     link: Share = 0.0
 
+    def find_disorder(self) -> tuple[str, str, str] | None:
+        """Return the first two keys, the lower one first, that are not in order, and what is allowed; else None."""
+        values = self.model_dump()
+        for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
+            if values[high] < values[low] or (sign == ">" and values[high] == values[low]):
+                problem = f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}"
+                return low, high, problem
+        return None
+
 
 class EmbedderProfile(CosineBands):
     """What a cosine of one embedding model means, and what the model knows.

@@ -21,7 +21,6 @@ from muniment.memory.config.schema import (
     Checkpoints,
     ConsentRules,
     Consolidation,
-    CosineBands,
     Database,
     DeltaHeader,
     EmbedderProfile,
@@ -351,18 +350,12 @@ def _check_recall(source: _Source, content: _FileContent) -> None:
 
 
 def _check_embedders(source: _Source, content: _FileContent) -> None:
-    bands: dict[KeyPath, CosineBands] = {("embedders", name): one for name, one in content.embedders.items()}
     for name, profile in content.embedders.items():
-        bands |= {("embedders", name, "by_writing", key): one for key, one in profile.by_writing.items()}
-    for place, one in bands.items():
-        values = one.model_dump()
-        for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
-            if values[high] < values[low] or (sign == ">" and values[high] == values[low]):
-                paths = [(*place, key) for key in (low, high)]
-                path = next((path for path in paths if source.has_key(path)), paths[0])
-                raise source.build_error(
-                    path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}"
-                )
+        for place, bands in (((), profile), *((("by_writing", key), each) for key, each in profile.by_writing.items())):
+            if disorder := bands.find_disorder():
+                low, high, problem = disorder
+                paths: list[KeyPath] = [("embedders", name, *place, key) for key in (low, high)]
+                raise source.build_error(next(filter(source.has_key, paths), paths[0]), problem)
 
 
 def _check_spending(source: _Source, content: _FileContent, model: str | None) -> None:
