@@ -116,6 +116,13 @@ REFUSED = [
         "embedders:\n  default:\n    floor: 0.7\n",
         "line 3: embedders.default.floor: allowed: ceiling > floor, but they are 0.7 and 0.7",
     ),
+    (
+        "embedders:\n  multilingual-e5-small-q4:\n    by_writing:\n      de: {floor: 0.95}\n",
+        (
+            "line 4: embedders.multilingual-e5-small-q4.by_writing.de.floor: allowed: ceiling > floor, "
+            "but they are 0.891 and 0.95"
+        ),
+    ),
     ("recall:\n  top_k: 500\n", "line 2: recall.top_k: is 500; allowed: at most limits.top_k"),
     (
         "recall:\n  top_k: 3\n  rerank: 16\n",
