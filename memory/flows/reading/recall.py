@@ -340,8 +340,9 @@ class Recall:
         # are
         # alike in form only.
         if ranking.threshold <= self.settings.recall.threshold and len(hits) < token_budget.top_k:
-            check = choose_bands(self.profile, ranking.query, ranking.query).check
-            min_strength = max(self.settings.write.link_min, check)
+            profile, asked = self.profile, ranking.query
+            bands = choose_bands(profile, asked, asked) if profile.by_writing else profile
+            min_strength = max(self.settings.write.link_min, bands.check)
             if related := find_related_hits(snapshot.hits, hits, ranking, min_strength=min_strength):
                 hits, spent, _ = token_budget.pack_hits([*hits, *related])
         shown = {hit.memory.id for hit in hits}

@@ -12,7 +12,7 @@ import numpy as np
 
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import BadConfig
-from muniment.memory.models.local import LocalEmbedder
+from muniment.memory.models.sharing import LocalEmbedder
 
 E5_NAME = "multilingual-e5-small-q4"
 E5_DIMENSIONS = 384

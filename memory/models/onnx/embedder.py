@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.models.local import LocalEmbedder
 from muniment.memory.models.onnx.fetch import MODEL_FILE, TOKENIZER_FILE, fetch_model
+from muniment.memory.models.sharing import LocalEmbedder
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

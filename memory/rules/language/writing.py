@@ -70,7 +70,9 @@ def can_read(profile: EmbedderProfile, writing: str) -> bool:
 
 
 def choose_bands(profile: EmbedderProfile, text: str, other: str) -> CosineBands:
-    """Return what a cosine of two texts means to an embedder."""
+    """Return what a cosine of two texts means to an embedder: the profile itself where it is one for all writings.
+
+    What runs for every hit and neighbour asks for `by_writing` before it calls this."""
     return find_bands(profile, detect_writing(text), detect_writing(other)) if profile.by_writing else profile
 
 

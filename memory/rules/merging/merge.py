@@ -194,7 +194,8 @@ def _link_neighbours(
 ) -> Iterator[Relation]:
     """Yield relations to the neighbours with at least `link_min` similarity, and at least the embedder's `link`."""
     for sim, memory in ((item.sim, item.memory) for item in neighbours):
-        if sim < max(link_min, choose_bands(profile, new.text, memory.text).link) or memory.id == new.id:
+        bands = choose_bands(profile, new.text, memory.text) if profile.by_writing else profile
+        if sim < max(link_min, bands.link) or memory.id == new.id:
             continue
         if tokens.is_legible(profile.scripts, new.text, memory.text):
             low, high = sorted((new.id, memory.id))

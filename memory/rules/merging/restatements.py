@@ -68,7 +68,8 @@ def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: Embe
     if candidate.fact is not None and memory.stable_key == candidate.fact.key:
         return 1.0, "auto"
     if tokens.is_legible(profile.scripts, candidate.text, memory.text):
-        return neighbour.sim, find_band(neighbour.sim, choose_bands(profile, candidate.text, memory.text))
+        bands = choose_bands(profile, candidate.text, memory.text) if profile.by_writing else profile
+        return neighbour.sim, find_band(neighbour.sim, bands)
     share = parse_statement(candidate.text).measure_overlap(parse_statement(memory.text))
     return share, find_band(share, _WORD_OVERLAP_BANDS)
 

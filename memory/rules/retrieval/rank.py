@@ -76,7 +76,8 @@ def build_weights(query: str, profile: EmbedderProfile, recall: RecallSettings) 
     """Return the weights by which the store picks candidates.
 
     They have no parts that only order relevant hits, and no meaning if the embedder does not know the script."""
-    question, bands = parse_question(query), choose_bands(profile, query, query)
+    question = parse_question(query)
+    bands = choose_bands(profile, query, query) if profile.by_writing else profile
     own = question.concerns_user
     hints = find_dimensions(question.intents, _MAX_HINTS) if own and recall.hint_boost else ()
     traits = {
@@ -238,7 +239,7 @@ def _are_rivals(one: _ScoredHit, other: _ScoredHit, min_overlap: float) -> bool:
 
 
 def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
-    recall, scripts = context.recall, context.profile.scripts
+    recall, profile, scripts = context.recall, context.profile, context.profile.scripts
     name_boost = recall.name_boost if parse_question(context.query).asks_name else 0.0
     known_names = 1 - recall.strange_penalty * context.unknown_name_ratio
     is_legible = tokens.is_legible(scripts, context.query)
@@ -250,7 +251,7 @@ def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> li
     for hit, by, about, (told, word_weight, fit) in zip(search_hits, by_user, about_user, matches, strict=True):
         memory, keyword = hit.memory, min(1.0, hit.keyword)
         has_meaning = hit.cosine is not None and is_legible and tokens.is_legible(scripts, memory.text)
-        bands = choose_bands(context.profile, context.query, memory.text)
+        bands = choose_bands(profile, context.query, memory.text) if profile.by_writing else profile
         cosine = hit.cosine if has_meaning and hit.cosine is not None else bands.floor
         meaning = min(1.0, max(LOWEST_MEANING, (cosine - bands.floor) / (bands.ceiling - bands.floor)))
         age = max(0.0, (context.at - memory.updated_at).total_seconds() / _DAY)
