@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from uuid import UUID
+
 import pytest
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.memory import Neighbour
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language.writing import choose_bands, detect_writing
+from muniment.memory.rules.merging.merge import make_memory
+from muniment.memory.rules.merging.restatements import measure_similarity
+from muniment.memory.rules.retrieval.rank import build_weights
 
 GERMAN, LATIN, CHINESE = (
     CosineBands(auto=0.98, check=0.93, fallback=0.87, floor=floor, ceiling=0.95) for floor in (0.78, 0.79, 0.82)
@@ -74,3 +84,24 @@ def test_a_profile_without_writings_is_one_for_all() -> None:
     """As that of the default embedder, whose results do not depend on what a text is written in."""
     profile = load_settings({}).find_profile("bge-small-en-v1.5-int8")
     assert choose_bands(profile, "帐篷在哪里？", "The tent is in the attic.") is profile
+
+
+@pytest.mark.parametrize(
+    ("text", "band"),
+    [("Wir haben das Zelt nicht auf dem Dachboden.", "fallback"), ("They say the tent is in the attic.", "check")],
+)
+def test_bands_of_merging_are_those_of_the_writing(text: str, band: str) -> None:
+    """One cosine is near for English and less so for German, where unrelated texts are nearer to each other."""
+    space = Scope(owner="ana")
+    new, known = (Candidate(text=text, category="activity", kind="episodic") for _ in range(2))
+    memory = make_memory(known, MemoryId(UUID(int=1)), space, datetime(2026, 5, 4, tzinfo=UTC))
+    assert measure_similarity(new, Neighbour(memory=memory, sim=0.91), PROFILE) == (0.91, band)
+
+
+@pytest.mark.parametrize(
+    ("query", "bands"), [("Wo ist denn das Zelt?", GERMAN), ("Where is the tent?", PROFILE), ("帐篷在哪里？", CHINESE)]
+)
+def test_candidates_are_picked_by_the_writing_of_the_question(query: str, bands: CosineBands) -> None:
+    """The store does not know what a memory is written in."""
+    weights = build_weights(query, PROFILE, load_settings({}).recall)
+    assert (weights.floor, weights.ceiling) == (bands.floor, bands.ceiling)
