@@ -15,6 +15,7 @@ MIN_LETTERS = 5  # of a word that is corrected, and of the word it is read as
 _MAX_ERRORS = 2  # words of a query that no vocabulary knows
 _LONG = 9  # letters of a word in which two errors are forgiven
 _CUT_OFF = 3  # letters at the end of a word that may be missing
+_ANY_WORD = lazy_compile(r"[^\W\d_]{3,40}")
 _WORD = lazy_compile(r"[^\W\d_]{5,40}")
 
 
@@ -24,10 +25,13 @@ def find_unknown_words(text: str, missing: Collection[str], vocabulary: str = DE
     `vocabulary` is the one that counts tokens."""
     if not missing or tokens.has_cjk(text):
         return []
-    words = list(dict.fromkeys(_WORD.findall(text)))
-    unknown = [word for word in words if _is_missing(word, missing) and not _is_known(word, vocabulary)]
-    # A text with more such words, wherever they are found, is in a language that the vocabulary does not know.
-    if unknown and sum(not _is_known(word, vocabulary) for word in words) > _MAX_ERRORS:
+    unknown = [
+        word
+        for word in dict.fromkeys(_WORD.findall(text))
+        if _is_missing(word, missing) and not _is_known(word, vocabulary)
+    ]
+    # A text with more such words, known to memories or not, is in a language that the vocabulary does not know.
+    if unknown and sum(not _is_known(word, vocabulary) for word in set(_ANY_WORD.findall(text))) > _MAX_ERRORS:
         return []
     return list(map(tokens.fold_text, unknown))
 

@@ -34,15 +34,23 @@ begin
   if made_with is not null then
     perform muniment.expect_embedder(made_with);
   end if;
+  -- A process of the former version does not know the other names: what it changes keeps them.
+  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases))') then
+    memories := (
+      select jsonb_agg(jsonb_build_object('aliases', coalesce((
+        select b.aliases from muniment.memories b
+        where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid), '{}')) || one.row order by one.n)
+      from jsonb_array_elements(memories) with ordinality one (row, n));
+  end if;
   if fresh then
     insert into muniment.memories (
       space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
       agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+      purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words)
     select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
       m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
-      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns, embeddings[m.ordinality],
-      m.embedding_model, weights[m.ordinality]
+      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+      m.aliases, embeddings[m.ordinality], m.embedding_model, weights[m.ordinality]
     from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality m;
     insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts)
     select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band,
@@ -59,23 +67,23 @@ begin
     insert into muniment.memory_versions (
       space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
       pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
-      purge_at, superseded_by, context, turns, embedding, embedding_model, words,
+      purge_at, superseded_by, context, turns, aliases, embedding, embedding_model, words,
       next_embedding, next_model)
     select at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
       b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
-      b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns,
+      b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns, b.aliases,
       b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model
     from before b join incoming m on m.memory_id = b.memory_id
   ), written as (
     insert into muniment.memories (
       space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
       agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words,
+      purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words,
       next_embedding, next_model)
     select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
       m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
       m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
-      coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
+      m.aliases, coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
       weights[m.ordinality], case when m.embedding_model is null then b.next_embedding end,
       case when m.embedding_model is null then b.next_model end
     from incoming m left join before b on b.memory_id = m.memory_id order by m.ordinality
@@ -86,7 +94,7 @@ begin
       actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
       thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
       purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
-      context = excluded.context, turns = excluded.turns, embedding = excluded.embedding,
+      context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, embedding = excluded.embedding,
       embedding_model = excluded.embedding_model, words = excluded.words,
       next_embedding = excluded.next_embedding, next_model = excluded.next_model
   )
@@ -229,6 +237,7 @@ CREATE TABLE muniment.memories (
     words public.sparsevec NOT NULL,
     next_embedding public.halfvec,
     next_model text,
+    aliases text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
     CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
     CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
@@ -308,6 +317,8 @@ COMMENT ON COLUMN muniment.memories.words IS 'The keywords as a sparse vector: a
 COMMENT ON COLUMN muniment.memories.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
 
 COMMENT ON COLUMN muniment.memories.next_model IS 'The model of next_embedding.';
+
+COMMENT ON COLUMN muniment.memories.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
 
 CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) RETURNS TABLE(n bigint, rev bigint, same_key boolean, sim double precision, found muniment.memories)
     LANGUAGE plpgsql
@@ -823,6 +834,7 @@ CREATE TABLE muniment.memory_versions (
     words public.sparsevec NOT NULL,
     next_embedding public.halfvec,
     next_model text,
+    aliases text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev))
 );
 
@@ -893,6 +905,8 @@ COMMENT ON COLUMN muniment.memory_versions.words IS 'The keywords as a sparse ve
 COMMENT ON COLUMN muniment.memory_versions.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
 
 COMMENT ON COLUMN muniment.memory_versions.next_model IS 'The model of next_embedding.';
+
+COMMENT ON COLUMN muniment.memory_versions.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
 
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
