@@ -77,7 +77,15 @@ def format_noted(writes: Sequence[Mapping[str, Any]]) -> str:
     for change in writes:
         kind = "gone" if change["action"] in ("DELETE", "TTL") else "kept"
         named.setdefault("pending" if change.get("state") == "pending" else kind, []).append(_shorten(change["text"]))
-    return " ".join(_name_changes(kind, texts) for kind, texts in named.items())
+    lines = []
+    for kind, texts in named.items():
+        (verb, chinese_verb), shown = _VERBS[kind], "; ".join(texts[:_MAX_NAMED])
+        rest = len(texts) - _MAX_NAMED
+        if _CJK.search(shown):
+            lines.append(f"{chinese_verb}：{shown}{f'；还有 {rest} 条' if rest > 0 else ''}。")
+        else:
+            lines.append(f"{verb}: {shown}{f'; and {rest} more' if rest > 0 else ''}.")
+    return " ".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +175,6 @@ def find_seen_revision(rev: Revision, writes: Sequence[Mapping[str, Any]]) -> Re
     while rev + 1 in own:
         rev = Revision(rev + 1)
     return rev
-
-
-def _name_changes(kind: str, texts: Sequence[str]) -> str:
-    verbs, shown, rest = _VERBS[kind], "; ".join(texts[:_MAX_NAMED]), len(texts) - _MAX_NAMED
-    if _CJK.search(shown):
-        return f"{verbs[1]}：{shown}{f'；还有 {rest} 条' if rest > 0 else ''}。"
-    return f"{verbs[0]}: {shown}{f'; and {rest} more' if rest > 0 else ''}."
 
 
 def explain_omissions(turn: Turn, receipt: Receipt, redactions: Sequence[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from muniment.memory.rules.retrieval.spelling import correct_words, find_unknown_words
+from muniment.memory.rules.retrieval.question import find_unknown_words
+from muniment.memory.rules.retrieval.spelling import correct_words
 
 VOCABULARY = ("marmalade", "orchestra", "trumpet", "blanket", "planet", "plants", "archivist")
 

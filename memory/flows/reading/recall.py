@@ -31,7 +31,12 @@ from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.intents import find_dimensions
-from muniment.memory.rules.retrieval.question import find_periods, find_proper_nouns, parse_question
+from muniment.memory.rules.retrieval.question import (
+    find_periods,
+    find_proper_nouns,
+    find_unknown_words,
+    parse_question,
+)
 from muniment.memory.rules.retrieval.rank import (
     CUTS,
     RankingContext,
@@ -206,7 +211,7 @@ class Recall:
         vocabulary = choose_vocabulary(self.settings.chat_model)
         if not is_loaded(vocabulary):  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
-        beside, given = view or ThreadView(), query
+        beside, given, text = view or ThreadView(), query, query.text[: self.settings.limits.query_chars]
         degraded = search is not None and search.vector is NO_VECTOR
         while True:
             snapshot = await self.reads.read_snapshot(
@@ -220,14 +225,15 @@ class Recall:
             )
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
-            if search and snapshot.missing_terms and query is given:
-                query = await self.spelling.correct_query(reader, query, search, snapshot.missing_terms, as_of)
+            missing = snapshot.missing_terms if query is given else frozenset[str]()
+            if search and missing and (unknown := find_unknown_words(text, missing, vocabulary)):
+                query = await self.spelling.correct_query(reader, query, search, unknown, as_of)
                 if query is not given:
                     corrected = await self.prepare_search(query, search.categories)
                     search = replace(corrected, with_rivals=search.with_rivals, watched=search.watched)
                     continue
-            if search and (count := self._find_wider_count(search, snapshot)):
-                search = replace(search, candidates=count)
+            if search and search.candidates < snapshot.corpus_size and self._is_read_whole(search, snapshot):
+                search = replace(search, candidates=snapshot.corpus_size)
                 continue
             header = self._render_header(snapshot) if view else ""
             budget = (
@@ -254,14 +260,11 @@ class Recall:
             search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer, header=header
         )
 
-    def _find_wider_count(self, search: Search, snapshot: SearchSnapshot) -> int | None:
-        """Return the size of a small space when words alone have selected fewer candidates, else None.
-
-        The answer may be in other words, and ranking reads all memories of a small space."""
+    def _is_read_whole(self, search: Search, snapshot: SearchSnapshot) -> bool:
+        """Return whether a small space is ranked whole: where words alone select, the answer may be in others."""
         recall = self.settings.recall
         is_close = recall.told_weight and snapshot.corpus_size <= recall.told_among
-        by_words = recall.semantic_weight and not search.weights.semantic
-        return snapshot.corpus_size if is_close and by_words and search.candidates < snapshot.corpus_size else None
+        return bool(is_close and recall.semantic_weight and not search.weights.semantic)
 
     def _make_brief_budget(self, header: str, vocabulary: str) -> TokenBudget:
         def render_block(hits: Sequence[Hit]) -> str:
@@ -337,8 +340,7 @@ class Recall:
         """Return the relevant hits, then the memories with an edge to them, as far as they fit."""
         hits, spent, omissions = token_budget.pack_hits(rank_hits(snapshot.hits, ranking))
         # A query with a higher threshold than usual gets no related memories. Texts below the embedder's `check` band
-        # are
-        # alike in form only.
+        # are alike in form only.
         if ranking.threshold <= self.settings.recall.threshold and len(hits) < token_budget.top_k:
             profile, asked = self.profile, ranking.query
             bands = choose_bands(profile, asked, asked) if profile.by_writing else profile

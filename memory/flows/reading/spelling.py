@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from muniment.memory.config.settings import Settings
@@ -12,8 +12,7 @@ from muniment.memory.domain.scope import Reader
 from muniment.memory.domain.search import Search
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.redaction.redact import Redactor
-from muniment.memory.rules.retrieval.render import choose_vocabulary
-from muniment.memory.rules.retrieval.spelling import correct_words, find_unknown_words
+from muniment.memory.rules.retrieval.spelling import correct_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,16 +24,10 @@ class Spelling:
     settings: Settings
 
     async def correct_query(
-        self, reader: Reader, query: Query, search: Search, missing: Collection[str], as_of: Revision | None
+        self, reader: Reader, query: Query, search: Search, unknown: Sequence[str], as_of: Revision | None
     ) -> Query:
-        """Return the query without its typing errors: itself where there are none. `missing` are terms that no memory
-        has.
-
-        Memories are read again only for a word that no vocabulary knows."""
+        """Return the query with its `unknown` words read as words of memories, itself where none is near enough."""
         text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
-        unknown = find_unknown_words(text, missing, choose_vocabulary(self.settings.chat_model))
-        if not unknown:
-            return query
         asked = replace(search, beginnings=tuple(sorted({word[0] for word in unknown})))
         words = (await self.reads.read_snapshot(reader, asked, as_of=as_of)).words
         corrected = correct_words(text, unknown, words)

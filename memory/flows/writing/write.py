@@ -10,7 +10,7 @@ from functools import partial
 from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision, SafeText, Vector
+from muniment.memory.domain.ids import Revision, SafeText
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
@@ -329,9 +329,10 @@ class Writer:
             record = replace(record, refused=record.refused + refused)
         if not valid and not extraction.forget_requests and (record is None or record.source == "rules"):
             return Receipt(rev=Revision(0), refused=refused)
+        documents = [compose_document(each.text, each.aliases) for each in valid]
         draft = Draft(
             candidates=valid,
-            vectors=tuple(await self._embed_candidates(valid)),
+            vectors=tuple(await self.available_embedder.embed_documents(documents)),
             forget=tuple([await self._prepare_request(request) for request in extraction.forget_requests]),
             turns=turns,
             node=node,
@@ -352,10 +353,6 @@ class Writer:
             left_out=cuts,
             repaired=record.repaired if record else (),
         )
-
-    async def _embed_candidates(self, candidates: Sequence[Candidate]) -> list[Vector]:
-        documents = [compose_document(each.text, each.aliases) for each in candidates]
-        return await self.available_embedder.embed_documents(documents)
 
     async def _prepare_request(self, request: ForgetRequest) -> tuple[ForgetRequest, Search | None]:
         """Return a request to forget with the search for its memories; None for one without words to search by."""

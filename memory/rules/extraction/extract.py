@@ -148,8 +148,16 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     wanted = [reading for reading in readings if reading.is_requested]
     requested = _list_candidates(wanted, turn, previous, _REQUESTED_IMPORTANCE)
     others = [each for each in readings if not each.is_requested]
+    # Sentences that say nothing by themselves may correct what was said before: `sorry, it's Rowan`.
+    unread = [each.sentence for each in others if not each.is_noted and not each.candidates]
+    correcting = [each for each in unread if is_correcting(each) and not each.endswith(("?", "？"))]
+    corrections = [
+        replace(note, is_correction=True)
+        for sentence in correcting[:_MAX_CORRECTIONS]
+        for note in notes.make_notes([sentence], turn)
+    ]
     return Extraction(
-        candidates=(*requested, *_share_room(others, turn, previous, most), *_find_corrections(others, turn)),
+        candidates=(*requested, *_share_room(others, turn, previous, most), *corrections),
         forget_requests=tuple(requests.values()),
         requested_texts=frozenset(candidate.text for candidate in requested),
     )
@@ -254,14 +262,6 @@ def _add_neighbours(readings: Sequence[_Reading]) -> None:
     for before, reading in pairwise(readings):
         if reading.is_noted and reading.leans_back and not reading.is_requested and not before.is_requested:
             before.is_noted = True
-
-
-def _find_corrections(readings: Sequence[_Reading], turn: Turn) -> Iterator[Candidate]:
-    """The sentences that say nothing by themselves, and may correct what was said before: `sorry, it's Rowan`."""
-    unread = [reading.sentence for reading in readings if not reading.is_noted and not reading.candidates]
-    sentences = [sentence for sentence in unread if is_correcting(sentence) and not sentence.endswith(("?", "？"))]
-    for sentence in sentences[:_MAX_CORRECTIONS]:
-        yield from (replace(note, is_correction=True) for note in notes.make_notes([sentence], turn))
 
 
 def _list_candidates(

@@ -142,9 +142,14 @@ def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = 
         not is_read and gate.FAREWELL.search(sentence) and gate.takes_leave(sentence) and not _has_details(sentence)
     ):
         return False
-    return classify.score_statement(sentence) > _find_limit(
-        sentence, is_read=is_read, is_beside_request=is_beside_request
-    )
+    limit, names_speaker = classify.get_limit(), _SPEAKER.search(sentence) is not None
+    if is_read or _RELATED.match(sentence) or (names_speaker and has_changed_condition(sentence)):
+        limit -= _CERTAIN_ROOM
+    # What names no speaker and is a request or stands beside one is rather what is asked for, such as `the first column
+    # is the date`.
+    elif not names_speaker and (is_beside_request or classify.is_request(sentence)):
+        limit = _EVEN
+    return classify.score_statement(sentence) > limit
 
 
 def _has_details(words: str) -> bool:
@@ -164,15 +169,6 @@ def explains_correction(words: str, at: datetime) -> bool:
     if _has_details(words) or mentions.find_mentions(words, at) or not _PAST.search(words):
         return False
     return classify.choose_category(words) == classify.DOUBTFUL and not has_changed_condition(words)
-
-
-def _find_limit(sentence: str, *, is_read: bool, is_beside_request: bool) -> float:
-    """The score that a sentence has to exceed. What names no speaker and is a request or stands beside one is rather
-    what is asked for, such as `the first column is the date`."""
-    names_speaker = _SPEAKER.search(sentence) is not None
-    if is_read or _RELATED.match(sentence) or (names_speaker and has_changed_condition(sentence)):
-        return classify.get_limit() - _CERTAIN_ROOM
-    return classify.get_limit() if names_speaker or not (is_beside_request or classify.is_request(sentence)) else _EVEN
 
 
 def _is_short(words: str) -> bool:
@@ -336,26 +332,24 @@ def _make_note(sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], i
     text = _write_note(sentences, turn.at)
     said = " ".join(sentences)
     category = classify.choose_category(said)
+    # What helps to find the note: the day it was said, the turns before it, and the rest of the message.
+    context = [f"{turn.at.day} {turn.at:%B %Y}"]
+    context += [
+        " ".join(each.text.split())[-_CONTEXT_CHARS:] for each in previous if each.role in ("user", "assistant")
+    ]
+    if (rest := " ".join(turn.text.split())) != said:
+        context.append(rest[: 2 * _CONTEXT_CHARS])
     return Candidate(
         text=text,
         category=category,
         fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
         importance=max(importance, classify.IMPORTANCES.get(category, IMPORTANCE)),
         event_time=mentions.resolve_date(said, turn.at),
-        context=_describe_context(said, turn, previous),
+        context="\n".join(context),
         turns=(turn.id,),
         actor=turn.actor,
         role=turn.role,
     )
-
-
-def _describe_context(said: str, turn: Turn, previous: Sequence[Turn]) -> str:
-    """What helps to find the note: the day it was said, the turns before it, and the rest of the message."""
-    lines = [f"{turn.at.day} {turn.at:%B %Y}"]
-    lines += [" ".join(each.text.split())[-_CONTEXT_CHARS:] for each in previous if each.role in ("user", "assistant")]
-    if (rest := " ".join(turn.text.split())) != said:
-        lines.append(rest[: 2 * _CONTEXT_CHARS])
-    return "\n".join(lines)
 
 
 def _write_note(sentences: Sequence[str], at: datetime) -> str:

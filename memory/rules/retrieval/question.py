@@ -24,6 +24,7 @@ from muniment.memory.rules.retrieval.intents import (
     load_tables,
     stem_words,
 )
+from muniment.memory.rules.retrieval.render import DEFAULT_VOCABULARY, count_tokens
 from muniment.memory.rules.statements.parse_words import ROLES
 
 Aliases = Mapping[str, Intents]
@@ -61,6 +62,10 @@ _WHO_ZH = load_lexicon("questions.zh").get_words("who")
 _WHEN_ZH = load_lexicon("questions.zh").get_words("when")
 _OPEN_ZH = load_lexicon("questions.zh").get_words("open") | _WHO_ZH | _WHEN_ZH | {"用户"}
 _NAME = lazy_compile(rf"\b[{tokens.UPPER}]\w*")
+_ANY_WORD = lazy_compile(r"[^\W\d_]{3,40}")
+MIN_LETTERS = 5  # of a word that is corrected, and of the word it is read as
+WORD = lazy_compile(r"[^\W\d_]{5,40}")
+_MAX_ERRORS = 2  # words of a query that no vocabulary knows
 _STOP_WORD = lazy_compile("|".join(sorted(word.capitalize() for word in tokens.STOP_WORDS if len(word) > 1)))
 _SENTENCE_ENDS = frozenset(".!?:…。！？：\n\r")  # a capital behind one of them, and maybe a quote, proves no name
 _INSIDE_A_NAME = frozenset(".:")
@@ -250,6 +255,30 @@ def find_proper_nouns(query: str) -> frozenset[str]:
         if not (is_common or _GREETING.search(query[max(0, at - _GREETING_LENGTH) : at])):
             terms.update(tokens.extract_terms(word))
     return frozenset(terms)
+
+
+def find_unknown_words(query: str, missing: Collection[str], vocabulary: str = DEFAULT_VOCABULARY) -> list[str]:
+    """Return the folded words of a query that are perhaps typing errors; `missing` are terms that no memory has.
+
+    The `vocabulary` that counts tokens tells whether a word is spelled as others spell it: it has the words of many
+    languages whole, and a misspelled one in pieces."""
+    if tokens.has_cjk(query):
+        return []
+    words = {
+        word
+        for word in WORD.findall(query)
+        if (terms := tokens.extract_terms(word)) and all(term in missing for term in terms)
+    }
+    if not words:
+        return []
+    # Words that are known to memories count, too: with more of them, the text is in a language that the vocabulary
+    # does not know.
+    unknown = [
+        word
+        for word in dict.fromkeys(_ANY_WORD.findall(query))
+        if not any(count_tokens(f" {form}", vocabulary) == 1 for form in (word.lower(), word.title(), word.upper()))
+    ]
+    return [tokens.fold_text(word) for word in unknown if word in words] if len(unknown) <= _MAX_ERRORS else []
 
 
 def find_periods(query: str, now: datetime) -> tuple[Interval, ...]:

@@ -117,11 +117,16 @@ class PostgresSearches:
             hits = await found.fetchall()
             self._note_indexes(space, hits)
             parts = _parse_search(search, hits, as_of) | parts
+        if changes:
+            events = await changes.fetchall()
+            entries = tuple(
+                rows.parse_entry(row) for row in events if row["rev"] is not None and row["text"] is not None
+            )
+            parts["delta"] = Delta(since=Revision(events[0]["since"]), rev=parts["rev"], entries=entries)
         return SearchSnapshot(
             **parts,
             words=tuple(row["word"] for row in await words.fetchall()) if words else (),
             stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
-            delta=_parse_delta(await changes.fetchall(), parts["rev"]) if changes else None,
             profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
         )
 
@@ -219,7 +224,7 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
         "vector": None if search.vector is NO_VECTOR else HalfVector(search.vector),
         "model": model,
         "categories": list(search.categories),
-        "units": ";".join(map(rows.encode_unit_vector, terms)),
+        "units": rows.encode_unit_vectors(terms),
         "words": words,
         "of_term": [n for n, forms in enumerate(terms, 1) for _ in forms],
         "heard": rows.encode_sparse_vector(dict.fromkeys(words, 1.0)),
@@ -278,11 +283,6 @@ async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -
     """Send a block of `search.sql` over the memories as they are, or as they were at `as_of`."""
     source = _SEARCH["current" if params["as_of"] is None else "then"]
     return await conn.execute(_SEARCH[block].replace("{source}", source), params)
-
-
-def _parse_delta(changes: Sequence[DictRow], rev: Revision) -> Delta:
-    entries = tuple(rows.parse_entry(row) for row in changes if row["rev"] is not None and row["text"] is not None)
-    return Delta(since=Revision(changes[0]["since"]), rev=rev, entries=entries)
 
 
 @lru_cache(maxsize=256)
