@@ -322,6 +322,7 @@ class Recall:
             gate=compute_gate(gate_size, recall) if query.threshold is None else 0.0,
             cut_share=0.0 if query.threshold is not None else cut_share,
             least_cosine=least_cosine,
+            names=names,
             speakers=frozenset(snapshot.speakers),
             unknown_name_ratio=len(names & snapshot.missing_terms - speaker_terms) / max(1, len(names)),
             periods=search.periods if search else (),

@@ -31,6 +31,7 @@ from muniment.memory.rules.retrieval.question import (
     match_statement,
     parse_question,
 )
+from muniment.memory.rules.retrieval.shares import share_places
 from muniment.memory.rules.statements.parse import parse_statement
 
 # Reasons why a hit is not relevant enough.
@@ -63,6 +64,7 @@ class RankingContext:
     cut_share: float = 0.0  # of the best hit's relevance that each hit has to reach
     least_cosine: float = -1.0  # of a hit without a telling word; -1.0 asks for none
     gate: float = 0.0  # least relevance of the best hit; below it nothing is relevant
+    names: frozenset[str] = frozenset()  # terms of the query that are proper nouns
     speakers: frozenset[str] = frozenset()  # speakers whom the query names, in lower case
     unknown_name_ratio: float = 0.0  # share of the names in the query that no memory in scope has, [0, 1]
     periods: tuple[Interval, ...] = ()  # that the query names
@@ -112,7 +114,8 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
     """Yield the hits above the threshold, best first, without near-duplicates, and between them the omissions.
 
     The threshold and the gate, which the best hit has to reach, are on relevance (meaning and words). All other signals
-    only order relevant hits. Each item is computed when it is requested."""
+    only order relevant hits. Where the query has several names, the hits of each come by turns. Each item is computed
+    when it is requested."""
     shown: list[StoredMemory] = []
     category_counts: Counter[str] = Counter()
     scored_hits = _sort_hits(search_hits, context)
@@ -123,9 +126,14 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
             for scored in scored_hits
         )
         return
-    for scored in scored_hits:
+    order, bests = list(range(len(scored_hits))), [best] * len(scored_hits)
+    if len(context.names) > 1:
+        relevant = [(scored.search_hit.memory, scored.relevance) for scored in scored_hits]
+        order, bests = share_places(relevant, context.names, best)
+    for place in order:
+        scored = scored_hits[place]
         memory = scored.search_hit.memory
-        reason = _find_cut(scored, best, context)
+        reason = _find_cut(scored, bests[place], context)
         if reason is None:
             reason = _find_redundancy_reason(memory, context, shown, category_counts)
         if reason is not None:
