@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from unicodedata import category, normalize
 
 from muniment.memory.codec import encode_record, encode_value
 from muniment.memory.domain.query import Answer, Explanation, Hit, Returns
@@ -20,7 +21,9 @@ _FENCED = re.compile(
     rf"<\s*recalled-memory\s*>.*?(?:<\s*/\s*recalled-memory\s*>|\Z)|<\s*/\s*recalled-memory\s*>|{re.escape(_NOTE)}",
     re.DOTALL | re.IGNORECASE,
 )
-_TAG = re.compile(r"<(?=\s*/?\s*recalled-memory)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*recalled[\W_]{0,3}memory)", re.IGNORECASE)
+_UNUSUAL = re.compile(r"[^\t\n\r -~]")  # what may look like another character, or like none
+_UNSEEN = frozenset({"Cc", "Cf", "Mn", "Me"})  # categories of characters that nobody sees, and of marks on others
 # Left out of a hit: fields that grow with every repetition, repeat the text, or only help to find it.
 _HIDDEN_FIELDS = frozenset({"aliases", "context", "stable_key", "turns"})
 # The fields of a procedure in a hit. It is long and rests on many turns: with all fields none would fit the usual
@@ -31,12 +34,43 @@ _PROCEDURE_FIELDS = frozenset(
 )  # fmt: skip
 
 
+class _Appearances(dict[int, str]):
+    """What each character looks like, by its number: its compatibility decomposition without what nobody sees."""
+
+    def __missing__(self, number: int) -> str:
+        char = chr(number)
+        if category(char) == "Pd":
+            look = "-"
+        else:
+            seen = (part for part in normalize("NFKD", char) if part.isspace() or category(part) not in _UNSEEN)
+            look = "".join(seen)
+        self[number] = look
+        return look
+
+
+_APPEARANCES = _Appearances()
+
+
 def fence_text(text: str) -> str:
-    """Text as reference data that cannot close its own fence; empty stays empty."""
+    """Text as reference data that cannot close its own fence; empty stays empty.
+
+    What looks like the fence is no fence either: with wide letters, other dashes, marks, or characters that nobody
+    sees."""
     if not text:
         return ""
     safe = _TAG.sub("‹", text)
+    if _UNUSUAL.search(safe) and _TAG.search(safe.translate(_APPEARANCES)):
+        safe = _break_tags(safe)
     return f"{FENCE_OPEN}\n{_NOTE}\n{safe}\n{FENCE_CLOSE}"
+
+
+def _break_tags(text: str) -> str:
+    looks = [_APPEARANCES[ord(char)] for char in text]
+    origins = [place for place, look in enumerate(looks) for _ in look]
+    chars = list(text)
+    for tag in _TAG.finditer("".join(looks)):
+        chars[origins[tag.start()]] = "‹"
+    return "".join(chars)
 
 
 def shorten_id(hit: Hit) -> str:
