@@ -2,12 +2,13 @@
 
 python -m benchmarks.silence FILE [--json] [--limit N]
 
-Every question is asked as the supervisor asks by default, eight hits, in every space. What is in the answer although
-the question is of another conversation, and what is missing although it is of this one, is counted; then the same with
-other gates."""
+Every question is asked as the supervisor asks by default, eight hits, in every space, and in those of the others once
+more with the names of its speakers replaced by those of the space. What is in the answer although the question is of
+another conversation, and what is missing although it is of this one, is counted; then the same with other gates."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ class Asked:
     named: bool  # it names somebody who speaks in the space
     answerable: bool  # evidence is among the first eight without threshold and gate
     told: tuple[bool, ...]
+    renamed: bool  # the names in it were replaced by those who speak in the space
     unnamed: tuple[bool, ...]  # the same if the names in the question were words like others
 
 
@@ -50,10 +52,17 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
         house = world.memory.engine
         gates = tuple(sorted({*GATES, house.settings.recall.gate}))
         todo = [
-            (here, question, here is there)
+            (here, question, here is there, False)
             for here in world.talks
             for there in world.talks
             for question in there.questions
+        ]
+        todo += [
+            (here, rename(question, there, here), False, True)
+            for here in world.talks
+            for there in world.talks
+            for question in there.questions
+            if here is not there
         ]
         with harness.bar("asking", len(todo)) as tick:
             asked = await harness.together(todo, lambda one: ask(house, *one, gates), tick)
@@ -71,7 +80,16 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
     }
 
 
-async def ask(house: Engine, here: recall.Talk, question: recall.Question, own: bool, gates: Sequence[float]) -> Asked:
+def rename(question: recall.Question, there: recall.Talk, here: recall.Talk) -> recall.Question:
+    """A question with the names of those who speak in its conversation replaced by those of another one."""
+    names = dict(zip(sorted(there.speakers), map(str.title, sorted(here.speakers)), strict=True))
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b", re.IGNORECASE)
+    return replace(question, text=pattern.sub(lambda found: names[found[0].lower()], question.text))
+
+
+async def ask(
+    house: Engine, here: recall.Talk, question: recall.Question, own: bool, renamed: bool, gates: Sequence[float]
+) -> Asked:
     """Read once as a query does, without a limit of tokens, and judge what was found by each gate."""
     request = Query(text=question.text, top_k=TOP, budget_tokens=recall.UNLIMITED)
     reader, search = await house.recall.authorize_query(here.scope, recall.AGENT, request)
@@ -89,18 +107,20 @@ async def ask(house: Engine, here: recall.Talk, question: recall.Question, own: 
         named=bool(here.speakers & set(tokens.extract_speaker_terms(question.text))),
         answerable=own and told(replace(reading.ranking, threshold=0.0, gate=0.0)),
         told=tuple(map(told, lenses)),
+        renamed=renamed,
         unnamed=tuple(told(replace(lens, unknown_name_ratio=0.0)) for lens in lenses),
     )
 
 
 def shares(asked: Sequence[Asked], gate: int) -> dict[str, Any]:
     """Shares in [0, 1] at one of the gates, each question in a space counting the same; None of no question."""
-    foreign = [one for one in asked if not one.own]
+    foreign = [one for one in asked if not one.own and not one.renamed]
     answerable = [one for one in asked if one.answerable]
     groups = {
         "silent": foreign,
         "silent_no_shared_name": [one for one in foreign if not one.named],
         "silent_shared_name": [one for one in foreign if one.named],
+        "silent_renamed": [one for one in asked if one.renamed],
         "lost": answerable,
     }
     found: dict[str, Any] = {
@@ -119,7 +139,7 @@ def shares(asked: Sequence[Asked], gate: int) -> dict[str, Any]:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people, in percent."""
-    header = ["", "foreign", "silent", "no shared name", "shared name", "names unused", "answerable", "lost"]
+    header = ["", "foreign", "silent", "no shared name", "shared name", "renamed", "names unused", "answerable", "lost"]
     rows = [[name, *_cells(part)] for name, part in found["by_conversation"].items()]
     title = (
         f"Gate {found['gate']}, threshold {found['threshold']}; wanted: silent {100 * SILENT:.0f} % or more, "
@@ -136,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cells(part: dict[str, Any]) -> list[object]:
-    kinds = ("silent", "silent_no_shared_name", "silent_shared_name", "silent_names_unused", "lost")
+    kinds = ("silent", "silent_no_shared_name", "silent_shared_name", "silent_renamed", "silent_names_unused", "lost")
     *silent, lost = (None if part[kind] is None else f"{100 * part[kind]:.1f}" for kind in kinds)
     return [part["foreign"], *silent, part["answerable"], lost]
 
