@@ -213,7 +213,8 @@ class Draft:
     """An extraction that is validated and embedded, before it is compared with the space; without the embedder each of
     its vectors is NO_VECTOR.
 
-    Each request to forget has the search for its memories, None where it has no words to search by."""
+    Each request to forget has the search for its memories, None where it has no words to search by. `file_rows` is the
+    number of rows of a file that the candidates are, 0 for those of turns."""
 
     candidates: tuple[Candidate, ...]
     vectors: tuple[Vector, ...]
@@ -223,7 +224,7 @@ class Draft:
     record: ExtractionRecord | None
     requested_texts: frozenset[str]
     said_at: datetime | None
-    is_independent: bool
+    file_rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -257,7 +258,8 @@ class Planner:
             at=min(at, draft.said_at or at),
             profile=profile,
             writing=self.settings.write,
-            keep_separate=draft.is_independent,
+            keep_separate=draft.file_rows > 1,
+            keep_numbers=draft.file_rows > 0,
             is_by_model=record is not None and record.source == "model",
         )
         write = WriteContext(

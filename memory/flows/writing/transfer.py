@@ -135,7 +135,7 @@ class Transfer:
 
         async def write_lines() -> int:
             receipt = await self.writer.keep_candidates(
-                scope, candidates, (), node="face", said_at=lines[0].at, is_independent=len(lines) > 1
+                scope, candidates, (), node="face", said_at=lines[0].at, file_rows=len(lines)
             )
             if on_progress:
                 on_progress(len(lines))

@@ -155,11 +155,11 @@ class Writer:
         *,
         node: Node,
         said_at: datetime | None = None,
-        is_independent: bool = False,
+        file_rows: int = 0,
     ) -> Receipt:
         """Redact and keep candidates that are extracted already, and the turns that they come from.
 
-        A candidate of a turn that the denylist names is refused. `said_at` and `is_independent`: see
+        A candidate of a turn that the denylist names is refused. `said_at` and `file_rows`: see
         `commit_extraction`."""
         denied = {turn.id for turn in turns if self.redactor.find_denial_reason(scope, turn) is not None}
         safe = tuple(self.sanitize_turn(turn) for turn in turns if turn.id not in denied)
@@ -169,7 +169,7 @@ class Writer:
             if denied.isdisjoint(candidate.turns)
         )
         receipt = await self.commit_extraction(
-            scope, Extraction(candidates=accepted), safe, node, said_at=said_at, is_independent=is_independent
+            scope, Extraction(candidates=accepted), safe, node, said_at=said_at, file_rows=file_rows
         )
         return replace(receipt, refused=receipt.refused + ("denied turn",) * (len(candidates) - len(accepted)))
 
@@ -303,13 +303,13 @@ class Writer:
         record: ExtractionRecord | None = None,
         *,
         said_at: datetime | None = None,
-        is_independent: bool = False,
+        file_rows: int = 0,
     ) -> Receipt:
         """Validate, embed, merge and commit an extraction that is redacted. It consumes `turns`.
 
-        A statement said at `said_at` (default: now) corrects only earlier ones. With `is_independent`, candidates
-        without a fact are not merged with each other. The `record` of a model is written also when nothing is kept, so
-        that no answer is paid for twice. Raises Conflict, StoreError."""
+        A statement said at `said_at` (default: now) corrects only earlier ones. `file_rows` is the number of rows of
+        a file that the candidates are, which are read as so many writes. The `record` of a model is written also when
+        nothing is kept, so that no answer is paid for twice. Raises Conflict, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
         most = self.settings.limits.memory_chars
@@ -338,7 +338,7 @@ class Writer:
             node=node,
             record=record,
             said_at=said_at,
-            is_independent=is_independent,
+            file_rows=file_rows,
             requested_texts=frozenset(
                 candidate.text
                 for raw, (candidate, _) in zip(extraction.candidates, results, strict=True)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
-from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_note
+from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_note, is_structured
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
@@ -31,6 +31,7 @@ from muniment.memory.rules.merging.judge import (
 from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,
+    has_same_numbers,
     is_same_claim,
     is_told,
     measure_similarity,
@@ -72,13 +73,16 @@ def merge_candidates(
     profile: EmbedderProfile,
     writing: WritingSettings,
     keep_separate: bool = False,
+    keep_numbers: bool = False,
     is_by_model: bool = False,
 ) -> MergeResult:
     """Decide every candidate in order; a later one is compared with the results of the earlier ones.
 
     Each memory has one change, or with `keep_separate` as many as if each candidate were a write by itself. A pending
-    candidate changes no active memory: it becomes one pending memory. `is_by_model`: a model has read the turn as a
-    whole, so that its facts take the place of the notes that they were read from."""
+    candidate changes no active memory: it becomes one pending memory. With `keep_numbers`, statements with different
+    numbers are never one, unless both are facts with one key: rows of a file often differ in nothing else.
+    `is_by_model`: a model has read the turn as a whole, so that its facts take the place of the notes that they were
+    read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
@@ -86,7 +90,10 @@ def merge_candidates(
     for item in incoming:
         neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if keep_separate else None]
         new_memory = make_memory(item.candidate, item.id, scope, at)
-        for change in _decide_changes(item, new_memory, neighbours, profile, writing):
+        comparable = neighbours
+        if keep_numbers and not is_structured(item.candidate.fact):
+            comparable = [each for each in neighbours if has_same_numbers(item.candidate.text, each.memory.text)]
+        for change in _decide_changes(item, new_memory, comparable, profile, writing):
             if isinstance(change, str):
                 refused.append(change)
                 continue

@@ -95,6 +95,7 @@ _PHRASES = tuple(
     )
 )
 _DIRECTION_WORDS = frozenset(("from", "as"))
+_DIGITS = lazy_compile(r"\d+")
 _LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
 _SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])\s*(?=\S)")
 
@@ -106,6 +107,12 @@ def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
         and Counter(_list_content_words(a)) == Counter(_list_content_words(b))
         and _find_direction_words(a) == _find_direction_words(b)
     )
+
+
+def has_same_numbers(text: str, other: str) -> bool:
+    """Whether two texts have the same digits in the same order, and the same numbers in words."""
+    is_same = _DIGITS.findall(text) == _DIGITS.findall(other)
+    return is_same and parse_statement(text).figures == parse_statement(other).figures
 
 
 def is_same_claim(text: str, other: str) -> bool:
