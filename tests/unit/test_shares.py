@@ -91,11 +91,16 @@ def test_a_speaker_is_a_name() -> None:
     """A turn that somebody said is of that name."""
     turns = [
         StoredMemory(
-            id=MemoryId(uuid4()), kind="episodic", category="activity", text=text, created_at=NOON, updated_at=NOON,
+            id=MemoryId(uuid4()),
+            kind="episodic",
+            category="activity",
+            text=text,
+            created_at=NOON,
+            updated_at=NOON,
             actor_id=actor,
         )
         for text, actor in (("I moved to Porto", "Ana"), ("The flat is small", "Ana"), ("We stay in Braga", "Ben"))
-    ]  # fmt: skip
+    ]
     hits = [
         SearchHit(memory=turn, cosine=cosine, keyword=0.0)
         for turn, cosine in zip(turns, (0.68, 0.66, 0.4), strict=True)

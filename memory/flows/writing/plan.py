@@ -37,6 +37,7 @@ from muniment.memory.rules.policy.consent import build_proposals
 from muniment.memory.rules.statements.parse import is_correcting
 
 _JITTER_SECONDS = 0.005
+_LIVE = timedelta(minutes=10)  # a turn that is no older is said now, and no part of a history
 _MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lacked
 _MAX_EXPLAINED = 3  # unmet requests of a turn that are explained
 _MAX_SPACES = 10_000  # spaces whose last count is cached
@@ -258,8 +259,8 @@ class Planner:
             at=min(at, draft.said_at or at),
             profile=profile,
             writing=self.settings.write,
-            keep_separate=draft.file_rows > 1,
-            keep_numbers=draft.file_rows > 0,
+            file_rows=draft.file_rows,
+            is_live=draft.node != "worker" and (draft.said_at is None or at - draft.said_at < _LIVE),
             is_by_model=record is not None and record.source == "model",
         )
         write = WriteContext(

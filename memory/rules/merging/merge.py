@@ -72,42 +72,53 @@ def merge_candidates(
     at: datetime,
     profile: EmbedderProfile,
     writing: WritingSettings,
-    keep_separate: bool = False,
-    keep_numbers: bool = False,
+    file_rows: int = 0,
+    is_live: bool = False,
     is_by_model: bool = False,
 ) -> MergeResult:
     """Decide every candidate in order; a later one is compared with the results of the earlier ones.
 
-    Each memory has one change, or with `keep_separate` as many as if each candidate were a write by itself. A pending
-    candidate changes no active memory: it becomes one pending memory. With `keep_numbers`, statements with different
-    numbers are never one, unless both are facts with one key: rows of a file often differ in nothing else.
-    `is_by_model`: a model has read the turn as a whole, so that its facts take the place of the notes that they were
-    read from."""
+    Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
+    `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
+    changes; and statements with different numbers, in which rows often differ alone, are never one, unless both are
+    facts with one key. `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts
+    said. `is_by_model`: a model has read the turn as a whole, so that its facts take the place of the notes that they
+    were read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
     refused: list[str] = []
     for item in incoming:
-        neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if keep_separate else None]
+        neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if file_rows > 1 else None]
+        if is_live:
+            neighbours = [_settle_time(each, at) for each in neighbours]
         new_memory = make_memory(item.candidate, item.id, scope, at)
         comparable = neighbours
-        if keep_numbers and not is_structured(item.candidate.fact):
+        if file_rows and not is_structured(item.candidate.fact):
             comparable = [each for each in neighbours if has_same_numbers(item.candidate.text, each.memory.text)]
         for change in _decide_changes(item, new_memory, comparable, profile, writing):
             if isinstance(change, str):
                 refused.append(change)
                 continue
             all_changes.append(change)
-            earlier = None if keep_separate else changes.get(change.after.id)
+            earlier = None if file_rows > 1 else changes.get(change.after.id)
             changes[change.after.id] = (
                 replace(change, action=earlier.action, before=earlier.before) if earlier else change
             )
             for relation in _link_neighbours(change.after, neighbours, writing.link_min, profile):
                 relations[relation.a, relation.b] = relation
-    final = tuple(all_changes if keep_separate else changes.values())
+    final = tuple(all_changes if file_rows > 1 else changes.values())
     known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
+
+
+def _settle_time(neighbour: Neighbour, at: datetime) -> Neighbour:
+    """Return a neighbour that was last changed at `at` at the latest."""
+    memory = neighbour.memory
+    if memory.updated_at <= at:
+        return neighbour
+    return replace(neighbour, memory=replace(memory, created_at=min(memory.created_at, at), updated_at=at))
 
 
 def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
