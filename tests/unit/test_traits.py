@@ -116,6 +116,7 @@ def test_what_has_a_date_is_dated(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "dated"),
     [
+        ("The audit is due in Q2", True),
         ("We went skiing at Christmas", False),
         ("We moved in the summer", False),
         ("We moved in the summer of 2022", True),

@@ -46,7 +46,7 @@ _TIME_WORD = lazy_compile(
     r"|xmas|valentine"
     r"|hallowe|thanksgiving|(?:thir|for|fif|six|seven|eigh|nine)ties|fourth\b|fifth\b|sixth\b|seventh\b|eighth\b"
     r"|ninth\b|tenth\b|eleventh\b|twelfth\b|(?:thir|four|fif|six|seven|eigh|nine)teenth|(?:twen|thir)tieth|twenty"
-    r"|thirty)"
+    r"|thirty|q[1-4]\b)"
     r"|[年月日号天周昨今明前后去春夏秋冬季]|圣诞|平安夜|元旦|情人节|复活节|万圣节|感恩节|劳动节|五一|国庆|十一|除夕"
 )
 _TIME_DIMENSION = 0  # marks a word of time; no lexeme has this dimension

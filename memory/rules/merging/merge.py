@@ -91,7 +91,7 @@ def merge_candidates(
     for item in incoming:
         neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if file_rows > 1 else None]
         if is_live:
-            neighbours = [_settle_time(each, at) for each in neighbours]
+            neighbours = [_settle_time(each, at) if each.memory.updated_at > at else each for each in neighbours]
         new_memory = make_memory(item.candidate, item.id, scope, at)
         comparable = neighbours
         if file_rows and not is_structured(item.candidate.fact):
@@ -114,10 +114,8 @@ def merge_candidates(
 
 
 def _settle_time(neighbour: Neighbour, at: datetime) -> Neighbour:
-    """Return a neighbour that was last changed at `at` at the latest."""
+    """Return a neighbour that was last changed after `at` as one that was changed then."""
     memory = neighbour.memory
-    if memory.updated_at <= at:
-        return neighbour
     return replace(neighbour, memory=replace(memory, created_at=min(memory.created_at, at), updated_at=at))
 
 
