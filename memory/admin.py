@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
 from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult, UndoResult
-from muniment.memory.domain.embedding import SwitchProgress
+from muniment.memory.domain.embedding import SwitchProgress, SwitchRange
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult, RefilingResult
@@ -40,16 +40,26 @@ class Admin:
         Returns the run, or None while another run of the space is under way. `dry` writes nothing; `limit` is a number
         of pairs in place of `consolidation.per_day`; `on_findings` is called with the findings of each portion. When
         the model fails, the run's status says so. Raises BadInput, StoreError."""
-        return await self.engine.consolidation.consolidate_space(scope, dry=dry, limit=limit, on_findings=on_findings)
+        return await self.engine.run_checked(
+            scope,
+            lambda engine: engine.consolidation.consolidate_space(scope, dry=dry, limit=limit, on_findings=on_findings),
+        )
 
-    def consolidate_each(
+    async def consolidate_each(
         self, scopes: Iterable[Scope], *, dry: bool = False, limit: int | None = None, unchanged: bool = False
     ) -> AsyncIterator[SpaceResult]:
         """Consolidate one space after another, and yield a result for each.
 
         A space with a run under way is skipped, and so is one that has not changed since its last run, unless
         `unchanged`. Raises BadInput, StoreError."""
-        return self.engine.space_sweep.consolidate_each(scopes, dry=dry, limit=limit, unchanged=unchanged)
+        for scope in scopes:
+            yield await self._consolidate_next(scope, dry=dry, limit=limit, unchanged=unchanged)
+
+    async def _consolidate_next(self, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
+        return await self.engine.run_checked(
+            scope,
+            lambda engine: engine.space_sweep.consolidate_next(scope, dry=dry, limit=limit, unchanged=unchanged),
+        )
 
     async def begin_run(self, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
         """Begin a run, the first step of `consolidate`; None while another is under way. Raises BadInput,
@@ -58,21 +68,27 @@ class Admin:
 
     async def survey_run(self, run: Run) -> tuple[Run, Sequence[Sequence[Pair]]]:
         """Return the run and its pairs to check, in portions of one prompt each. Raises Conflict, StoreError."""
-        surveyed, pairs = await self.engine.consolidation.survey_pairs(run)
-        return surveyed, self.engine.consolidation.split_portions(pairs)
+
+        async def survey(engine: Engine) -> tuple[Run, Sequence[Sequence[Pair]]]:
+            surveyed, pairs = await engine.consolidation.survey_pairs(run)
+            return surveyed, engine.consolidation.split_portions(pairs)
+
+        return await self.engine.engines.run(run.scope, survey)
 
     async def check_run(self, run: Run, pairs: Sequence[Pair]) -> tuple[Run, Sequence[Finding]]:
         """Judge the pairs of a portion. When the model fails, the status of the returned run says so. Raises
         StoreError."""
-        return await self.engine.consolidation.check_pairs(run, pairs)
+        return await self.engine.engines.run(run.scope, lambda engine: engine.consolidation.check_pairs(run, pairs))
 
     async def apply_run(self, run: Run, findings: Sequence[Finding]) -> Run:
         """Apply findings in one transaction, except to memories that changed meanwhile. Raises Conflict, StoreError."""
-        return await self.engine.consolidation.apply_findings(run, findings)
+        return await self.engine.engines.run(
+            run.scope, lambda engine: engine.consolidation.apply_findings(run, findings)
+        )
 
     async def end_run(self, run: Run) -> Run:
         """End the run, the last step, and return its final record. Raises Conflict, StoreError."""
-        return await self.engine.consolidation.end_run(run)
+        return await self.engine.engines.run(run.scope, lambda engine: engine.consolidation.end_run(run))
 
     async def list_runs(self, scope: Scope, limit: int = 20, *, run: UUID | None = None) -> Sequence[Run]:
         """Return the runs of the space, the one under way first, then the newest; or only the one with the id `run`.
@@ -85,7 +101,7 @@ class Admin:
 
         Raises NotFound, BadInput for a run that is undone already, Busy for one that has not ended, Conflict,
         StoreError."""
-        return await self.engine.run_undo.undo_consolidation(scope, run)
+        return await self.engine.engines.run(scope, lambda engine: engine.run_undo.undo_consolidation(scope, run))
 
     async def cancel_consolidation(self, scope: Scope, run: UUID) -> Run:
         """Cancel a run that waits for a batch endpoint, free its part of the budget, and remove the batch and its
@@ -126,7 +142,7 @@ class Admin:
         """Forget what is due, purge old soft deletions, remove old turns, and consolidate if the space has changed.
 
         May be interrupted and repeated. Raises NotFound for an unknown space, StoreError."""
-        return await self.engine.maintenance_flow.maintain_space(scope)
+        return await self.engine.run_checked(scope, lambda engine: engine.maintenance_flow.maintain_space(scope))
 
     async def refile_space(self, scope: Scope, *, dry: bool = False) -> RefilingResult:
         """Move the memories of a space to the categories that facts of their kind have now; `dry` only counts them.
@@ -164,15 +180,24 @@ class Admin:
         """Return the scopes of all spaces, or of a tenant's, oldest first."""
         return await self.engine.statistics.list_spaces(tenant)
 
-    async def reembed(self, on_progress: OnProgress | None = None) -> int:
+    async def reembed(
+        self, on_progress: OnProgress | None = None, *, user: Scope | None = None, tenant: str | None = None
+    ) -> int:
         """Switch to the configured embedder. Returns the number of memories and versions that were embedded."""
-        return await self.engine.reembedding.reembed_all(on_progress)
+        return await self.engine.reembedding.reembed_all(_make_range(user, tenant), on_progress)
 
-    def switch_embedder(self, on_progress: OnProgress | None = None) -> AbstractAsyncContextManager[EmbedderSwitch]:
-        """Open a switch to the configured embedder, to take step by step while the old one is in use. Raises
-        Conflict."""
-        return self.engine.reembedding.open_switch(on_progress)
+    def switch_embedder(
+        self, on_progress: OnProgress | None = None, *, user: Scope | None = None, tenant: str | None = None
+    ) -> AbstractAsyncContextManager[EmbedderSwitch]:
+        """Open a switch to the configured embedder, to take step by step while the old one is in use: of the space of
+        `user`, of the spaces of a tenant, or of all. Raises Conflict."""
+        return self.engine.reembedding.open_switch(_make_range(user, tenant), on_progress)
 
-    async def read_switch_progress(self) -> SwitchProgress:
-        """Return the database's embedder, that of a switch under way, and its progress. No embedder is loaded."""
-        return await self.engine.reembedding.read_embedders()
+    async def read_switch_progress(self, *, user: Scope | None = None, tenant: str | None = None) -> SwitchProgress:
+        """Return the embedder of the database, a tenant or a user, that of a switch under way, and its progress. No
+        embedder is loaded."""
+        return await self.engine.reembedding.read_embedders(_make_range(user, tenant))
+
+
+def _make_range(user: Scope | None, tenant: str | None) -> SwitchRange:
+    return SwitchRange(tenant=tenant) if user is None else SwitchRange.of_space(user)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from muniment.memory.config.settings import (
     MULTILINGUAL_EMBEDDER,
     OPENAI,
     Settings,
+    format_embedder_setting,
     load_settings,
 )
 from muniment.memory.domain.erasure import ScrubResult
@@ -43,15 +44,21 @@ enable_keepalive, read_silence_limit = keepalive.enable_keepalive, keepalive.rea
 def create_memory(
     settings: Settings,
     *,
-    embedder: Embedder | None = None,
+    embedder: Embedder | Sequence[Embedder] | None = None,
     clock: Clock | None = None,
     model: ChatModel | None = None,
 ) -> Memory:
     """Return a memory that opens itself on first use; no I/O happens here.
 
-    A given `embedder`, `clock` or `model` replaces the one that the settings name. Raises BadConfig for an unknown
-    embedder."""
-    chosen = embedder or make_embedder(settings)
+    A given `embedder`, `clock` or `model` replaces the one that the settings name. Of several embedders the first is
+    the database's, and the others are for spaces that have them; those of other spaces are made by their names. Raises
+    BadConfig for an unknown embedder."""
+    given = embedder if isinstance(embedder, Sequence) else (embedder or make_embedder(settings),)
+    chosen, *others = given
+    others_by_name = {each.name: each for each in others}
+
+    def make_other(name: str) -> Embedder:
+        return others_by_name.get(name) or make_stored_embedder(settings, name)
 
     async def address() -> str:
         return await ensure_database(settings)
@@ -66,18 +73,23 @@ def create_memory(
             settings=settings,
             model=chat,
             batches=make_batch_model(chat),
+            make_embedder=make_other,
         )
     )
 
 
 @asynccontextmanager
 async def open_memory(
-    settings: Settings | None = None, *, embedder: Embedder | None = None, model: ChatModel | None = None
+    settings: Settings | None = None,
+    *,
+    embedder: Embedder | Sequence[Embedder] | None = None,
+    model: ChatModel | None = None,
 ) -> AsyncIterator[Memory]:
     """Open a memory by the settings of this process, or by those given, and close it at the end.
 
-    A given `embedder` or `model` replaces the one that the settings name, and is closed at the end, too. Raises
-    BadConfig, StoreDown, WrongEmbedder."""
+    A given `embedder` or `model` replaces the one that the settings name, and is closed at the end, too. Of several
+    embedders the first is the database's, and the others are for spaces that have them. Raises BadConfig, StoreDown,
+    WrongEmbedder."""
     async with create_memory(settings or load_settings(), embedder=embedder, model=model) as memory:
         yield memory
 
@@ -155,6 +167,15 @@ def make_embedder(settings: Settings) -> Embedder:
         f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; "
         f"allowed: {DEFAULT_EMBEDDER}, {MULTILINGUAL_EMBEDDER}, {OPENAI}MODEL, {HASH_EMBEDDER}"
     )
+
+
+def make_stored_embedder(settings: Settings, model: str) -> Embedder:
+    """Return the embedder that a database knows by its model's name. Raises BadConfig where this process cannot have
+    it."""
+    setting = format_embedder_setting(model)
+    if setting.startswith(OPENAI) and settings.api_key is None and settings.base_url is None:
+        raise BadConfig(f"{setting} needs OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own")
+    return make_embedder(settings.model_copy(update={"embedder": setting}))
 
 
 def make_chat_model(settings: Settings) -> ChatModel | None:

@@ -79,14 +79,18 @@ class Memory:
         what was changed, refused and skipped. The `aliases` are other names of what the turn is about: each statement
         is found by them, too. The same turn twice is one write. Raises TooLarge, BadInput for an alias that cannot be
         kept, StoreError, ModelError (the embedder)."""
-        return await self.engine.writer.learn_turn(scope, turn, previous, aliases)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.writer.learn_turn(scope, turn, previous, aliases)
+        )
 
     async def remember(
         self, scope: Scope, text: str, *, category: str | None = None, aliases: Sequence[str] = ()
     ) -> Receipt:
         """Keep a text that a person asks to remember, with other names of what it is about. Raises BadInput when it
         cannot be kept as it stands."""
-        return await self.engine.writer.remember_text(scope, text, category, aliases)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.writer.remember_text(scope, text, category, aliases)
+        )
 
     async def relate(
         self,
@@ -103,33 +107,40 @@ class Memory:
 
         Raises BadInput for an empty or too long part, an unknown category, and what may not be kept."""
         text, fact = make_relation(subject, predicate, value, single=single)
-        return await self.engine.writer.keep_relation(scope, text, fact, category)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.writer.keep_relation(scope, text, fact, category)
+        )
 
     async def keep_candidates(
         self, scope: Scope, candidates: Sequence[Candidate], turns: Sequence[Turn] = ()
     ) -> Receipt:
         """Keep candidates that are extracted already. The receipt has the reasons of those that fail validation."""
-        return await self.engine.writer.keep_candidates(scope, tuple(candidates), tuple(turns), node="worker")
+        given, said = tuple(candidates), tuple(turns)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.writer.keep_candidates(scope, given, said, node="worker")
+        )
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
         """Return the best memories within the agent's allowlist, at most `top_k` and `budget_tokens` of fenced JSON.
 
         An explanation is not part of the budget. Procedures are searched only when their category is named. Raises
         Denied, BadInput."""
-        return await self.engine.recall.query_memories(scope, agent, query)
+        return await self.engine.engines.run(scope, lambda engine: engine.recall.query_memories(scope, agent, query))
 
     async def why_not(self, scope: Scope, agent: str, memory_id: MemoryId | str, query: Query) -> Explanation:
         """Return the first reason that keeps a memory out of the answer to a query, found by the code that answers it.
 
         Of a memory of another space it says only that this space has none. Raises Denied, BadInput, Conflict."""
         id_ = await self.find_id(scope, memory_id)
-        return await self.engine.absence_explainer.explain_absence(scope, agent, id_, query)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.absence_explainer.explain_absence(scope, agent, id_, query)
+        )
 
     async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
         """Return what goes before a model for a message: stable profile, delta header and relevant bullets.
 
         With `as_of` as it would have been at that revision. Raises BadInput for a revision that is not reached."""
-        return await self.engine.recall.build_brief(scope, agent, text, as_of)
+        return await self.engine.engines.run(scope, lambda engine: engine.recall.build_brief(scope, agent, text, as_of))
 
     async def find_id(self, scope: Scope, given: MemoryId | str) -> MemoryId:
         """Return the id of the memory whose id begins as given. Every call that takes an id takes such a beginning.
@@ -184,7 +195,8 @@ class Memory:
         """Give a memory other names of what it is about, in the place of those it has: it is found by each of them.
 
         At most 16 names of 80 characters. Raises NotFound, BadInput, ModelError."""
-        return await self.engine.lifecycle.set_aliases(scope, await self.find_id(scope, memory_id), aliases)
+        id_ = await self.find_id(scope, memory_id)
+        return await self.engine.engines.run(scope, lambda engine: engine.lifecycle.set_aliases(scope, id_, aliases))
 
     async def forget(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Soft-delete a memory: no answer has it any more, and it can be restored until it is purged. Raises
@@ -194,7 +206,8 @@ class Memory:
     async def restore(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Bring a soft-deleted memory back in its former state. Raises NotFound, BadInput when another says the same by
         now."""
-        return await self.engine.lifecycle.restore_memory(scope, await self.find_id(scope, memory_id))
+        id_ = await self.find_id(scope, memory_id)
+        return await self.engine.engines.run(scope, lambda engine: engine.lifecycle.restore_memory(scope, id_))
 
     async def list_consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
         """Return the pending requests for consent, newest first; with `decided` all requests.
@@ -208,14 +221,19 @@ class Memory:
         """Approve or reject pending requests and memories, all or none, in the name of `by` or the scope's actor.
 
         Raises NotFound for one that is not pending, BadInput when another memory says the same by now."""
-        return await self.engine.consents.decide_consents(scope, ids, approve=approve, by=by, node=node)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.consents.decide_consents(scope, ids, approve=approve, by=by, node=node)
+        )
 
     async def ingest(self, scope: Scope, candidates: Iterable[Candidate], on_progress: OnProgress | None = None) -> int:
         """Store candidates as they are, redacted, in batches. Returns the number of new ones; those of a known turn are
         left out.
 
         `on_progress` gets the number of candidates of each write. Raises StoreError, ModelError."""
-        return await self.engine.transfer.ingest_candidates(scope, candidates, on_progress)
+        source = self.engine.transfer.open_source(candidates)
+        return await self.engine.run_checked(
+            scope, lambda engine: engine.transfer.ingest_candidates(scope, source, on_progress)
+        )
 
     async def export(self, scope: Scope, *, content: bool = False) -> Sequence[dict[str, Any]]:
         """Return the space as JSON rows: memories, versions, journal, relations, cursors, ledger.
@@ -230,7 +248,8 @@ class Memory:
 
         Returns the number of changes, of an export that of its memories. `on_progress` gets numbers of rows. Raises
         BadInput."""
-        return await self.engine.transfer.load_rows(scope, rows, on_progress)
+        given = list(rows)
+        return await self.engine.run_checked(scope, lambda engine: engine.transfer.load_rows(scope, given, on_progress))
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Return counts, revision, embedder and database of the space, and when it was and will be maintained."""
@@ -264,12 +283,12 @@ class Conversation:
     async def capture(self, scope: Scope) -> Receipt:
         """Summarize the scope's thread as an episode, when enough was said since the last one. Raises ModelError,
         StoreError."""
-        return await self._memory.engine.episodes.capture_episode(scope)
+        return await self._memory.engine.run_checked(scope, lambda engine: engine.episodes.capture_episode(scope))
 
     async def learn_path(self, scope: Scope) -> Receipt:
         """Keep how goals were reached with tools in the scope's thread, as procedures: where the user asked for it, and
         where tools report a success after failures. A procedure is kept once. Raises StoreError, ModelError."""
-        return await self._memory.engine.procedures.learn_procedures(scope)
+        return await self._memory.engine.run_checked(scope, lambda engine: engine.procedures.learn_procedures(scope))
 
     async def schedule_reflection(self, scope: Scope) -> None:
         """Enqueue the daily job for insights, when there is a model. Mostly this costs one lookup in a dictionary."""
@@ -309,16 +328,22 @@ class Conversation:
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
         """Decide the pending requests among `ids` by a message, and return those that it answers: approved, rejected,
         or pending, where the answer is unclear and is to be asked again. None for a message that is no answer."""
-        return await self._memory.engine.consents.answer_consents(scope, ids, text)
+        return await self._memory.engine.engines.run(
+            scope, lambda engine: engine.consents.answer_consents(scope, ids, text)
+        )
 
     async def resume_consents(self, scope: Scope, ids: Sequence[UUID], answer: Any) -> Sequence[Consent]:
         """Decide like `answer_consents`, by the value that resumes an interrupt: true or false, words, an object, or
         the response of an inbox."""
-        return await self._memory.engine.consents.resume_consents(scope, ids, answer)
+        return await self._memory.engine.engines.run(
+            scope, lambda engine: engine.consents.resume_consents(scope, ids, answer)
+        )
 
     async def answer_replacement(self, scope: Scope, memory_id: MemoryId | str, text: str) -> Receipt | None:
         """Settle by a message which known memories a memory replaces that perhaps replaces some: they are superseded,
         the others stay and are no longer asked about. None for a message that is no answer; no change for a yes that
         does not say which of several. Raises NotFound, StoreError."""
         id_ = await self._memory.find_id(scope, memory_id)
-        return await self._memory.engine.lifecycle.answer_replacement(scope, id_, text)
+        return await self._memory.engine.engines.run(
+            scope, lambda engine: engine.lifecycle.answer_replacement(scope, id_, text)
+        )

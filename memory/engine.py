@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, TypeVar, get_type_hints
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.domain.scope import Scope
 from muniment.memory.flows.background.episodes import Episodes
 from muniment.memory.flows.background.erase import Erasures
 from muniment.memory.flows.background.indexing import Indexes
@@ -25,7 +27,14 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, ProcessCache, SpaceLocks, WriteBehind
+from muniment.memory.flows.process_state import (
+    AccessLog,
+    AvailableEmbedder,
+    ProcessCache,
+    SpaceEngines,
+    SpaceLocks,
+    WriteBehind,
+)
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
@@ -46,6 +55,13 @@ from muniment.memory.ports.store import Store
 from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 
+_Result = TypeVar("_Result")
+MakeEmbedder = Callable[[str], Embedder]
+_PROCESS = ("locks", "cache", "access_log", "write_behind", "engines")
+_PORTS = (
+    "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Engine:
@@ -64,6 +80,8 @@ class Engine:
     access_log: AccessLog
     available_embedder: AvailableEmbedder
     write_behind: WriteBehind
+    make_embedder: MakeEmbedder
+    engines: SpaceEngines[Engine]
 
     usage_meter: UsageMeter
     browser: MemoryBrowser
@@ -107,12 +125,27 @@ class Engine:
         settings: Settings,
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
+        make_embedder: MakeEmbedder,
+        beside: Engine | None = None,
     ) -> Self:
         """Return the engine over these adapters. Nothing is opened.
 
+        `make_embedder` makes the embedder of a space that has another one, by its name. An engine `beside` another one
+        shares the state of its process.
+
         A flow is a dataclass; each of its fields gets the part of that name."""
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
-        access_log = AccessLog(store.writes, clock)
+        if beside is None:
+            access_log = AccessLog(store.writes, clock)
+            process: dict[str, Any] = {
+                "locks": SpaceLocks(),
+                "cache": ProcessCache(),
+                "access_log": access_log,
+                "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+                "engines": SpaceEngines[Engine](embedder.name, lambda name: engine.make_sibling(make_embedder(name))),
+            }
+        else:
+            process = {name: getattr(beside, name) for name in _PROCESS}
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
             "store": store,
             "embedder": embedder,
@@ -120,24 +153,39 @@ class Engine:
             "settings": settings,
             "model": model,
             "batches": batches,
+            "make_embedder": make_embedder,
             "retention": retention,
             "profile": settings.find_profile(embedder.name),
             "redactor": Redactor(settings.redact),
-            "locks": SpaceLocks(),
-            "cache": ProcessCache(),
-            "access_log": access_log,
             "available_embedder": AvailableEmbedder(embedder),
-            "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+            **process,
         }
         for name, flow in get_type_hints(cls).items():
             if name not in parts:
                 parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
-        return cls(**{field.name: parts[field.name] for field in fields(cls)})
+        engine = cls(**{field.name: parts[field.name] for field in fields(cls)})
+        if beside is None:
+            engine.engines.add_first(engine)
+        return engine
+
+    def make_sibling(self, embedder: Embedder) -> Self:
+        """Return an engine of another embedder over the same connections."""
+        return self.rebuild(store=self.store.for_model(embedder.name), embedder=embedder, beside=self)
 
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
-        names = ("store", "embedder", "clock", "settings", "model", "batches")
+        names = ("store", "embedder", "clock", "settings", "model", "batches", "make_embedder")
         return self.build(**{name: getattr(self, name) for name in names} | changes)
+
+    async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:
+        """Return the result of a long `call` with the engine of the space's embedder, for which the database is asked
+        first. Raises StoreError, WrongEmbedder for one that cannot be made."""
+
+        async def check_and_call(engine: Engine) -> _Result:
+            await engine.store.reads.check_embedder(scope)
+            return await call(engine)
+
+        return await self.engines.run(scope, check_and_call)
 
     async def open(self) -> None:
         """Connect. Raises StoreDown, WrongEmbedder."""
@@ -161,11 +209,7 @@ class Engine:
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), CLOSE_GRACE_SECONDS)
             await self.store.close()
-            await self.embedder.close()
+            for engine in (self, *self.engines.list_others()):
+                await engine.embedder.close()
             if self.model is not None:
                 await self.model.close()
-
-
-_PORTS = (
-    "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
-)  # fmt: skip

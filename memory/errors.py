@@ -20,7 +20,7 @@ class BadConfig(MunimentError):
 
 
 class WrongEmbedder(BadConfig):
-    """The vectors of this database come from another embedding model."""
+    """The vectors of this database or space come from another embedding model."""
 
 
 class EditedMigration(BadConfig):

@@ -19,13 +19,13 @@ class Jobs:
         """Keep the statements that a model finds in a turn of the ledger. The same turn twice is a replay.
 
         Raises NotFound, StoreError, ModelError (BadExtraction, OverBudget and others); the turn can be tried again."""
-        return await self.engine.model_extraction.extract_turn(scope, turn)
+        return await self.engine.run_checked(scope, lambda engine: engine.model_extraction.extract_turn(scope, turn))
 
     async def reflect(self, scope: Scope) -> Receipt:
         """Keep insights that a model finds in the latest memories and turns; skipped within `insights.every_hours`.
 
         Raises ModelError, StoreError."""
-        return await self.engine.insights.find_insights(scope)
+        return await self.engine.run_checked(scope, lambda engine: engine.insights.find_insights(scope))
 
     async def expire_consents(self, scope: Scope) -> int:
         """End the pending requests for consent that are overdue. Returns their number."""
@@ -34,7 +34,7 @@ class Jobs:
     async def perform_job(self, job: Job) -> None:
         """Perform a job now. One that was performed already changes nothing. Raises ModelError, StoreError,
         NotFound."""
-        await self.engine.job_registry.perform_job(job)
+        await self.engine.run_checked(job.scope, lambda engine: engine.job_registry.perform_job(job))
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
         """Return the numbers of jobs in the queue: name -> due, later, running -> number."""

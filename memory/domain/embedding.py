@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import compose_document
@@ -47,13 +48,37 @@ class SearchComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwitchProgress:
-    """The database's embedders: the one in use, the next one of a switch under way, and the progress.
+class SwitchRange:
+    """What a switch of the embedder is of: the space of one owner, the spaces of a tenant, or the whole database."""
 
-    `rows` counts memories and former versions; `done` those with a vector of the next model, or of the one in use when
-    there is no next; `untidy` those whose column for the next model holds another vector."""
+    space: Scope | None = None
+    tenant: str | None = None
+
+    @classmethod
+    def of_space(cls, scope: Scope) -> Self:
+        """Return the range of one space."""
+        return cls(space=scope.owner_scope, tenant=scope.tenant)
+
+    @property
+    def is_database(self) -> bool:
+        """Whether it is of the whole database."""
+        return self.tenant is None
+
+
+DATABASE = SwitchRange()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchProgress:
+    """The embedders of a range: the one in use, the next one of a switch under way, and the progress.
+
+    `used` is that of the space, or of new spaces; `database` is the database's, `tenant` the one that the tenant has
+    chosen. `rows` counts memories and former versions; `done` those with a vector of the next model, or of their
+    space's when there is no next; `untidy` those whose column for the next model holds another vector."""
 
     used: str | None
+    database: str | None
+    tenant: str | None
     next: str | None
     rows: int
     done: int

@@ -7,18 +7,28 @@ import logging
 import math
 import threading
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from muniment.memory.config.settings import format_embedder_setting
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, RunId, SpaceId, Vector
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import OpsEvent, Settlement
-from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable, StoreError
+from muniment.memory.errors import (
+    BadConfig,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnavailable,
+    StoreError,
+    WrongEmbedder,
+)
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.usage import UsageStore
@@ -26,6 +36,8 @@ from muniment.memory.ports.writes import MemoryWrites
 
 _LOGGER = logging.getLogger(__name__)
 _AWAY_SECONDS = 5.0  # for which an embedder that failed is left alone
+_MAX_SWITCHES = 10  # of a space while one call is repeated
+_MAX_SPACES = 10_000  # whose embedders are remembered
 _MAX_BUFFERED_EVENTS = 200  # of one scope
 _PARALLEL_REPLIES = 4  # under way at one model: with more of them it surely serves requests in parallel
 _ROUND_SECONDS, _RECENT_SECONDS = 0.2, 60.0  # since a reply: another round may follow; another message may
@@ -35,6 +47,8 @@ _MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within
 # write
 # of many costs as much as one of few, and forgetting, which counts in weeks, does not need the last hour.
 _FULL, _MOST, _MAX_DELAY = 1_000, 20_000, timedelta(hours=1)
+_Engine = TypeVar("_Engine")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +165,56 @@ class AvailableEmbedder:
         _LOGGER.warning("the embedder is away (%s): memory goes on by words", type(error).__name__)
         if isinstance(error, ModelTimeout | ModelUnavailable | ModelRateLimited):  # others may be the text's fault
             self._away_until = monotonic() + _AWAY_SECONDS
+
+
+class SpaceEngines(Generic[_Engine]):
+    """The engines of this process, one for each embedder that its spaces have, and which of them a space had last."""
+
+    def __init__(self, model: str, make_engine: Callable[[str], _Engine]) -> None:
+        self._model, self._make_engine = model, make_engine
+        self._engines: dict[str, _Engine] = {}
+        self._models: dict[SpaceId, str] = {}  # of spaces that have not the first engine's
+
+    def add_first(self, engine: _Engine) -> None:
+        """Add the engine of the configured embedder."""
+        self._engines[self._model] = engine
+
+    async def run(self, scope: Scope, call: Callable[[_Engine], Awaitable[_Result]]) -> _Result:
+        """Return the result of `call` with the engine of the space's embedder.
+
+        The engine is that of the last call. The database compares each statement's model with the space's: where
+        it names another one, this call is repeated with the engine of that. Raises WrongEmbedder for one that
+        cannot be made."""
+        for _ in range(_MAX_SWITCHES):
+            try:
+                return await call(self._engines[self._models.get(scope.space, self._model)])
+            except WrongEmbedder as error:
+                await self._follow_space(scope, error)
+        return await call(self._engines[self._models.get(scope.space, self._model)])
+
+    def list_others(self) -> list[_Engine]:
+        """Return the engines but the first."""
+        return [engine for model, engine in self._engines.items() if model != self._model]
+
+    async def _follow_space(self, scope: Scope, error: WrongEmbedder) -> None:
+        """Remember the embedder that the error names for the space, and make it unless it is there."""
+        model = error.data["database"]
+        if model not in self._engines:
+            try:
+                engine = await asyncio.to_thread(self._make_engine, model)  # it may import what is slow to import
+            except BadConfig as problem:
+                raise WrongEmbedder(
+                    f"the vectors of this space come from {model!r}, which this process does not have: {problem}; "
+                    f"or run `muniment embedder switch {format_embedder_setting(self._model)} --user {scope.owner}`",
+                    database=model,
+                    configured=self._model,
+                ) from None
+            self._engines.setdefault(model, engine)
+        self._models.pop(scope.space, None)
+        if model != self._model:
+            if len(self._models) >= _MAX_SPACES:
+                self._models.clear()
+            self._models[scope.space] = model
 
 
 class SpaceLocks:

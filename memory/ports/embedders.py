@@ -7,27 +7,31 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 from uuid import UUID
 
-from muniment.memory.domain.embedding import MemoryText, SwitchProgress, UnembeddedRow
+from muniment.memory.domain.embedding import DATABASE, MemoryText, SwitchProgress, SwitchRange, UnembeddedRow
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.scope import Scope
 
 
 class EmbedderSwitchStore(Protocol):
-    """A switch to the store's own model, while the database's vectors come from another one."""
+    """A switch to the store's own model, while the vectors of a range of spaces come from others."""
 
-    def acquire_switch(self) -> AbstractAsyncContextManager[UUID | None]:
-        """Hold the only switch of the database: enter with its run, or None when the model is in use already.
+    def acquire_switch(self, within: SwitchRange = DATABASE) -> AbstractAsyncContextManager[UUID | None]:
+        """Hold the only switch of the database: enter with its run, or None when the range has the model already.
 
         An interrupted run to the same model goes on, one to another model is abandoned. Raises Busy while another
         process holds it."""
         ...
 
-    async def count_vectors(self) -> SwitchProgress:
+    async def count_vectors(self, within: SwitchRange) -> SwitchProgress:
         """Return the models in use and next, and how many rows have which vectors."""
         ...
 
-    async def list_pending_spaces(self, run: UUID) -> list[Scope]:
-        """Return the spaces that changed since the run embedded them."""
+    async def list_pending_spaces(self, run: UUID, within: SwitchRange) -> list[Scope]:
+        """Return the spaces of another model that changed since the run embedded them."""
+        ...
+
+    async def list_remaining_spaces(self, within: SwitchRange) -> list[tuple[Scope, str | None]]:
+        """Return the spaces of another model, each with that one."""
         ...
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
@@ -51,10 +55,15 @@ class EmbedderSwitchStore(Protocol):
         """Note that the space is embedded up to this revision, unless it was erased since `begin_space`."""
         ...
 
-    async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
-        """Pause the writers, await `embed_rest` for what came in between, and put the next model into use.
+    async def activate_in_space(self, scope: Scope, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
+        """Pause the writers of a space, await `embed_rest` for what came in between, and give the space the model.
 
-        Raises Conflict when the writers cannot be paused or a space is pending; then nothing is changed."""
+        Raises Conflict when the writers cannot be paused or something is left; then nothing is changed."""
+        ...
+
+    async def finish_switch(self, run: UUID, within: SwitchRange, embed_rest: Callable[[], Awaitable[None]]) -> None:
+        """End the run; of more than one space, give new spaces of the range the model, and with it those that were
+        founded since: all writers are paused, and `embed_rest` awaited. Raises Conflict as `activate_in_space`."""
         ...
 
     async def clean_vectors(self, scope: Scope) -> int:

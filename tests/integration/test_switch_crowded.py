@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from muniment.memory.client import Memory
+from muniment.memory.domain.embedding import DATABASE
 from muniment.memory.domain.ids import Revision
 from muniment.memory.errors import Conflict, WrongEmbedder
 from muniment.memory.flows.background import reembed
@@ -56,14 +57,18 @@ async def test_nothing_written_during_a_cut_over_slips_through(database_url: str
                 await old.pin(mine, one.id, pinned=n % 2 == 0)
                 await asyncio.sleep(0.03)
 
-        work = [write(), pin(), bring("one", 1), bring("two", 1), bring("bulk", 5)]
+        pinning = asyncio.create_task(pin())  # needs no vector, so nobody refuses it
+        work = [write(), bring("one", 1), bring("two", 1), bring("bulk", 5)]
         writers = [asyncio.create_task(one) for one in work]
         await asyncio.sleep(0.2)
         async with new.admin.switch_embedder() as switch:
             await switch.embed_missing()
             await switch.activate_embedder()
             ends = await asyncio.wait_for(asyncio.gather(*writers, return_exceptions=True), 20)
-            assert [type(one) for one in ends] == [WrongEmbedder] * 5
+            assert [type(one) for one in ends] == [WrongEmbedder] * 4
+            assert not pinning.done()
+            pinning.cancel()
+            await asyncio.wait([pinning])
             assert without(database_url, "hash-40") == 0
         assert counts(database_url, "select count(*) from muniment.memories") == acknowledged + 40 + 1
         assert await answers(new, mine) == await ought(other_url, await new.export(mine), mine)
@@ -146,7 +151,9 @@ async def test_a_switch_that_was_overtaken_writes_nothing(database_url: str) -> 
                         mine, run, [(found[0], (await NEXT.embed_documents([found[0].text]))[0])]
                     )
                 with pytest.raises(Conflict):
-                    await new.engine.store.embedder_switch.activate_embedder(run, nothing)
+                    await new.engine.store.embedder_switch.activate_in_space(mine, run, nothing)
+                with pytest.raises(Conflict):
+                    await new.engine.store.embedder_switch.finish_switch(run, DATABASE, nothing)
                 await second.activate_embedder()
                 await second.move_vectors()
             assert (await rival.admin.read_switch_progress()).used == "hash-50"

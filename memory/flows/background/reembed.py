@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
-from muniment.memory.domain.embedding import SearchComparison, SwitchProgress
+from muniment.memory.domain.embedding import DATABASE, SearchComparison, SwitchProgress, SwitchRange
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
@@ -30,13 +31,15 @@ _FIRST = MemoryId(UUID(int=0))
 
 
 class EmbedderSwitch:
-    """A switch to the configured embedder, in the one process that holds its lock.
+    """A switch of a range of spaces to the configured embedder, in the one process that holds its lock.
 
     Each step can be repeated, and returns at once where nothing is left to do: after a crash the switch begins anew.
     The former embedder is in use until `activate_embedder`."""
 
-    def __init__(self, parts: Reembedding, run: UUID | None, on_progress: OnProgress | None) -> None:
-        self._embedder, self._redactor, self._run = parts.embedder, parts.redactor, run
+    def __init__(
+        self, parts: Reembedding, within: SwitchRange, run: UUID | None, on_progress: OnProgress | None
+    ) -> None:
+        self._embedder, self._redactor, self._within, self._run = parts.embedder, parts.redactor, within, run
         self._reads, self._store = parts.reads, parts.embedder_switch
         self._on_progress = on_progress or (lambda _: None)
 
@@ -72,7 +75,9 @@ class EmbedderSwitch:
         if not self.is_due:
             return ()
         questions = (
-            [(scope, text, None) for scope, text in queries] if queries is not None else await self._sample_questions()
+            [(scope, text, None) for scope, text in queries]
+            if queries is not None
+            else await self._sample_questions(former.name)
         )
         semaphore = asyncio.Semaphore(_CONCURRENCY)
 
@@ -94,15 +99,19 @@ class EmbedderSwitch:
         }
 
     async def activate_embedder(self) -> None:
-        """Put the embedder into use, for all processes at once. Writers wait for at most a few seconds.
+        """Put the embedder into use for all processes: in one space after another, then for new ones. The writers of a
+        space wait for at most a few seconds.
 
-        Raises Conflict when too much is being written, ModelError, StoreError."""
+        Raises Conflict when too much is being written, ModelError, StoreError; a space that has the embedder keeps
+        it."""
         if self._run is None:
             return
         for attempt in range(_ATTEMPTS):
             await self._run_pass()
             try:
-                await self._store.activate_embedder(self._run, self._embed_rest)
+                for scope, _ in await self._store.list_remaining_spaces(self._within):
+                    await self._store.activate_in_space(scope, self._run, partial(self._embed_rest, [scope]))
+                await self._store.finish_switch(self._run, self._within, self._embed_rest)
             except Conflict:
                 await asyncio.sleep(_RETRY_SECONDS * attempt)
             else:
@@ -112,20 +121,26 @@ class EmbedderSwitch:
 
     async def move_vectors(self) -> int:
         """Move the vectors in use into their own column. Returns how many rows. Searches are right all the time."""
-        return sum([await self._store.clean_vectors(scope) async for scope in self._reads.list_spaces()])
+        return sum([await self._store.clean_vectors(scope) async for scope in self._list_spaces()])
 
-    async def _embed_rest(self) -> None:
+    async def _list_spaces(self) -> AsyncIterator[Scope]:
+        async for scope in self._reads.list_spaces():
+            if scope == (self._within.space or scope) and scope.tenant == (self._within.tenant or scope.tenant):
+                yield scope
+
+    async def _embed_rest(self, scopes: Sequence[Scope] | None = None) -> None:
         try:
             async with asyncio.timeout(_ACTIVATION_SECONDS):
-                await self._run_pass()
+                await self._run_pass(scopes)
         except TimeoutError:
             raise Conflict("the embedder is too slow for the writers to wait") from None
 
-    async def _run_pass(self) -> int:
+    async def _run_pass(self, scopes: Sequence[Scope] | None = None) -> int:
+        """Embed what has changed in these spaces, else in those that have changed. Returns how many rows."""
         if self._run is None:
             return 0
         count = 0
-        for scope in await self._store.list_pending_spaces(self._run):
+        for scope in await self._store.list_pending_spaces(self._run, self._within) if scopes is None else scopes:
             since = await self._store.begin_space(scope, self._run)
             if since is not None:
                 count += await self._embed_space(self._run, scope, since)
@@ -144,9 +159,10 @@ class EmbedderSwitch:
         await self._store.mark_embedded(scope, run, rev)
         return count
 
-    async def _sample_questions(self) -> list[tuple[Scope, str, MemoryId | None]]:
-        """Return texts of active memories, about as many of each space."""
-        spaces = [scope async for scope in self._reads.list_spaces()]
+    async def _sample_questions(self, former: str) -> list[tuple[Scope, str, MemoryId | None]]:
+        """Return texts of active memories, about as many of each space that has the former embedder."""
+        remaining = await self._store.list_remaining_spaces(self._within)
+        spaces = [scope for scope, model in remaining if model == former]
         step, per_space = max(1, len(spaces) // _QUESTIONS), -(-_QUESTIONS // max(1, len(spaces)))
         questions: list[tuple[Scope, str, MemoryId | None]] = []
         for scope in spaces[::step]:
@@ -183,21 +199,23 @@ class Reembedding:
     store: Store
 
     @asynccontextmanager
-    async def open_switch(self, on_progress: OnProgress | None) -> AsyncIterator[EmbedderSwitch]:
+    async def open_switch(
+        self, within: SwitchRange = DATABASE, on_progress: OnProgress | None = None
+    ) -> AsyncIterator[EmbedderSwitch]:
         """Open a switch to the embedder; `on_progress` is called with numbers of memories. Raises Conflict while
         another process holds one, StoreError."""
         await self.store.open(any_model=True)
-        async with self.embedder_switch.acquire_switch() as run:
-            yield EmbedderSwitch(self, run, on_progress)
+        async with self.embedder_switch.acquire_switch(within) as run:
+            yield EmbedderSwitch(self, within, run, on_progress)
 
-    async def read_embedders(self) -> SwitchProgress:
+    async def read_embedders(self, within: SwitchRange = DATABASE) -> SwitchProgress:
         """Return the embedder in use, the next one, and how many vectors of it there are. Uses no embedder."""
         await self.store.open(any_model=True)
-        return await self.embedder_switch.count_vectors()
+        return await self.embedder_switch.count_vectors(within)
 
-    async def reembed_all(self, on_progress: OnProgress | None) -> int:
+    async def reembed_all(self, within: SwitchRange = DATABASE, on_progress: OnProgress | None = None) -> int:
         """Switch to the embedder without a comparison. Returns how many memories and versions were embedded."""
-        async with self.open_switch(on_progress) as switch:
+        async with self.open_switch(within, on_progress) as switch:
             count = await switch.embed_missing()
             await switch.activate_embedder()
             await switch.move_vectors()

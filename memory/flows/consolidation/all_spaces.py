@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
 from muniment.memory.domain.consolidation import SpaceResult
@@ -19,15 +18,9 @@ class SpaceSweep:
     consolidation: Consolidation
     runs: ConsolidationRuns
 
-    async def consolidate_each(
-        self, scopes: Iterable[Scope], *, dry: bool, limit: int | None, unchanged: bool
-    ) -> AsyncIterator[SpaceResult]:
-        """Yield the result of each space as soon as it is there. Without `unchanged`, spaces in which nothing changed
-        since they were compared are skipped. Raises BadInput, StoreError."""
-        for scope in scopes:
-            yield await self._consolidate_space(scope, dry=dry, limit=limit, unchanged=unchanged)
-
-    async def _consolidate_space(self, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
+    async def consolidate_next(self, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
+        """Consolidate one of them. Without `unchanged`, one in which nothing changed since it was compared is skipped.
+        Raises BadInput, StoreError."""
         if not unchanged and not (await self.runs.read_compared_revision(scope))[1]:
             return SpaceResult(scope=scope, skipped="unchanged")
         try:

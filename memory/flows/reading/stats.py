@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from typing import Any
 
-from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.scope import Scope
@@ -44,7 +43,6 @@ class Statistics:
     clock: Clock
     embedder: Embedder
     embedder_switch: EmbedderSwitchStore
-    profile: EmbedderProfile
     reads: MemoryReads
     retention: RetentionTerms
     settings: Settings
@@ -90,7 +88,8 @@ class Statistics:
         maintained = {
             name: at and at.isoformat(timespec="seconds") for name, at in (("tended", last), ("tended_next", upcoming))
         }
-        hint = await self._find_hint(scope) if self.profile.reads else None
+        embedder = status["embedder"] or self.embedder.name
+        hint = await self._find_hint(scope, embedder) if self.settings.find_profile(embedder).reads else None
         return (
             {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)}
             | status
@@ -98,10 +97,10 @@ class Statistics:
             | ({"hint": hint} if hint else {})
         )
 
-    async def _find_hint(self, scope: Scope) -> str | None:
+    async def _find_hint(self, scope: Scope, embedder: str) -> str | None:
         """Return which embedder could read a space that this one cannot, judged by some of its memories; else None."""
         sample = await self.embedder_switch.sample_memories(scope, _SAMPLE)
-        unread = find_unread(self.profile, [memory.text for memory in sample])
+        unread = find_unread(self.settings.find_profile(embedder), [memory.text for memory in sample])
         able = [
             name
             for name, profile in self.settings.embedders.items()
@@ -110,6 +109,6 @@ class Statistics:
         if unread is None or not able:
             return None
         return (
-            f"{unread.share:.0%} of the memories are in {_LANGUAGES[unread.writing]}, which {self.embedder.name} does "
+            f"{unread.share:.0%} of the memories are in {_LANGUAGES[unread.writing]}, which {embedder} does "
             f"not read; {' and '.join(able)} can: see `muniment embedder switch --help`"
         )

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from muniment.memory.domain.plan import Change, PackedRow, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
-from muniment.memory.flows.process_state import SpaceLocks
+from muniment.memory.flows.process_state import SpaceEngines, SpaceLocks
 from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
@@ -51,6 +52,7 @@ class Transfer:
 
     clock: Clock
     embedder: Embedder
+    engines: SpaceEngines[Any]
     import_rows: ImportRows
     locks: SpaceLocks
     reads: MemoryReads
@@ -59,19 +61,20 @@ class Transfer:
     writer: Writer
     writes: MemoryWrites
 
-    async def ingest_candidates(
-        self, scope: Scope, candidates: Iterable[Candidate], on_progress: OnProgress | None
-    ) -> int:
+    def open_source(self, candidates: Iterable[Candidate]) -> IngestSource:
+        """Return candidates for `ingest_candidates`, without those with a denied tag."""
+        return IngestSource(each for each in candidates if find_denial(self.settings.redact, tags=each.tags) is None)
+
+    async def ingest_candidates(self, scope: Scope, source: IngestSource, on_progress: OnProgress | None) -> int:
         """Store candidates as they are, redacted, without merging. Returns the number of new ones.
 
-        A candidate of a turn that is consumed already, or with a denied tag, is left out. Raises StoreError,
-        ModelError."""
+        A candidate of a turn that is consumed already is left out. What is not stored when this fails stays in the
+        source. Raises StoreError, ModelError."""
         if self.redactor.find_denial_reason(scope):
             return 0
-        accepted = (each for each in candidates if find_denial(self.settings.redact, tags=each.tags) is None)
-        pipeline = _IngestPipeline(self, scope, on_progress)
+        pipeline = _IngestPipeline(self, scope, source, on_progress)
         try:
-            for batch in _split_batches(accepted):
+            while batch := source.take_batch():
                 await pipeline.add_batch(batch)
         except asyncio.CancelledError:
             pipeline.stop()
@@ -79,7 +82,7 @@ class Transfer:
         finally:
             await pipeline.start_write()
             await pipeline.finish_write()
-        return pipeline.added_count
+        return source.added_count
 
     async def export_space(self, scope: Scope, *, content: bool = False) -> tuple[dict[str, Any], ...]:
         """Return the space as JSON rows in a fixed order; with `content` its memories and relations without
@@ -134,8 +137,11 @@ class Transfer:
         A caller that is cancelled, as by Ctrl-C, waits for the write, so that its progress is reported."""
 
         async def write_lines() -> int:
-            receipt = await self.writer.keep_candidates(
-                scope, candidates, (), node="face", said_at=lines[0].at, file_rows=len(lines)
+            receipt = await self.engines.run(
+                scope,
+                lambda engine: engine.writer.keep_candidates(
+                    scope, candidates, (), node="face", said_at=lines[0].at, file_rows=len(lines)
+                ),
             )
             if on_progress:
                 on_progress(len(lines))
@@ -189,15 +195,40 @@ class Transfer:
         return redacted
 
 
+class IngestSource:
+    """Candidates to store, and how many are stored: what fails with one embedder goes on with another."""
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self._batches = _split_batches(candidates)
+        self._taken: list[Candidate] = []  # that are not stored, in order
+        self.added_count = 0
+
+    def take_batch(self) -> list[Candidate]:
+        """Return the next candidates to embed, empty at the end."""
+        batch = next(self._batches, [])
+        self._taken += batch
+        return batch
+
+    def note_stored(self, count: int, added: int) -> None:
+        """Note that the first `count` candidates that were taken are stored, `added` of them as new ones."""
+        del self._taken[:count]
+        self.added_count += added
+
+    def put_back(self) -> None:
+        """Put what was taken and not stored before the rest."""
+        taken, self._taken = self._taken, []
+        self._batches = chain([taken] if taken else [], self._batches)
+
+
 class _IngestPipeline:
     """Embeds and packs batches while earlier ones are written, one transaction at a time.
 
     With a slow embedder each batch is written at once; with a quick one, all that is ready when the last write ends.
     Batches that are ready when the embedder fails are written; after a write that fails none is."""
 
-    def __init__(self, transfer: Transfer, scope: Scope, on_progress: OnProgress | None) -> None:
-        self.transfer, self.scope, self.on_progress = transfer, scope, on_progress
-        self.added_count = 0
+    def __init__(self, transfer: Transfer, scope: Scope, source: IngestSource, on_progress: OnProgress | None) -> None:
+        self.transfer, self.scope, self.source, self.on_progress = transfer, scope, source, on_progress
+        source.put_back()
         self._ready: list[PackedRow] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -250,7 +281,7 @@ class _IngestPipeline:
     async def _write_rows(self, ready: Sequence[PackedRow]) -> None:
         plan = _make_plan(self.scope, self.transfer.clock.now())
         async with self.transfer.locks.space_lock(self.scope.space):
-            self.added_count += await self.transfer.writes.insert_packed(plan, ready)
+            self.source.note_stored(len(ready), await self.transfer.writes.insert_packed(plan, ready))
         if self.on_progress:
             self.on_progress(len(ready))
 

@@ -46,8 +46,8 @@ _SAVED = (
 class PostgresConsolidationRuns(ConsolidationRuns):
     """The `ConsolidationRuns` port over Postgres."""
 
-    def __init__(self, connections: PostgresConnections) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, model: str) -> None:
+        self._connections, self._model = connections, model
 
     async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
         params = {"space": run.scope.space, "run_id": run.id, "lease": lease}
@@ -70,7 +70,7 @@ class PostgresConsolidationRuns(ConsolidationRuns):
         async with self._connections.writing(run.scope) as conn:
             await send_run(conn, run, lease, is_waiting=settlements is not None)
             if plan is not None and plan.changes:
-                await send_plan(conn, plan, self._connections.model)
+                await send_plan(conn, plan, self._model)
                 await conn.execute(_BLOCKS["transfer_accesses"], params | {"known": _encode_accesses(plan)})
             if findings:
                 params |= {"at": plan.at if plan is not None else run.started_at, "tries": MAX_TRIES}
@@ -93,7 +93,7 @@ class PostgresConsolidationRuns(ConsolidationRuns):
             return [_parse_run(scope, row) for row in await (await conn.execute(_BLOCKS["runs"], params)).fetchall()]
 
     async def survey_space(self, scope: Scope, bounds: SurveyBounds, limit: int, *, since: Revision) -> Survey:
-        params = {"space": scope.space, "model": self._connections.model, "since": since, "limit": limit}
+        params = {"space": scope.space, "model": self._model, "since": since, "limit": limit}
         params |= asdict(bounds)
         async with self._connections.reading(scope) as conn:
             await conn.execute(_SWITCH["expect"], params)
@@ -133,7 +133,7 @@ class PostgresConsolidationRuns(ConsolidationRuns):
                 if not (await conn.execute(_BLOCKS["mark_undone"], params)).rowcount:
                     raise Conflict("the run was undone meanwhile")
                 if plan.changes:
-                    await send_plan(conn, plan, self._connections.model)
+                    await send_plan(conn, plan, self._model)
                 for edge in reversal.edges:
                     block = "delete_edge" if edge.before is None else "restore_edge"
                     await conn.execute(_BLOCKS[block], params | asdict(edge))

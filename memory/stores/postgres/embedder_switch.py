@@ -8,11 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
+from psycopg.rows import DictRow
 
-from muniment.memory.domain.embedding import MemoryText, SwitchProgress, UnembeddedRow
+from muniment.memory.domain.embedding import DATABASE, MemoryText, SwitchProgress, SwitchRange, UnembeddedRow
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import Conflict
+from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.ports.embedders import EmbedderSwitchStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.locks import build_busy_error
@@ -33,28 +34,33 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
 
     No writer of a space is at work while its rows get vectors, so no version is archived with half of them."""
 
-    def __init__(self, connections: PostgresConnections) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, model: str) -> None:
+        self._connections, self._model = connections, model
 
     @asynccontextmanager
-    async def acquire_switch(self) -> AsyncIterator[UUID | None]:
+    async def acquire_switch(self, within: SwitchRange = DATABASE) -> AsyncIterator[UUID | None]:
         async with self._connections.locking(_SWITCH["try_lock"]) as (acquired, conn):
             if not acquired:
                 raise await build_busy_error(conn, "muniment embedder switch", *_ELSEWHERE)
-            yield await self._begin_switch()
+            yield await self._begin_switch(within)
 
-    async def count_vectors(self) -> SwitchProgress:
+    async def count_vectors(self, within: SwitchRange) -> SwitchProgress:
+        params = _build_range(within)
         async with self._connections.transaction() as conn:
-            models = require_row(await (await conn.execute(_SWITCH["models"])).fetchone())
             await conn.execute(_ROLES["keeper"])
+            models = require_row(await (await conn.execute(_SWITCH["models"], params)).fetchone())
             await conn.execute(_SWITCH["scan_all"])
-            params = {"model": models["next"] or models["used"], "next": models["next"]}
-            counts = require_row(await (await conn.execute(_SWITCH["counts"], params)).fetchone())
+            counts = require_row(await (await conn.execute(_SWITCH["counts"], params | models)).fetchone())
         return SwitchProgress(**models, **counts)
 
-    async def list_pending_spaces(self, run: UUID) -> list[Scope]:
+    async def list_pending_spaces(self, run: UUID, within: SwitchRange) -> list[Scope]:
         async with self._connections.transaction() as conn:
-            return await _list_pending_spaces(conn, run)
+            return [rows.parse_scope(row) for row in await self._list_spaces(conn, "pending_spaces", within, run)]
+
+    async def list_remaining_spaces(self, within: SwitchRange) -> list[tuple[Scope, str | None]]:
+        async with self._connections.transaction() as conn:
+            remaining = await self._list_spaces(conn, "remaining_spaces", within)
+        return [(rows.parse_scope(row), row["model"]) for row in remaining]
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
         params = {"space": scope.space, "run": run}
@@ -66,7 +72,7 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
     async def list_unembedded(
         self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
     ) -> tuple[Revision, list[UnembeddedRow]]:
-        params = {"space": scope.space, "model": self._connections.model, "since": since, "until": until}
+        params = {"space": scope.space, "model": self._model, "since": since, "until": until}
         params |= {"after": after, "limit": limit}
         text = _SWITCH["unembedded"].replace("{changed}", _SWITCH["changed"] if since else "")
         async with self._connections.reading(scope) as conn:
@@ -77,11 +83,10 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
         ]
 
     async def write_vectors(self, scope: Scope, run: UUID, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
-        params = {"space": scope.space, "model": self._connections.model, "run": run}
+        params = {"space": scope.space, "model": self._model, "run": run}
         async with self._connections.writing(scope) as conn:
             await conn.execute(_SWITCH["set_lock_timeout"])
-            if await (await conn.execute(_SWITCH["check_run"], params)).fetchone() is None:
-                raise Conflict("another switch of the embedder has begun")
+            await self._check_run(conn, run)
             await conn.execute(_SWITCH["lock_space"], params)
             if memories := [pair for pair in pairs if not pair[0].since]:
                 await conn.execute(_SWITCH["write_vectors"], params | rows.build_vector_params(memories))
@@ -92,18 +97,35 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
         async with self._connections.sending(scope) as conn:
             await conn.execute(_SWITCH["mark_embedded"], {"space": scope.space, "run": run, "rev": rev})
 
-    async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
-        params = {"model": self._connections.model, "run": run}
+    async def activate_in_space(self, scope: Scope, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
+        params = {"space": scope.space, "model": self._model, "run": run}
+        async with self._connections.writing(scope) as conn:
+            await conn.execute(_SWITCH["set_lock_timeout"])
+            await conn.execute(_SWITCH["lock_space"], params)
+            await embed_rest()
+            if await (await conn.execute(_SWITCH["is_pending"], params)).fetchone() is not None:
+                raise Conflict("something was written in between")
+            await self._check_run(conn, run)
+            await conn.execute(_SWITCH["set_model"], params)
+
+    async def finish_switch(self, run: UUID, within: SwitchRange, embed_rest: Callable[[], Awaitable[None]]) -> None:
+        params = _build_range(within) | {"model": self._model}
         async with self._connections.transaction() as conn:
             await conn.execute(_SWITCH["set_lock_timeout"])
-            await conn.execute(_SWITCH["pause_writers"])
-            await embed_rest()
-            if await _list_pending_spaces(conn, run):
-                raise Conflict("something was written in between")
-            if await (await conn.execute(_SWITCH["check_run"], params)).fetchone() is None:
-                raise Conflict("another switch of the embedder has begun")
-            await conn.execute(_SWITCH["deactivate"], params)
-            await conn.execute(_SWITCH["activate"], params)
+            if within.space is None:
+                await conn.execute(_SWITCH["pause_writers"])
+                await embed_rest()
+                if await self._list_spaces(conn, "pending_spaces", within, run):
+                    raise Conflict("something was written in between")
+            await self._check_run(conn, run)
+            if within.space is None:
+                await conn.execute(_ROLES["keeper"])
+                await conn.execute(_SWITCH["choose_for_tenant" if within.tenant else "forget_choices"], params)
+                await conn.execute(_ROLES["app"])
+            if within.is_database:
+                await conn.execute(_SWITCH["deactivate"], params)
+                await conn.execute(_SWITCH["activate"], params)
+            await conn.execute(_SWITCH["end"], params)
 
     async def clean_vectors(self, scope: Scope) -> int:
         count = 0
@@ -134,20 +156,36 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             cursor = await conn.execute(_SWITCH[block], params | {"space": scope.space})
             return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await cursor.fetchall()]
 
-    async def _begin_switch(self) -> UUID | None:
-        params = {"model": self._connections.model}
+    async def _begin_switch(self, within: SwitchRange) -> UUID | None:
+        params = _build_range(within) | {"model": self._model}
         async with self._connections.transaction() as conn:
             await conn.execute(_SWITCH["lock_models"])
             await conn.execute(_SWITCH["abandon"], params)
-            active = await (await conn.execute(_SWITCH["active"])).fetchone()
-            if active is not None and active["model"] == self._connections.model:
+            await conn.execute(_ROLES["keeper"])
+            is_due = require_row(await (await conn.execute(_SWITCH["is_due"], params)).fetchone())["due"]
+            await conn.execute(_ROLES["app"])
+            if is_due is None and within.space is not None:
+                raise NotFound(f"there is nothing of {within.space.owner!r} yet")
+            if not is_due:
+                await conn.execute(_SWITCH["end"], params)
                 return None
             run: UUID = require_row(await (await conn.execute(_SWITCH["begin"], params)).fetchone())["run"]
             return run
 
+    async def _check_run(self, conn: Connection, run: UUID) -> None:
+        """Raise Conflict unless this is the switch under way, which it stays until the end of the transaction."""
+        if await (await conn.execute(_SWITCH["check_run"], {"model": self._model, "run": run})).fetchone() is None:
+            raise Conflict("another switch of the embedder has begun")
 
-async def _list_pending_spaces(conn: Connection, run: UUID) -> list[Scope]:
-    await conn.execute(_ROLES["keeper"])
-    spaces = await (await conn.execute(_SWITCH["pending_spaces"], {"run": run})).fetchall()
-    await conn.execute(_ROLES["app"])
-    return [rows.parse_scope(row) for row in spaces]
+    async def _list_spaces(
+        self, conn: Connection, block: str, within: SwitchRange, run: UUID | None = None
+    ) -> list[DictRow]:
+        await conn.execute(_ROLES["keeper"])
+        params = _build_range(within) | {"model": self._model, "run": run}
+        spaces = await (await conn.execute(_SWITCH[block], params)).fetchall()
+        await conn.execute(_ROLES["app"])
+        return spaces
+
+
+def _build_range(within: SwitchRange) -> dict[str, Any]:
+    return {"only": within.space.space if within.space else None, "tenant": within.tenant}

@@ -35,8 +35,8 @@ _NO_SCOPE = Scope(tenant="", owner="")  # a job of no space
 class PostgresMaintenance(MaintenanceStore):
     """The `MaintenanceStore` port over Postgres."""
 
-    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes, model: str) -> None:
+        self._connections, self._model = connections, model
         self._indexes = indexes
 
     async def find_due(self, scope: Scope, now: datetime, terms: RetentionTerms, limit: int) -> DueMemories | None:
@@ -131,7 +131,7 @@ class PostgresMaintenance(MaintenanceStore):
             return [rows.parse_unembedded(row) for row in await page.fetchall()]
 
     async def write_vectors(self, scope: Scope, pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> None:
-        params = {"space": scope.space, "model": self._connections.model}
+        params = {"space": scope.space, "model": self._model}
         async with self._connections.writing(scope) as conn:
             await conn.execute(_MAINTENANCE["pause_writers"], params)
             if memories := [pair for pair in pairs if not pair[0].since]:

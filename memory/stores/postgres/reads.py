@@ -18,7 +18,7 @@ from muniment.memory.stores.postgres.connection.pool import PostgresConnections,
 from muniment.memory.stores.postgres.search import PostgresSearches
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_READ, _ROLES = load_blocks("read"), load_blocks("roles")
+_READ, _ROLES, _SWITCH = load_blocks("read"), load_blocks("roles"), load_blocks("embedder_switch")
 _LIST_FILTERS: tuple[LiteralString, ...] = (
     "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
 )  # fmt: skip
@@ -27,8 +27,8 @@ _LIST_FILTERS: tuple[LiteralString, ...] = (
 class PostgresReads:
     """The `MemoryReads` port over Postgres. What is near a question or a statement is found by `PostgresSearches`."""
 
-    def __init__(self, connections: PostgresConnections, searches: PostgresSearches) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, searches: PostgresSearches, model: str) -> None:
+        self._connections, self._model = connections, model
         self.read_snapshot = searches.read_snapshot
         self.find_neighbours = searches.find_neighbours
         self.find_neighbours_by_words = searches.find_neighbours_by_words
@@ -93,14 +93,21 @@ class PostgresReads:
             cursor = await conn.execute(_READ["given_up_texts"], params)
             return frozenset(row["text"] for row in await cursor.fetchall())
 
+    async def check_embedder(self, scope: Scope) -> None:
+        async with self._connections.reading(scope) as conn:
+            await conn.execute(_SWITCH["expect"], {"model": self._model})
+
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         space = {"space": scope.space}
         async with self._connections.reading(scope) as conn:
             rev = require_row(await (await conn.execute(_READ["rev"], space)).fetchone())
             counts = require_row(await (await conn.execute(_READ["counts"], space)).fetchone())
             maintenance = await (await conn.execute(_READ["maintenance"], space)).fetchone() or {}
+            await conn.execute(_ROLES["keeper"])  # who sees what a tenant without a space has chosen
+            params = {"only": scope.space, "tenant": scope.tenant}
+            embedder = require_row(await (await conn.execute(_SWITCH["model_of_space"], params)).fetchone())["model"]
             version = conn.info.server_version
-        server = {"postgres": f"{version // 10000}.{version % 10000}", "embedder": self._connections.model}
+        server = {"postgres": f"{version // 10000}.{version % 10000}", "embedder": embedder}
         return rev | counts | maintenance | server
 
     async def list_spaces(self) -> AsyncIterator[Scope]:

@@ -73,8 +73,8 @@ class PostgresSearches:
     """Reads snapshots and neighbours. A search uses the indexes of the space where it has them, and a scan where they
     fall short."""
 
-    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes, model: str) -> None:
+        self._connections, self._model = connections, model
         self._indexed_spaces = indexes.indexed_spaces
 
     async def read_snapshot(
@@ -149,7 +149,7 @@ class PostgresSearches:
             "keys": [probe.stable_key for probe in probes],
             "attributes": [probe.attribute for probe in probes],
             "vectors": [HalfVector(probe.vector) for probe in probes] if has_vectors else None,
-            "model": self._connections.model,
+            "model": self._model if has_vectors else "",
             "limit": limit if has_vectors else 0,  # of what is near by vector
         }
         async with self._connections.statement() as conn:
@@ -188,7 +188,7 @@ class PostgresSearches:
             chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
-        model, dimensions = self._connections.model, len(search.vector)
+        model, dimensions = self._model, len(search.vector)
         params = {**space, **{name: getattr(search.filters, name) for name in filters}, **_build_params(search, model)}
         values = [params[name] for name in names]
         if scan:

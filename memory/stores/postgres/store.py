@@ -20,22 +20,29 @@ from muniment.memory.stores.postgres.writes import PostgresWrites
 
 class PostgresStore:
     """A Postgres database of memories. `address` finds the database, and may start and migrate it; `model` names the
-    embedder. The store opens itself on first use."""
+    embedder that the vectors given to this store come from. The store opens itself on first use."""
 
-    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
-        self._connections = connections = PostgresConnections(address, model=model)
+    def __init__(
+        self, address: Callable[[], Awaitable[str]], *, model: str, connections: PostgresConnections | None = None
+    ) -> None:
+        self._connections = connections = connections or PostgresConnections(address, model=model)
         self._indexes = indexes = SpaceIndexes(connections)
-        self.searches = PostgresSearches(connections, indexes)
-        self.reads = PostgresReads(connections, self.searches)
-        self.writes = PostgresWrites(connections)
+        self.searches = PostgresSearches(connections, indexes, model)
+        self.reads = PostgresReads(connections, self.searches, model)
+        self.writes = PostgresWrites(connections, model)
         self.ledger = PostgresLedger(connections)
         self.jobs = PostgresJobQueue(connections)
-        self.runs = PostgresConsolidationRuns(connections)
+        self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)
         self.erasure = PostgresErasure(connections, indexes)
-        self.maintenance = PostgresMaintenance(connections, indexes)
+        self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.usage = PostgresUsage(connections)
-        self.embedder_switch = PostgresEmbedderSwitch(connections)
+        self.embedder_switch = PostgresEmbedderSwitch(connections, model)
+
+    def for_model(self, model: str) -> PostgresStore:
+        """Return a store of the same connections for the vectors of another embedder."""
+        connections = self._connections
+        return PostgresStore(connections.find_address, model=model, connections=connections)
 
     async def open(self, *, any_model: bool = False) -> None:
         """Connect, and check that the server answers. Raises StoreDown, and WrongEmbedder unless `any_model`."""

@@ -42,8 +42,8 @@ JOB_PRIORITY = 0
 class PostgresWrites(MemoryWrites):
     """The `MemoryWrites` port over Postgres."""
 
-    def __init__(self, connections: PostgresConnections) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, model: str) -> None:
+        self._connections, self._model = connections, model
         self._tables: BulkTables | None = None
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -60,7 +60,7 @@ class PostgresWrites(MemoryWrites):
         )
         try:
             async with self._connections.statement() if alone else self._connections.sending(plan.scope) as conn:
-                return await send_plan(conn, plan, self._connections.model)
+                return await send_plan(conn, plan, self._model)
         except StoreError as error:
             if error.data.get("sqlstate") == _REPLAYED:
                 return Receipt(rev=plan.expected_rev, replayed=True)
@@ -126,7 +126,7 @@ class PostgresWrites(MemoryWrites):
 
     async def _load_tables(self) -> BulkTables:
         if self._tables is None:
-            self._tables = await load_tables(self._connections)
+            self._tables = await load_tables(self._connections, self._model)
         return self._tables
 
     def _forget_stale_tables(self, error: StoreError) -> None:

@@ -102,7 +102,7 @@ class BulkTables:
     `splits_inserts`: the server plans no insert inside another statement, as Citus does not."""
 
     def __init__(self, tables: Mapping[str, RowType], *, model: str, splits_inserts: bool = False) -> None:
-        self.tables = tables
+        self.tables, self.model = tables, model
         self.splits_inserts = splits_inserts
         shared, own = ([(column.name, column.type, column.field) for column in part] for part in (_SHARED, _OWN))
         constants = {"embedding_model": model.encode()}
@@ -123,13 +123,13 @@ class BulkTables:
         return self._turns.encode_row(turn)
 
 
-async def load_tables(connections: PostgresConnections) -> BulkTables:
-    """Read the row types of the tables that are written in bulk from the catalogue."""
+async def load_tables(connections: PostgresConnections, model: str) -> BulkTables:
+    """Read the row types of the tables that are written in bulk from the catalogue; their vectors are of this model."""
     async with connections.statement() as conn:
         columns = await (await conn.execute(_BULK["row_types"], {"tables": list(_TABLES)})).fetchall()
         splits_inserts = require_row(await (await conn.execute(_BULK["splits_inserts"])).fetchone())["apart"]
     tables = {table: RowType.from_catalogue(list(part)) for table, part in groupby(columns, key=itemgetter("table"))}
-    return BulkTables(tables, model=connections.model, splits_inserts=splits_inserts)
+    return BulkTables(tables, model=model, splits_inserts=splits_inserts)
 
 
 async def insert_rows(
@@ -143,7 +143,7 @@ async def insert_rows(
         cursor = open_cursor(conn)
         await cursor.execute(_BULK["plan_once"])
         locked = await conn.execute(_BULK["lock"], params)
-        await conn.execute(_SWITCH["expect"], {"model": connections.model})
+        await conn.execute(_SWITCH["expect"], {"model": tables.model})
         params["most"] = len(packed_rows)
         if turns:
             turn_params = params | {"turns": tables.tables["turns"].pack_rows(list(turns.values()))}

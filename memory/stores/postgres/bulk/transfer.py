@@ -65,12 +65,12 @@ async def load_rows(
         bumped = await conn.execute(_TRANSFER["load_space"], space | {"rev": dump.rev, "created_at": created})
         if not bumped.rowcount:
             raise Conflict("the space is not empty")
-        await conn.execute(_SWITCH["expect"], {"model": connections.model})
+        await conn.execute(_SWITCH["expect"], {"model": tables.model})
         cursor = open_cursor(conn)
         await conn.execute(_BULK["plan_once"])
         async with conn.pipeline():
             for kind, batch in _split_rows(dump.rows):
-                await cursor.execute(*_build_load(scope, connections.model, kind, batch, vector, tables))
+                await cursor.execute(*_build_load(scope, kind, batch, vector, tables))
         await conn.execute(_BULK["plan_each"])
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:
@@ -85,13 +85,13 @@ def build_unfit_error(flaw: object) -> BadInput:
 
 
 def _build_load(
-    scope: Scope, model: str, kind: str, batch: Sequence[dict[str, Any]], vectors: Iterator[Vector], tables: BulkTables
+    scope: Scope, kind: str, batch: Sequence[dict[str, Any]], vectors: Iterator[Vector], tables: BulkTables
 ) -> tuple[LiteralString, dict[str, Any]]:
     """Return the statement that restores rows and its parameters: packed rows as exported, else JSON."""
     constants: dict[str, bytes] = {"space_id": scope.space.bytes}
     search_cells: dict[str, Cells] = {}
     if kind in ("memory", "version"):
-        constants |= {"embedding_model": model.encode()}
+        constants |= {"embedding_model": tables.model.encode()}
         cells = [
             encode_search_cells(row["text"], row.get("context"), row.get("aliases") or (), next(vectors))
             for row in batch

@@ -59,7 +59,7 @@ def translate_error(error: psycopg.Error | UnicodeEncodeError, doing: str = "") 
     ):
         return BadInput("a name or a text has a NUL")
     if error.sqlstate == SWITCHED:
-        return build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "")
+        return build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "", "space")
     if error.sqlstate in POOLER_STATES:
         return BadConfig(
             "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands "
@@ -69,11 +69,11 @@ def translate_error(error: psycopg.Error | UnicodeEncodeError, doing: str = "") 
     return _build_error(error, doing)
 
 
-def build_wrong_embedder(used: str, configured: str) -> WrongEmbedder:
-    """Return the error of a process whose embedder is not the database's, with both ways out."""
+def build_wrong_embedder(used: str, configured: str, what: str = "database") -> WrongEmbedder:
+    """Return the error of a process whose embedder is not the database's or the space's, with both ways out."""
     setting = format_embedder_setting(configured)
     return WrongEmbedder(
-        f"the vectors of this database come from {used!r}, the configured embedder is {configured!r}: "
+        f"the vectors of this {what} come from {used!r}, the configured embedder is {configured!r}: "
         f"set MUNIMENT_EMBEDDER={format_embedder_setting(used)}, or run `muniment embedder switch {setting}`",
         database=used,
         configured=configured,

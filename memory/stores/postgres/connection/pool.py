@@ -145,7 +145,13 @@ class PostgresConnections:
             except PoolTimeout:  # all are in use, or none can be made
                 self._doubted = monotonic()
                 raise
-            if not _is_ended(conn):
+            try:  # a server that has ended it has said so: this costs no round trip
+                for _ in range(2):  # the reason, and the end
+                    conn.pgconn.consume_input()
+                is_ended = conn.broken
+            except OperationalError:
+                is_ended = True
+            if not is_ended:
                 return pool, conn
             await self._give_back_connection(pool, conn)
             await self._probe_server(began)
@@ -328,16 +334,6 @@ async def _return_connection(pool: Pool, conn: Connection) -> None:
             await conn.close()
     finally:
         await pool.putconn(conn)
-
-
-def _is_ended(conn: Connection) -> bool:
-    """Whether the server has ended the connection, as far as has arrived: this costs no round trip."""
-    try:
-        for _ in range(2):  # the reason, and the end
-            conn.pgconn.consume_input()
-    except OperationalError:
-        return True
-    return conn.broken
 
 
 def require_row(row: DictRow | None) -> DictRow:

@@ -65,14 +65,14 @@ class SpaceIndexes:
                 return await self._drop_indexes(conn, scope, space)
             if space["elsewhere"]:
                 raise Conflict("not every vector of the space is of the embedder in use: finish its switch first")
-            built = await self._build_vector_index(conn, scope.space, space["dimensions"])
+            built = await self._build_vector_index(conn, scope.space, space["model"], space["dimensions"])
             if built is None:
                 return IndexingResult(memories=space["active"], indexed=False, full=True)
             changes = space["rev"] - (space["indexed_rev"] or 0)
             due = changes > (0 if force else max(_MIN_CHANGES, _CHANGED_RATIO * space["active"]))
-            listed = built or due or space["indexed_model"] != self._connections.model or not space["known"]
+            listed = built or due or space["indexed_model"] != space["model"] or not space["known"]
             if listed:
-                await self._build_lists(conn, scope)
+                await self._build_lists(conn, scope, space["model"])
                 await conn.execute(_LARGE["analyze"])
         done: tuple[tuple[IndexPart, bool], ...] = (("vectors", built), ("words", listed))
         return IndexingResult(memories=space["active"], indexed=True, made=tuple(part for part, made in done if made))
@@ -86,7 +86,6 @@ class SpaceIndexes:
         """Return the spaces whose indexes may have to change, by their revisions: `build` counts memories."""
         params = {
             "least": min_memories,
-            "model": self._connections.model,
             "some": _MIN_CHANGES,
             "share": _CHANGED_RATIO,
         }
@@ -126,7 +125,6 @@ class SpaceIndexes:
             yield {
                 "space": scope.space,
                 "owner": scope.owner,
-                "model": self._connections.model,
                 **LISTS,
                 **rows.OF_USER,
             }
@@ -138,11 +136,11 @@ class SpaceIndexes:
             raise NotFound(f"there is nothing of {scope.owner!r} yet")
         return row
 
-    async def _build_vector_index(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:
+    async def _build_vector_index(self, conn: Connection, space: SpaceId, model: str, dimensions: int) -> bool | None:
         """Build the HNSW index of the space and the model, and drop others of the space.
 
         Returns whether it was built; None when too many spaces have one."""
-        name, exists = build_index_name(space, self._connections.model), False
+        name, exists = build_index_name(space, model), False
         for index in await _list_indexes(conn, space):
             if index["name"] == name and index["valid"]:
                 exists = True
@@ -163,12 +161,12 @@ class SpaceIndexes:
                 sql.Literal(dimensions),
                 sql.SQL(_HNSW_OPTIONS),
                 sql.Literal(space),
-                sql.Literal(self._connections.model),
+                sql.Literal(model),
             )
         )
         return True
 
-    async def _build_lists(self, conn: Connection, scope: Scope) -> None:
+    async def _build_lists(self, conn: Connection, scope: Scope, model: str) -> None:
         """Write the lists of the space anew. What is written meanwhile is of a later revision than theirs."""
         async with self._enter_transaction(conn, scope) as params:
             await conn.execute("set local work_mem = '64MB'")
@@ -176,7 +174,7 @@ class SpaceIndexes:
             rev = require_row(await (await conn.execute(_LARGE["index_state"], params)).fetchone())["rev"]
             await conn.execute(_LARGE["delete_lists"], params)
             await conn.execute(_LARGE["insert_lists"], params)
-            await conn.execute(_LARGE["mark"], params | {"rev": rev})
+            await conn.execute(_LARGE["mark"], params | {"model": model, "rev": rev})
 
     async def _drop_indexes(self, conn: Connection, scope: Scope, space: Mapping[str, Any]) -> IndexingResult:
         """Drop lists and index; from the first statement on a search scans the space."""

@@ -1,4 +1,4 @@
--- name: expect (fails unless the model is in use)
+-- name: expect (fails unless the space that is entered has the model)
 select muniment.expect_embedder(%(model)s)
 
 -- name: active (the model in use)
@@ -13,8 +13,19 @@ on conflict do nothing
 select set_config('idle_in_transaction_session_timeout', '0', true),
   pg_try_advisory_xact_lock(hashtext('muniment embedder switch')) as mine
 
--- name: models (the model in use, and that of the switch under way)
-select (select model from muniment.embedders where active) as used,
+-- name: within (the spaces of a switch: one, those of a tenant, or all)
+s.space_id = coalesce(%(only)s, s.space_id) and s.tenant_id = coalesce(%(tenant)s, s.tenant_id)
+
+-- name: used (the model of a space)
+muniment.find_model(s.model, s.tenant_id)
+
+-- name: model_of_space (the model of a space, also before somebody writes into it)
+select muniment.find_model((select s.model from muniment.spaces s where s.space_id = %(only)s), %(tenant)s) as model
+
+-- name: models (the model of new spaces, or of the only one; the database's, the tenant's, and that of the switch under way)
+select muniment.find_model((select s.model from muniment.spaces s where s.space_id = %(only)s), %(tenant)s) as used,
+  (select model from muniment.embedders where active) as database,
+  (select model from muniment.tenant_embedders where tenant_id = %(tenant)s) as tenant,
   (select model from muniment.embedders where run is not null) as next
 
 -- name: lock_models (waits for the writes of other switches and locks them out)
@@ -22,6 +33,11 @@ select model from muniment.embedders order by model for update
 
 -- name: abandon (abandons a switch to another model)
 update muniment.embedders set run = null where run is not null and model <> %(model)s
+
+-- name: is_due (whether a space, or the choice for new ones, is of another model; null when the only space does not exist)
+select case when %(only)s::uuid is null or exists (select from muniment.spaces s where {{within}}) then exists (select from muniment.spaces s where {{within}} and {{used}} is distinct from %(model)s)
+  or %(only)s::uuid is null and (muniment.find_model(null, %(tenant)s) is distinct from %(model)s
+    or %(tenant)s::text is null and exists (select from muniment.tenant_embedders where model <> %(model)s)) end as due
 
 -- name: begin (begins a switch, or goes on with the one under way)
 insert into muniment.embedders (model, run) values (%(model)s, gen_random_uuid())
@@ -43,10 +59,31 @@ select model from muniment.embedders order by model for share
 -- name: lock_space (keeps writers of the space waiting until the end of the transaction)
 select rev from muniment.spaces where space_id = %(space)s for share
 
--- name: pending_spaces (the spaces with changes after what the run has embedded)
+-- name: pending_spaces (the spaces of another model with changes after what the run has embedded)
 select s.tenant_id, s.owner_id, s.owner_type
 from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
-where s.rev > coalesce(w.rev, 0) order by s.created_at, s.space_id
+where {{within}} and {{used}} is distinct from %(model)s and s.rev > coalesce(w.rev, 0) order by s.created_at, s.space_id
+
+-- name: remaining_spaces (the spaces of another model)
+select s.tenant_id, s.owner_id, s.owner_type, {{used}} as model
+from muniment.spaces s where {{within}} and {{used}} is distinct from %(model)s order by s.created_at, s.space_id
+
+-- name: is_pending (a row when the space has changes after what the run has embedded)
+select from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
+where s.space_id = %(space)s and s.rev > coalesce(w.rev, 0)
+
+-- name: set_model (gives the space the model)
+update muniment.spaces set model = %(model)s where space_id = %(space)s
+
+-- name: choose_for_tenant (gives the tenant's new spaces the model)
+insert into muniment.tenant_embedders (tenant_id, model) values (%(tenant)s, %(model)s)
+on conflict (tenant_id) do update set model = excluded.model
+
+-- name: forget_choices (gives the new spaces of every tenant the database's model)
+delete from muniment.tenant_embedders
+
+-- name: end (ends the switch to the model)
+update muniment.embedders set run = null where run is not null and model = %(model)s
 
 -- name: begin_space (the revision up to which the run has embedded the space; an erasure deletes the row)
 insert into muniment.swept (space_id, run, rev) select space_id, %(run)s, 0 from muniment.spaces
@@ -82,17 +119,17 @@ next_embedding = one.embedding, next_model = %(model)s
 
 -- name: write_vectors (writes vectors of memories whose text and other names are unchanged)
 update muniment.memories m set {{new_vector}}
-from muniment.embedders e,
+from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e,
   unnest(%(ids)s::uuid[], %(texts)s::text[], %(aliases)s::text[], %(embeddings)b::halfvec[])
     one (memory_id, text, aliases, embedding)
-where e.active and {{is_unembedded}} and m.memory_id = one.memory_id and m.text = one.text
+where {{is_unembedded}} and m.memory_id = one.memory_id and m.text = one.text
   and array_to_json(m.aliases)::text = one.aliases
 
 -- name: write_version_vectors (writes vectors of versions)
 update muniment.memory_versions m set {{new_vector}}
-from muniment.embedders e,
+from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e,
   unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(embeddings)b::halfvec[]) one (memory_id, from_rev, embedding)
-where e.active and {{is_unembedded}} and m.memory_id = one.memory_id and m.from_rev = one.from_rev
+where {{is_unembedded}} and m.memory_id = one.memory_id and m.from_rev = one.from_rev
 
 -- name: deactivate (puts the model in use out of use)
 update muniment.embedders set active = false where active and model <> %(model)s
@@ -112,8 +149,8 @@ and m.next_model is not null
 
 -- name: clean (cleans a page of memories)
 update muniment.memories m set {{cleaned}}
-from muniment.embedders e
-where e.active and m.space_id = %(space)s and m.memory_id = any(array(
+from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e
+where m.space_id = %(space)s and m.memory_id = any(array(
   select m.memory_id from muniment.memories m
   where {{is_unclean}} and m.memory_id > %(after)s order by m.memory_id limit %(limit)s))
 returning m.memory_id, m.rev
@@ -125,21 +162,24 @@ with page as materialized (
   order by m.memory_id, m.from_rev limit %(limit)s
 )
 update muniment.memory_versions m set {{cleaned}}
-from muniment.embedders e, page p
-where e.active and m.space_id = %(space)s and m.memory_id = p.memory_id and m.from_rev = p.from_rev
+from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e, page p
+where m.space_id = %(space)s and m.memory_id = p.memory_id and m.from_rev = p.from_rev
 returning m.memory_id, m.from_rev as rev
 
 -- name: scan_all (allows a scan of all spaces, for which there is no index)
 set local enable_seqscan = on
 
--- name: counts (over all spaces: rows with a vector, with one of the next model, and those to be cleaned)
-select count(*) as rows, count(*) filter (where %(model)s in (embedding_model, next_model)) as done,
+-- name: counts (of the spaces: rows, those with a vector of the next model or else of their space's, and those to be cleaned)
+with space as materialized (
+  select s.space_id, coalesce(%(next)s, {{used}}) as model from muniment.spaces s where {{within}}
+)
+select count(*) as rows, count(*) filter (where s.model in (embedding_model, next_model)) as done,
   count(*) filter (where next_model is not null and next_model is distinct from %(next)s) as untidy
-from (
-  select embedding_model, next_model from muniment.memories
+from space s join (
+  select space_id, embedding_model, next_model from muniment.memories
   union all
-  select embedding_model, next_model from muniment.memory_versions
-) m
+  select space_id, embedding_model, next_model from muniment.memory_versions
+) m using (space_id)
 
 -- name: sample (some active memories)
 select m.memory_id, m.text from muniment.memories m

@@ -145,15 +145,15 @@ heard
 (select count(*) from near) >= {wide} and (select indexed from space)
 
 -- name: index_state (what an index would be of; `elsewhere`: a switch is not cleaned; `known`: the lists exist)
-select s.rev, s.indexed_model, s.indexed_rev,
+select s.rev, s.used as model, s.indexed_model, s.indexed_rev,
   exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(own)s)
     and exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(dated)s) as known,
   (select count(*) from muniment.memories m where m.space_id = %(space)s and m.state = 'active') as active,
   (select vector_dims(m.embedding) from muniment.memories m
-   where m.space_id = %(space)s and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
+   where m.space_id = %(space)s and m.state = 'active' and m.embedding_model = s.used limit 1) as dimensions,
   exists (select from muniment.memories m where m.space_id = %(space)s and m.state = 'active'
-    and m.embedding_model not in (%(model)s, '')) as elsewhere
-from muniment.spaces s where s.space_id = %(space)s
+    and m.embedding_model not in (s.used, '')) as elsewhere
+from (select *, muniment.find_model(own.model, own.tenant_id) as used from muniment.spaces own) s where s.space_id = %(space)s
 
 -- name: lock_space (lets an erasure wait for the lists, or the lists for it)
 select from muniment.spaces where space_id = %(space)s for key share
@@ -213,5 +213,5 @@ where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, 'mem
 -- name: spaces_to_index (the spaces whose indexes may have to be built, rebuilt or dropped)
 select tenant_id, owner_id, owner_type from muniment.spaces
 where case when indexed_model is null then rev >= %(least)s
-  else indexed_model <> %(model)s or rev - indexed_rev > greatest(%(some)s, %(share)s * rev) end
+  else indexed_model <> muniment.find_model(model, tenant_id) or rev - indexed_rev > greatest(%(some)s, %(share)s * rev) end
 order by rev desc, space_id
