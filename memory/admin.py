@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
 from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult, UndoResult
-from muniment.memory.domain.embedding import SwitchProgress, SwitchRange
+from muniment.memory.domain.embedding import DATABASE, SwitchProgress, SwitchRange
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult, RefilingResult
@@ -180,24 +180,17 @@ class Admin:
         """Return the scopes of all spaces, or of a tenant's, oldest first."""
         return await self.engine.statistics.list_spaces(tenant)
 
-    async def reembed(
-        self, on_progress: OnProgress | None = None, *, user: Scope | None = None, tenant: str | None = None
-    ) -> int:
+    async def reembed(self, on_progress: OnProgress | None = None, *, spaces: SwitchRange = DATABASE) -> int:
         """Switch to the configured embedder. Returns the number of memories and versions that were embedded."""
-        return await self.engine.reembedding.reembed_all(_make_range(user, tenant), on_progress)
+        return await self.engine.reembedding.reembed_all(spaces, on_progress)
 
     def switch_embedder(
-        self, on_progress: OnProgress | None = None, *, user: Scope | None = None, tenant: str | None = None
+        self, on_progress: OnProgress | None = None, *, spaces: SwitchRange = DATABASE
     ) -> AbstractAsyncContextManager[EmbedderSwitch]:
-        """Open a switch to the configured embedder, to take step by step while the old one is in use: of the space of
-        `user`, of the spaces of a tenant, or of all. Raises Conflict."""
-        return self.engine.reembedding.open_switch(_make_range(user, tenant), on_progress)
+        """Open a switch to the configured embedder, to take step by step while the old one is in use: of one space,
+        of those of a tenant, or of all. Raises Conflict, NotFound for a space that does not exist."""
+        return self.engine.reembedding.open_switch(spaces, on_progress)
 
-    async def read_switch_progress(self, *, user: Scope | None = None, tenant: str | None = None) -> SwitchProgress:
-        """Return the embedder of the database, a tenant or a user, that of a switch under way, and its progress. No
-        embedder is loaded."""
-        return await self.engine.reembedding.read_embedders(_make_range(user, tenant))
-
-
-def _make_range(user: Scope | None, tenant: str | None) -> SwitchRange:
-    return SwitchRange(tenant=tenant) if user is None else SwitchRange.of_space(user)
+    async def read_switch_progress(self, spaces: SwitchRange = DATABASE) -> SwitchProgress:
+        """Return the embedder of these spaces, that of a switch under way, and its progress. No embedder is loaded."""
+        return await self.engine.reembedding.read_embedders(spaces)

@@ -14,16 +14,17 @@ comment on table muniment.tenant_embedders is
 comment on column muniment.tenant_embedders.tenant_id is 'The tenant, by its name.';
 comment on column muniment.tenant_embedders.model is 'The embedding model of the tenant''s spaces that name none.';
 
-create function muniment.my_tenants() returns text[] language plpgsql stable as $$
+create function muniment.my_tenant() returns text language plpgsql stable as $$
+declare entered uuid := (muniment.my_spaces())[1];
 begin
-  return array(select s.tenant_id from muniment.spaces s where s.space_id = any(muniment.my_spaces()));
+  return (select s.tenant_id from muniment.spaces s where s.space_id = entered);
 end $$;
-comment on function muniment.my_tenants() is 'The tenants of the spaces that the transaction has entered.';
+comment on function muniment.my_tenant() is 'The tenant of the space that the transaction has entered; null before somebody writes into it.';
 
 alter table muniment.tenant_embedders enable row level security;
 alter table muniment.tenant_embedders force row level security;
 create policy tenant_embedders_own on muniment.tenant_embedders for select to muniment_app
-  using (tenant_id = any((select muniment.my_tenants())::text[]));
+  using (tenant_id = (select muniment.my_tenant()));
 create policy tenant_embedders_keeper on muniment.tenant_embedders to muniment_keeper using (true) with check (true);
 comment on policy tenant_embedders_own on muniment.tenant_embedders is
   'The application reads the choice of the tenant whose space it has entered.';
@@ -40,16 +41,21 @@ $$;
 comment on function muniment.find_model(text, text) is
   'The embedding model of a space with this column `model` and this tenant.';
 
--- As before, for the space that is entered; one that nobody has written into has none yet. Its writers wait while its model
--- changes, so what a writer has seen after it has incremented the space stays true until its end.
+-- As before, for the space that is entered; one that nobody has written into has no vectors. A writer has incremented the space
+-- before it is asked, and the model changes while no writer is at work, so the answer stays true until its end.
 create or replace function muniment.expect_embedder(wanted text) returns boolean language plpgsql stable as $$
-declare used text;
+declare
+  entered uuid := (muniment.my_spaces())[1];
+  used text;
+  tenant text;
 begin
   if wanted is distinct from '' then
-    select coalesce(muniment.find_model(s.model, s.tenant_id), 'none') into used
-    from muniment.spaces s where s.space_id = any(muniment.my_spaces());
-    if used is distinct from wanted and used is not null then
-      raise exception using errcode = 'MU002', message = used, detail = wanted;
+    select s.model, s.tenant_id into used, tenant from muniment.spaces s where s.space_id = entered;
+    if found then
+      used := coalesce(used, muniment.find_model(null, tenant), 'none');
+      if used is distinct from wanted then
+        raise exception using errcode = 'MU002', message = used, detail = wanted;
+      end if;
     end if;
   end if;
   return true;

@@ -179,13 +179,18 @@ COMMENT ON FUNCTION muniment.enter_space(space uuid, allowed text[]) IS 'Opens o
 CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
-declare used text;
+declare
+  entered uuid := (muniment.my_spaces())[1];
+  used text;
+  tenant text;
 begin
   if wanted is distinct from '' then
-    select coalesce(muniment.find_model(s.model, s.tenant_id), 'none') into used
-    from muniment.spaces s where s.space_id = any(muniment.my_spaces());
-    if used is distinct from wanted and used is not null then
-      raise exception using errcode = 'MU002', message = used, detail = wanted;
+    select s.model, s.tenant_id into used, tenant from muniment.spaces s where s.space_id = entered;
+    if found then
+      used := coalesce(used, muniment.find_model(null, tenant), 'none');
+      if used is distinct from wanted then
+        raise exception using errcode = 'MU002', message = used, detail = wanted;
+      end if;
     end if;
   end if;
   return true;
@@ -215,14 +220,15 @@ CREATE FUNCTION muniment.my_spaces() RETURNS uuid[]
 
 COMMENT ON FUNCTION muniment.my_spaces() IS 'The spaces that the transaction has entered; null: none, and no row is seen.';
 
-CREATE FUNCTION muniment.my_tenants() RETURNS text[]
+CREATE FUNCTION muniment.my_tenant() RETURNS text
     LANGUAGE plpgsql STABLE
     AS $$
+declare entered uuid := (muniment.my_spaces())[1];
 begin
-  return array(select s.tenant_id from muniment.spaces s where s.space_id = any(muniment.my_spaces()));
+  return (select s.tenant_id from muniment.spaces s where s.space_id = entered);
 end $$;
 
-COMMENT ON FUNCTION muniment.my_tenants() IS 'The tenants of the spaces that the transaction has entered.';
+COMMENT ON FUNCTION muniment.my_tenant() IS 'The tenant of the space that the transaction has entered; null before somebody writes into it.';
 
 CREATE TABLE muniment.memories (
     space_id uuid NOT NULL,
@@ -1552,7 +1558,7 @@ CREATE POLICY tenant_embedders_keeper ON muniment.tenant_embedders TO muniment_k
 
 COMMENT ON POLICY tenant_embedders_keeper ON muniment.tenant_embedders IS 'The keeper reads and writes the choices of all tenants at the end of a switch.';
 
-CREATE POLICY tenant_embedders_own ON muniment.tenant_embedders FOR SELECT TO muniment_app USING ((tenant_id = ANY (( SELECT muniment.my_tenants() AS my_tenants)::text[])));
+CREATE POLICY tenant_embedders_own ON muniment.tenant_embedders FOR SELECT TO muniment_app USING ((tenant_id = ( SELECT muniment.my_tenant() AS my_tenant)));
 
 COMMENT ON POLICY tenant_embedders_own ON muniment.tenant_embedders IS 'The application reads the choice of the tenant whose space it has entered.';
 

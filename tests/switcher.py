@@ -1,13 +1,14 @@
-"""A process that switches a test's database to another embedder, slowly, and says how far it is: something to kill."""
+"""A process that switches a database, or an owner's space, to another embedder, slowly, and says how far it is."""
 
 import asyncio
 import sys
 from collections.abc import Sequence
 
 from muniment.memory import bootstrap
+from muniment.memory.domain.embedding import DATABASE, SwitchRange
 from muniment.memory.domain.ids import Vector
 from muniment.memory.models.hash_embedder import HashEmbedder
-from tests.engine import settings
+from tests.engine import scope, settings
 
 
 def say(stage: str) -> None:
@@ -25,9 +26,10 @@ class Slow(HashEmbedder):
         return await super().embed_documents(texts)
 
 
-async def main(url: str, dimensions: int) -> None:
+async def main(url: str, dimensions: int, *owners: str) -> None:
     memory = bootstrap.create_memory(settings(url), embedder=Slow(dimensions))
-    async with memory.admin.switch_embedder() as switch:
+    spaces = [SwitchRange.of_space(scope(owner)) for owner in owners] or [DATABASE]
+    async with memory.admin.switch_embedder(spaces=spaces[0]) as switch:
         await switch.embed_missing()
         say("cut")
         await switch.activate_embedder()
@@ -38,4 +40,4 @@ async def main(url: str, dimensions: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))

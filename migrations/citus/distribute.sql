@@ -23,7 +23,7 @@ alter role muniment_keeper login;
 alter role muniment_eraser login;
 
 -- As which each of them works on a node: what a connection of the pool sets for itself stays on the coordinator. A nested
--- statement is one look at `embedders`, of which each node has its own copy.
+-- statement is a look at the space that is entered, which is on the node, and at the embedders, of which each node has its own copy.
 select format('alter role %I in database %I set %s = %L', rolname, current_database(), name, value)
 from pg_roles, (values
   ('citus.allow_nested_distributed_execution', 'on'), ('enable_seqscan', 'off'), ('jit', 'off'),
@@ -34,7 +34,7 @@ where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser') \gexec
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
-  'expect_embedder', 'speaker_dimension', 'apply_changes');
+  'expect_embedder', 'find_model', 'my_tenant', 'speaker_dimension', 'apply_changes');
 
 -- Citus takes no subquery in a policy: there each function is called as it is. And a node plans a search before it has entered
 -- the space: the planner, which asks such a function, would take any row for one that nobody sees, and any index for as good as
@@ -52,8 +52,9 @@ from pg_policies, lateral (
 where schemaname = 'muniment' and (let, checked) is distinct from (qual, with_check) \gexec
 
 -- Lookup data of a handful of rows: a copy on each node.
-select create_reference_table('muniment.embedders')
-where not exists (select from pg_dist_partition where logicalrelid = 'muniment.embedders'::regclass);
+select create_reference_table('muniment.' || name)
+from unnest(array['embedders', 'tenant_embedders']) t (name)
+where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass);
 
 -- The first makes the colocation group, and is what the others refer to.
 select create_distributed_table('muniment.spaces', 'space_id', shard_count => :shards)

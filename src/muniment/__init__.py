@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from muniment.memory.domain.embedding import (
         SwitchProgress,
+        SwitchRange,
     )
     from muniment.memory.domain.erasure import (
         ErasureReceipt,
@@ -195,6 +196,7 @@ __all__ = [
     "StoreFull",
     "StoredMemory",
     "SwitchProgress",
+    "SwitchRange",
     "TooLarge",
     "ToolUse",
     "Traces",
@@ -217,7 +219,7 @@ _MODULES = {
     "config.settings": "Settings load_settings",
     "domain.consent": "Consent",
     "domain.consolidation": "Finding Pair Run SpaceResult UndoResult",
-    "domain.embedding": "SwitchProgress",
+    "domain.embedding": "SwitchProgress SwitchRange",
     "domain.erasure": "ErasureReceipt Traces",
     "domain.ids": "MemoryId Revision TurnId",
     "domain.jobs": "Job",

@@ -82,7 +82,9 @@ def test_questions_of_a_file(muniment: Muniment, filled: dict[str, str], tmp_pat
     """One a line, asked in the user's space; a file without any is refused, and so is one that cannot be read."""
     file = tmp_path / "questions.txt"
     file.write_text("who had two dogs?\n\nwhat was at the station?\n")
-    told = muniment("embedder", "switch", NEW, "--sample", str(file), "--user", "ana", "--compare-only", "--json").json
+    told = muniment(
+        "embedder", "switch", NEW, "--sample", str(file), "--sample-user", "ana", "--compare-only", "--json"
+    ).json
     assert told["questions"] == 2
     assert {one["user"] for one in told["differences"]} <= {"ana"}
     assert {one["question"] for one in told["differences"]} <= {1, 2}

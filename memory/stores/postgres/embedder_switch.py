@@ -50,7 +50,9 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             await conn.execute(_ROLES["keeper"])
             models = require_row(await (await conn.execute(_SWITCH["models"], params)).fetchone())
             await conn.execute(_SWITCH["scan_all"])
-            counts = require_row(await (await conn.execute(_SWITCH["counts"], params | models)).fetchone())
+            counts = require_row(
+                await (await conn.execute(_SWITCH["counts"], params | {"next": models["next"]})).fetchone()
+            )
         return SwitchProgress(**models, **counts)
 
     async def list_pending_spaces(self, run: UUID, within: SwitchRange) -> list[Scope]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import options, session
+from muniment.faces.cli.commands.embedder.spaces import SwitchTenant, SwitchUser, format_spaces, read_spaces
 from muniment.faces.cli.import_source import ImportSource
-from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
+from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
-from muniment.memory.config.settings import Settings, format_embedder_setting, is_embedder_name, load_settings
-from muniment.memory.domain.embedding import MemoryText, SearchComparison, SwitchProgress
+from muniment.memory.config.settings import Settings, is_embedder_name, load_settings
+from muniment.memory.domain.embedding import MemoryText, SearchComparison, SwitchProgress, SwitchRange
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig, BadInput, MunimentError
 
@@ -34,7 +35,11 @@ def switch_embedder(
         str | None,
         typer.Option(metavar="FILE", help="Questions to compare by, one a line; else texts of up to 100 memories."),
     ] = None,
-    user: User = DEFAULT_USER,
+    user: SwitchUser = None,
+    tenant: SwitchTenant = None,
+    sample_user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose memories --sample asks; else --user, else me.")
+    ] = None,
     min_overlap: Annotated[
         float | None,
         typer.Option(metavar="SHARE", min=0.0, max=1.0, help="No cut-over when the mean overlap is below, e.g. 0.6."),
@@ -47,30 +52,35 @@ def switch_embedder(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Cut over without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give every memory a vector of another embedder, compare, and use that from then on.
+    """Give memories vectors of another embedder, compare, and use that from then on.
+
+    Without --user and --tenant it is of the whole database. Spaces may have different embedders: a process has that of
+    MUNIMENT_EMBEDDER, which is the database's, and makes those of other spaces by their names.
 
     The new vectors are made beside those in use, and everything goes on meanwhile: queries, writes, imports. Then both
     embedders are asked the same questions; the overlap is the share of the ten best, by their vectors alone, that both
-    find. The cut-over is one step for every process: one that still has the old embedder is refused by name until
-    MUNIMENT_EMBEDDER names the new one. Interrupted, the same command goes on where it was. A switch to the embedder
-    in use gives up another that was begun.
-
-    --user says whose memories the questions of --sample are asked.
+    find. The cut-over is one step for each space: a process that does not have the new embedder, and cannot make it, is
+    refused by name. A process that is started afterwards has to name the database's. Interrupted, the same command goes
+    on where it was. A switch to the embedder in use gives up another that was begun.
 
     For example:
 
       muniment embedder switch bge-small-en-v1.5-int8
 
-      muniment embedder switch openai:text-embedding-3-small --sample questions.txt --user ana --min-overlap 0.6
+      muniment embedder switch openai:text-embedding-3-small --sample questions.txt --min-overlap 0.6
+
+      muniment embedder switch multilingual-e5-small-q4 --user ana
     """
     if not compare and (sample is not None or compare_only or min_overlap is not None):
         raise BadInput("--no-compare goes with none of --sample, --compare-only and --min-overlap")
     if name is not None and not is_embedder_name(name):
         raise BadInput("NAME: a model's name, or openai:NAME wanted")
     settings = load_settings()
-    questions = _read_questions(settings, sample, user) if sample is not None else None
+    spaces = read_spaces(settings, user, tenant)
+    asked = sample_user or user or DEFAULT_USER
+    questions = _read_questions(settings, sample, asked) if sample is not None else None
     settings = settings.model_copy(update={"embedder": name}) if name is not None else settings
-    steps = _SwitchSteps(settings, questions, max_shown=show, quiet=as_json)
+    steps = _SwitchSteps(settings, spaces, questions, max_shown=show, quiet=as_json)
     try:
         report = session.run_async(
             steps.run(compare=compare, min_overlap=min_overlap, compare_only=compare_only, needs_confirmation=not yes)
@@ -89,9 +99,16 @@ class _SwitchSteps:
     """The steps of one switch with their output: new vectors, the comparison, the question, the cut-over."""
 
     def __init__(
-        self, settings: Settings, questions: Sequence[tuple[Scope, str]] | None, *, max_shown: int, quiet: bool
+        self,
+        settings: Settings,
+        spaces: SwitchRange,
+        questions: Sequence[tuple[Scope, str]] | None,
+        *,
+        max_shown: int,
+        quiet: bool,
     ) -> None:
-        self.settings, self.questions, self.max_shown, self.quiet = settings, questions, max_shown, quiet
+        self.settings, self.spaces, self.questions = settings, spaces, questions
+        self.max_shown, self.quiet = max_shown, quiet
         self.state = "nothing is changed"
         self._on_progress: Callable[[int], None] = lambda _: None
 
@@ -102,8 +119,8 @@ class _SwitchSteps:
         memory = session.create_memory(self.settings)
         try:
             with terminal.show_spinner("opening the database…", quiet=self.quiet):
-                tally = await memory.admin.read_switch_progress()
-            async with memory.admin.switch_embedder(self._advance) as switch:
+                tally = await memory.admin.read_switch_progress(self.spaces)
+            async with memory.admin.switch_embedder(self._advance, spaces=self.spaces) as switch:
                 report: dict[str, Any] = {"embedder": self.settings.embedder, "texts": 0, "switched": not switch.is_due}
                 await self._embed_texts(switch, tally, report)
                 if switch.is_due and compare and tally.used is not None:
@@ -121,15 +138,16 @@ class _SwitchSteps:
             await memory.close()
         report["switched"] = True
         self._print_line(
-            f"{report['texts']:,} texts got a vector of {self.settings.embedder}; "
-            "MUNIMENT_EMBEDDER must name it from now on."
+            f"{report['texts']:,} texts got a vector of {self.settings.embedder}"
+            + ("; MUNIMENT_EMBEDDER must name it from now on." if self.spaces.is_database else ".")
         )
         return report
 
     def print_resume_hint(self) -> None:
         """Say after an interruption what is stored, and how to go on."""
         screen.print_stderr(
-            f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}` goes on from there"
+            f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}{format_spaces(self.spaces)}` "
+            "goes on from there"
         )
 
     def _advance(self, count: int) -> None:
@@ -229,7 +247,7 @@ def _make_embedder(settings: Settings, model: str) -> Embedder:
     # The bootstrap brings the database's driver and the embedder's libraries: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    return bootstrap.make_embedder(settings.model_copy(update={"embedder": format_embedder_setting(model)}))
+    return bootstrap.make_stored_embedder(settings, model)
 
 
 def _contrast_to_json(contrast: SearchComparison) -> dict[str, Any]:
