@@ -60,10 +60,10 @@ async def fill(memory: Memory, owner: str, count: int, seed: int) -> Scope:
     return mine
 
 
-async def answers(memory: Memory, mine: Scope, *revisions: int) -> Answers:
-    """What every query finds now and at some revisions: texts and scores in order."""
+async def answers(memory: Memory, mine: Scope, *revisions: int, texts: Sequence[str] = QUERIES) -> Answers:
+    """What each query finds now and at some revisions: texts and scores in order."""
     found: Answers = []
-    for text in QUERIES:
+    for text in texts:
         for rev in (None, *revisions):
             as_of = None if rev is None else Revision(rev)
             asked = Query(text=text, top_k=10, budget_tokens=4000, threshold=0.0, as_of=as_of)
