@@ -68,12 +68,7 @@ class Admin:
 
     async def survey_run(self, run: Run) -> tuple[Run, Sequence[Sequence[Pair]]]:
         """Return the run and its pairs to check, in portions of one prompt each. Raises Conflict, StoreError."""
-
-        async def survey(engine: Engine) -> tuple[Run, Sequence[Sequence[Pair]]]:
-            surveyed, pairs = await engine.consolidation.survey_pairs(run)
-            return surveyed, engine.consolidation.split_portions(pairs)
-
-        return await self.engine.engines.run(run.scope, survey)
+        return await self.engine.engines.run(run.scope, lambda engine: engine.consolidation.survey_portions(run))
 
     async def check_run(self, run: Run, pairs: Sequence[Pair]) -> tuple[Run, Sequence[Finding]]:
         """Judge the pairs of a portion. When the model fails, the status of the returned run says so. Raises

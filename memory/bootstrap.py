@@ -28,6 +28,7 @@ from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.ports.store import Store
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
 from muniment.memory.stores.postgres.embedded import server
@@ -57,8 +58,8 @@ def create_memory(
     chosen, *others = given
     others_by_name = {each.name: each for each in others}
 
-    def make_other(name: str) -> Embedder:
-        return others_by_name.get(name) or make_stored_embedder(settings, name)
+    def make_other(name: str) -> tuple[Store, Embedder]:
+        return store.for_model(name), others_by_name.get(name) or make_stored_embedder(settings, name)
 
     async def address() -> str:
         return await ensure_database(settings)
@@ -73,7 +74,7 @@ def create_memory(
             settings=settings,
             model=chat,
             batches=make_batch_model(chat),
-            make_embedder=make_other,
+            make_adapters=make_other,
         )
     )
 

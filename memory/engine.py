@@ -56,7 +56,7 @@ from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 
 _Result = TypeVar("_Result")
-MakeEmbedder = Callable[[str], Embedder]
+MakeAdapters = Callable[[str], tuple[Store, Embedder]]
 _PROCESS = ("locks", "cache", "access_log", "write_behind", "engines")
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
@@ -80,7 +80,7 @@ class Engine:
     access_log: AccessLog
     available_embedder: AvailableEmbedder
     write_behind: WriteBehind
-    make_embedder: MakeEmbedder
+    make_adapters: MakeAdapters
     engines: SpaceEngines[Engine]
 
     usage_meter: UsageMeter
@@ -125,13 +125,13 @@ class Engine:
         settings: Settings,
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
-        make_embedder: MakeEmbedder,
+        make_adapters: MakeAdapters,
         beside: Engine | None = None,
     ) -> Self:
         """Return the engine over these adapters. Nothing is opened.
 
-        `make_embedder` makes the embedder of a space that has another one, by its name. An engine `beside` another one
-        shares the state of its process.
+        `make_adapters` returns the store and the embedder for spaces of another embedder, by its name. An engine
+        `beside` another one shares the state of its process.
 
         A flow is a dataclass; each of its fields gets the part of that name."""
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
@@ -142,7 +142,7 @@ class Engine:
                 "cache": ProcessCache(),
                 "access_log": access_log,
                 "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
-                "engines": SpaceEngines[Engine](embedder.name, lambda name: engine.make_sibling(make_embedder(name))),
+                "engines": SpaceEngines[Engine](embedder.name),
             }
         else:
             process = {name: getattr(beside, name) for name in _PROCESS}
@@ -153,7 +153,7 @@ class Engine:
             "settings": settings,
             "model": model,
             "batches": batches,
-            "make_embedder": make_embedder,
+            "make_adapters": make_adapters,
             "retention": retention,
             "profile": settings.find_profile(embedder.name),
             "redactor": Redactor(settings.redact),
@@ -165,16 +165,17 @@ class Engine:
                 parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
         engine = cls(**{field.name: parts[field.name] for field in fields(cls)})
         if beside is None:
-            engine.engines.add_first(engine)
+            engine.engines.add_first(engine, engine.make_sibling)
         return engine
 
-    def make_sibling(self, embedder: Embedder) -> Self:
-        """Return an engine of another embedder over the same connections."""
-        return self.rebuild(store=self.store.for_model(embedder.name), embedder=embedder, beside=self)
+    def make_sibling(self, model: str) -> Self:
+        """Return the engine of another embedder in the same process. Raises BadConfig where it cannot be made."""
+        store, embedder = self.make_adapters(model)
+        return self.rebuild(store=store, embedder=embedder, beside=self)
 
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
-        names = ("store", "embedder", "clock", "settings", "model", "batches", "make_embedder")
+        names = ("store", "embedder", "clock", "settings", "model", "batches", "make_adapters")
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:
@@ -182,7 +183,7 @@ class Engine:
         first. Raises StoreError, WrongEmbedder for one that cannot be made."""
 
         async def check_and_call(engine: Engine) -> _Result:
-            await engine.store.reads.check_embedder(scope)
+            await engine.store.writes.check_embedder(scope)
             return await call(engine)
 
         return await self.engines.run(scope, check_and_call)

@@ -15,7 +15,8 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Purpose, Settlement
 from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
-from muniment.memory.flows.process_state import RequestOrder, WriteBehind
+from muniment.memory.flows.process_state import WriteBehind
+from muniment.memory.flows.request_order import RequestOrder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.ports.usage import UsageStore

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import threading
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
@@ -39,9 +38,6 @@ _AWAY_SECONDS = 5.0  # for which an embedder that failed is left alone
 _MAX_SWITCHES = 10  # of a space while one call is repeated
 _MAX_SPACES = 10_000  # whose embedders are remembered
 _MAX_BUFFERED_EVENTS = 200  # of one scope
-_PARALLEL_REPLIES = 4  # under way at one model: with more of them it surely serves requests in parallel
-_ROUND_SECONDS, _RECENT_SECONDS = 0.2, 60.0  # since a reply: another round may follow; another message may
-_MAX_YIELD_SECONDS, _POLL_SECONDS = 30.0, 0.02
 _MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within it waits for a later flush
 # Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A
 # write
@@ -63,68 +59,6 @@ class ProcessCache:
         """Drop what is cached of a space from which something was erased."""
         self.insight_slots.pop(scope.space, None)
         self.daily_counts.pop(scope.space, None)
-
-
-@dataclass(slots=True)
-class _ModelRequests:
-    """The requests to one model that are under way, and when the last reply was."""
-
-    replies: int = 0
-    background: int = 0
-    replied_at: float = -math.inf
-
-    def admits_background(self, now: float) -> bool:
-        """Whether a background request may start.
-
-        So many replies at once say that the endpoint serves requests in parallel, so that nothing waits for it. Where a
-        person was answered a moment ago the next round of the same reply may follow, and in the next minute at most one
-        request is ahead of theirs."""
-        if self.replies:
-            return self.replies > _PARALLEL_REPLIES
-        pause = now - self.replied_at
-        return pause > _RECENT_SECONDS or (pause > _ROUND_SECONDS and not self.background)
-
-
-class RequestOrder:
-    """Gives replies precedence over background work at the same model: a local one serves one request at a time.
-
-    It holds for all memories of this process, in whichever event loop."""
-
-    def __init__(self) -> None:
-        self._models: defaultdict[str, _ModelRequests] = defaultdict(_ModelRequests)
-        self._lock = threading.Lock()
-
-    @asynccontextmanager
-    async def hold_place(self, model: str, *, is_reply: bool) -> AsyncIterator[None]:
-        """Hold a place at a model: a reply's at once, another's when no reply is under way, or after 30 seconds."""
-        requests = self._models[model]
-        deadline = monotonic() + _MAX_YIELD_SECONDS
-        while not self._enter(  # noqa: ASYNC110 - an asyncio.Event belongs to one event loop, here those of several wait
-            requests, is_reply=is_reply, is_late=monotonic() > deadline
-        ):
-            await asyncio.sleep(_POLL_SECONDS)
-        try:
-            yield
-        finally:
-            self._leave(requests, is_reply=is_reply)
-
-    def _enter(self, requests: _ModelRequests, *, is_reply: bool, is_late: bool) -> bool:
-        with self._lock:
-            if is_reply:
-                requests.replies += 1
-            elif is_late or requests.admits_background(monotonic()):
-                requests.background += 1
-            else:
-                return False
-        return True
-
-    def _leave(self, requests: _ModelRequests, *, is_reply: bool) -> None:
-        with self._lock:
-            if is_reply:
-                requests.replies -= 1
-                requests.replied_at = monotonic()
-            else:
-                requests.background -= 1
 
 
 class AvailableEmbedder:
@@ -170,14 +104,14 @@ class AvailableEmbedder:
 class SpaceEngines(Generic[_Engine]):
     """The engines of this process, one for each embedder that its spaces have, and which of them a space had last."""
 
-    def __init__(self, model: str, make_engine: Callable[[str], _Engine]) -> None:
-        self._model, self._make_engine = model, make_engine
+    def __init__(self, model: str) -> None:
+        self._model = model
         self._engines: dict[str, _Engine] = {}
         self._models: dict[SpaceId, str] = {}  # of spaces that have not the first engine's
 
-    def add_first(self, engine: _Engine) -> None:
-        """Add the engine of the configured embedder."""
-        self._engines[self._model] = engine
+    def add_first(self, engine: _Engine, make_engine: Callable[[str], _Engine]) -> None:
+        """Add the engine of the configured embedder, and what makes those of others by their names."""
+        self._engines[self._model], self._make_engine = engine, make_engine
 
     async def run(self, scope: Scope, call: Callable[[_Engine], Awaitable[_Result]]) -> _Result:
         """Return the result of `call` with the engine of the space's embedder.

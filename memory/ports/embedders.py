@@ -26,12 +26,11 @@ class EmbedderSwitchStore(Protocol):
         """Return the models in use and next, and how many rows have which vectors."""
         ...
 
-    async def list_pending_spaces(self, run: UUID, within: SwitchRange) -> list[Scope]:
-        """Return the spaces of another model that changed since the run embedded them."""
-        ...
-
-    async def list_remaining_spaces(self, within: SwitchRange) -> list[tuple[Scope, str | None]]:
-        """Return the spaces of another model, each with that one."""
+    async def list_remaining_spaces(
+        self, within: SwitchRange, changed_since: UUID | None = None
+    ) -> list[tuple[Scope, str | None]]:
+        """Return the spaces of another model, each with that one; of a run, those that changed since it embedded
+        them."""
         ...
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:

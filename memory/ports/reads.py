@@ -84,10 +84,6 @@ class MemoryReads(Protocol):
         Forgotten memories do not count."""
         ...
 
-    async def check_embedder(self, scope: Scope) -> None:
-        """Raise WrongEmbedder unless the vectors of the space are of the store's model."""
-        ...
-
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Return the counts of the space, its revision, its maintenance, the server's version and the embedder."""
         ...

@@ -22,10 +22,6 @@ class Store(Protocol):
         """Connect. Raises StoreDown, and WrongEmbedder when the vectors come from another model, unless `any_model`."""
         ...
 
-    def for_model(self, model: str) -> Store:
-        """Return a store of the same connections for the vectors of another embedder."""
-        ...
-
     async def close(self) -> None:
         """Close the connections. The next use opens them again."""
         ...

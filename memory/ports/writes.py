@@ -48,6 +48,10 @@ class MemoryWrites(Protocol):
         Raises Conflict when the space is not empty, BadInput when the rows are no whole space; then none is kept."""
         ...
 
+    async def check_embedder(self, scope: Scope) -> None:
+        """Raise WrongEmbedder unless the vectors of the space are of the store's model."""
+        ...
+
     async def advance_cursor(self, scope: Scope, thread: str, rev: Revision) -> None:
         """Move the thread's cursor to `rev`; it never moves back."""
         ...

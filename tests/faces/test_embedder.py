@@ -157,7 +157,7 @@ def test_a_failing_embedder(muniment: Muniment, filled: dict[str, str]) -> None:
 
 
 def test_the_memory_of_one_user(muniment: Muniment, filled: dict[str, str]) -> None:
-    """It alone is switched; the process with the database's embedder makes the other by its name, where it has a key."""
+    """It alone is switched; a process with the database's embedder makes the other by its name, where it has a key."""
     assert muniment("remember", "I own a violin", "--user", "bob").code == 0
     done = muniment("embedder", "switch", NEW, "--user", "ana", "--yes", "--json")
     assert (done.code, done.json["switched"], done.json["texts"], done.json["former"]) == (0, True, 36, "hash-256")
@@ -168,7 +168,7 @@ def test_the_memory_of_one_user(muniment: Muniment, filled: dict[str, str]) -> N
     for user in ("ana", "bob"):
         found = muniment("query", "violin", "--agent", "supervisor", "--user", user)
         assert (found.code, "violin" in found.out) == (0, True)
-    assert muniment("status", "--user", "ana", "--json").json["embedder"] == "small"
+    assert muniment("status", "--user", "ana", "--json").json["space"]["embedder"] == "small"
     nobody = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
     refused = muniment("query", "violin", "--agent", "supervisor", "--user", "ana", "--json", **nobody)
     assert (refused.code, refused.json["error"]["type"]) == (5, "WrongEmbedder")
@@ -182,14 +182,14 @@ def test_the_memory_of_a_tenant(muniment: Muniment, filled: dict[str, str]) -> N
     told = muniment("embedder", "switch", NEW, "--tenant", "tokyo", "--yes")
     assert (told.code, "MUNIMENT_EMBEDDER" in told.out) == (0, False)
     tokyo = {"MUNIMENT_TENANT": "tokyo"}
-    assert muniment("status", "--user", "ana", "--json", **tokyo).json["embedder"] == "small"
+    assert muniment("status", "--user", "ana", "--json", **tokyo).json["space"]["embedder"] == "small"
     assert muniment("remember", "I own a violin", "--user", "ana", **tokyo).code == 0
-    assert muniment("status", "--user", "ana", "--json", **tokyo).json["embedder"] == "small"
+    assert muniment("status", "--user", "ana", "--json", **tokyo).json["space"]["embedder"] == "small"
     assert "violin" in muniment("query", "violin", "--agent", "supervisor", "--user", "ana", **tokyo).out
     status = muniment("embedder", "status", "--tenant", "tokyo", "--json").json
     assert (status["embedder"], status["database"], status["tenant"]) == ("small", "hash-256", "small")
     assert (status["vectors"], status["done"]) == (1, 1)
-    assert muniment("status", "--user", "ana", "--json").json["embedder"] == "hash-256"
+    assert muniment("status", "--user", "ana", "--json").json["space"]["embedder"] == "hash-256"
 
 
 def test_whose_memory_is_refused(muniment: Muniment, filled: dict[str, str]) -> None:

@@ -140,7 +140,9 @@ class EmbedderSwitch:
         if self._run is None:
             return 0
         count = 0
-        for scope in await self._store.list_pending_spaces(self._run, self._within) if scopes is None else scopes:
+        if scopes is None:
+            scopes = [scope for scope, _ in await self._store.list_remaining_spaces(self._within, self._run)]
+        for scope in scopes:
             since = await self._store.begin_space(scope, self._run)
             if since is not None:
                 count += await self._embed_space(self._run, scope, since)

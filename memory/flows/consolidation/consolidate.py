@@ -124,6 +124,11 @@ class Consolidation:
 
         return run, tuple(sorted(unchecked, key=rank)[: await self._count_remaining(run)])
 
+    async def survey_portions(self, run: Run) -> tuple[Run, tuple[tuple[Pair, ...], ...]]:
+        """Return the run and the pairs of `survey_pairs` in portions. Raises Conflict, StoreError."""
+        surveyed, pairs = await self.survey_pairs(run)
+        return surveyed, self.split_portions(pairs)
+
     def split_portions(self, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
         """Return the pairs as they are checked together; those that need a model, a prompt at a time."""
         by_rules = [pair for pair in pairs if not self._needs_model(pair)]

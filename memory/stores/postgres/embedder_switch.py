@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
-from psycopg.rows import DictRow
 
 from muniment.memory.domain.embedding import DATABASE, MemoryText, SwitchProgress, SwitchRange, UnembeddedRow
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
@@ -55,14 +54,11 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             )
         return SwitchProgress(**models, **counts)
 
-    async def list_pending_spaces(self, run: UUID, within: SwitchRange) -> list[Scope]:
+    async def list_remaining_spaces(
+        self, within: SwitchRange, changed_since: UUID | None = None
+    ) -> list[tuple[Scope, str | None]]:
         async with self._connections.transaction() as conn:
-            return [rows.parse_scope(row) for row in await self._list_spaces(conn, "pending_spaces", within, run)]
-
-    async def list_remaining_spaces(self, within: SwitchRange) -> list[tuple[Scope, str | None]]:
-        async with self._connections.transaction() as conn:
-            remaining = await self._list_spaces(conn, "remaining_spaces", within)
-        return [(rows.parse_scope(row), row["model"]) for row in remaining]
+            return await self._list_remaining(conn, within, changed_since)
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
         params = {"space": scope.space, "run": run}
@@ -117,7 +113,7 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
             if within.space is None:
                 await conn.execute(_SWITCH["pause_writers"])
                 await embed_rest()
-                if await self._list_spaces(conn, "pending_spaces", within, run):
+                if await self._list_remaining(conn, within, run):
                     raise Conflict("something was written in between")
             await self._check_run(conn, run)
             if within.space is None:
@@ -179,14 +175,14 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
         if await (await conn.execute(_SWITCH["check_run"], {"model": self._model, "run": run})).fetchone() is None:
             raise Conflict("another switch of the embedder has begun")
 
-    async def _list_spaces(
-        self, conn: Connection, block: str, within: SwitchRange, run: UUID | None = None
-    ) -> list[DictRow]:
+    async def _list_remaining(
+        self, conn: Connection, within: SwitchRange, run: UUID | None
+    ) -> list[tuple[Scope, str | None]]:
         await conn.execute(_ROLES["keeper"])
         params = _build_range(within) | {"model": self._model, "run": run}
-        spaces = await (await conn.execute(_SWITCH[block], params)).fetchall()
+        spaces = await (await conn.execute(_SWITCH["remaining_spaces"], params)).fetchall()
         await conn.execute(_ROLES["app"])
-        return spaces
+        return [(rows.parse_scope(row), row["model"]) for row in spaces]
 
 
 def _build_range(within: SwitchRange) -> dict[str, Any]:

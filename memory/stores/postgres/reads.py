@@ -27,8 +27,8 @@ _LIST_FILTERS: tuple[LiteralString, ...] = (
 class PostgresReads:
     """The `MemoryReads` port over Postgres. What is near a question or a statement is found by `PostgresSearches`."""
 
-    def __init__(self, connections: PostgresConnections, searches: PostgresSearches, model: str) -> None:
-        self._connections, self._model = connections, model
+    def __init__(self, connections: PostgresConnections, searches: PostgresSearches) -> None:
+        self._connections = connections
         self.read_snapshot = searches.read_snapshot
         self.find_neighbours = searches.find_neighbours
         self.find_neighbours_by_words = searches.find_neighbours_by_words
@@ -92,10 +92,6 @@ class PostgresReads:
         async with self._connections.reading(scope) as conn:
             cursor = await conn.execute(_READ["given_up_texts"], params)
             return frozenset(row["text"] for row in await cursor.fetchall())
-
-    async def check_embedder(self, scope: Scope) -> None:
-        async with self._connections.reading(scope) as conn:
-            await conn.execute(_SWITCH["expect"], {"model": self._model})
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         space = {"space": scope.space}

@@ -30,8 +30,8 @@ from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _TRANSFER, _CONSENT, _JOBS, _MAINTENANCE = (
-    load_blocks(name) for name in ("write", "transfer", "consent", "jobs", "maintenance")
+_WRITE, _TRANSFER, _CONSENT, _JOBS, _MAINTENANCE, _SWITCH = (
+    load_blocks(name) for name in ("write", "transfer", "consent", "jobs", "maintenance", "embedder_switch")
 )
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
@@ -113,6 +113,10 @@ class PostgresWrites(MemoryWrites):
                 raise build_unfit_error(error) from None
             raise
         await analyze_tables(self._connections)
+
+    async def check_embedder(self, scope: Scope) -> None:
+        async with self._connections.reading(scope) as conn:
+            await conn.execute(_SWITCH["expect"], {"model": self._model})
 
     async def advance_cursor(self, scope: Scope, thread: str, rev: Revision) -> None:
         async with self._connections.sending(scope) as conn:

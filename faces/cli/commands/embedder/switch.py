@@ -54,18 +54,13 @@ def switch_embedder(
 ) -> None:
     """Give memories vectors of another embedder, compare, and use that from then on.
 
-    Without --user and --tenant it is of the whole database. Spaces may have different embedders: a process has that of
-    MUNIMENT_EMBEDDER, which is the database's, and makes those of other spaces by their names.
-
-    The new vectors are made beside those in use, and everything goes on meanwhile: queries, writes, imports. Then both
-    embedders are asked the same questions; the overlap is the share of the ten best, by their vectors alone, that both
-    find. The cut-over is one step for each space: a process that does not have the new embedder, and cannot make it, is
-    refused by name. A process that is started afterwards has to name the database's. Interrupted, the same command goes
-    on where it was. A switch to the embedder in use gives up another that was begun.
+    Without --user and --tenant it is of the whole database. The new vectors are made beside those in use, and
+    everything goes on meanwhile. Then both embedders are asked the same questions; the overlap is the share of the
+    ten best, by their vectors alone, that both find. The cut-over is one step for each user: a process that cannot
+    make the new embedder is refused, and one that is started later has to name the database's. Interrupted, the same
+    command goes on where it was. A switch to the embedder in use gives up another.
 
     For example:
-
-      muniment embedder switch bge-small-en-v1.5-int8
 
       muniment embedder switch openai:text-embedding-3-small --sample questions.txt --min-overlap 0.6
 
@@ -77,8 +72,7 @@ def switch_embedder(
         raise BadInput("NAME: a model's name, or openai:NAME wanted")
     settings = load_settings()
     spaces = read_spaces(settings, user, tenant)
-    asked = sample_user or user or DEFAULT_USER
-    questions = _read_questions(settings, sample, asked) if sample is not None else None
+    questions = _read_questions(settings, sample, sample_user or user or DEFAULT_USER) if sample is not None else None
     settings = settings.model_copy(update={"embedder": name}) if name is not None else settings
     steps = _SwitchSteps(settings, spaces, questions, max_shown=show, quiet=as_json)
     try:

@@ -59,14 +59,11 @@ select model from muniment.embedders order by model for share
 -- name: lock_space (keeps writers of the space waiting until the end of the transaction)
 select rev from muniment.spaces where space_id = %(space)s for share
 
--- name: pending_spaces (the spaces of another model with changes after what the run has embedded)
-select s.tenant_id, s.owner_id, s.owner_type
-from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
-where {{within}} and {{used}} is distinct from %(model)s and s.rev > coalesce(w.rev, 0) order by s.created_at, s.space_id
-
--- name: remaining_spaces (the spaces of another model)
+-- name: remaining_spaces (the spaces of another model; of a run, those with changes after what it has embedded)
 select s.tenant_id, s.owner_id, s.owner_type, {{used}} as model
-from muniment.spaces s where {{within}} and {{used}} is distinct from %(model)s order by s.created_at, s.space_id
+from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
+where {{within}} and {{used}} is distinct from %(model)s and (%(run)s::uuid is null or s.rev > coalesce(w.rev, 0))
+order by s.created_at, s.space_id
 
 -- name: is_pending (a row when the space has changes after what the run has embedded)
 select from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
