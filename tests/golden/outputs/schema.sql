@@ -179,15 +179,33 @@ COMMENT ON FUNCTION muniment.enter_space(space uuid, allowed text[]) IS 'Opens o
 CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
-declare used text := (select e.model from muniment.embedders e where e.active);
+declare
+  entered uuid := (muniment.my_spaces())[1];
+  used text;
+  tenant text;
 begin
-  if wanted is distinct from '' and used is distinct from wanted then
-    raise exception using errcode = 'MU002', message = coalesce(used, 'none'), detail = wanted;
+  if wanted is distinct from '' then
+    select s.model, s.tenant_id into used, tenant from muniment.spaces s where s.space_id = entered;
+    if found then
+      used := coalesce(used, muniment.find_model(null, tenant), 'none');
+      if used is distinct from wanted then
+        raise exception using errcode = 'MU002', message = used, detail = wanted;
+      end if;
+    end if;
   end if;
   return true;
 end $$;
 
-COMMENT ON FUNCTION muniment.expect_embedder(wanted text) IS 'Raises MU002 unless this is the embedding model in use, with that one as the message and the wanted one as the detail.';
+COMMENT ON FUNCTION muniment.expect_embedder(wanted text) IS 'Refuses vectors of another embedder than that of the space which the transaction has entered.';
+
+CREATE FUNCTION muniment.find_model(own text, tenant text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  select coalesce(own, (select t.model from muniment.tenant_embedders t where t.tenant_id = tenant),
+    (select e.model from muniment.embedders e where e.active))
+$$;
+
+COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
 
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -201,6 +219,16 @@ CREATE FUNCTION muniment.my_spaces() RETURNS uuid[]
     AS $$ select nullif(current_setting('app.spaces', true), '')::uuid[] $$;
 
 COMMENT ON FUNCTION muniment.my_spaces() IS 'The spaces that the transaction has entered; null: none, and no row is seen.';
+
+CREATE FUNCTION muniment.my_tenant() RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare entered uuid := (muniment.my_spaces())[1];
+begin
+  return (select s.tenant_id from muniment.spaces s where s.space_id = entered);
+end $$;
+
+COMMENT ON FUNCTION muniment.my_tenant() IS 'The tenant of the space that the transaction has entered; null before somebody writes into it.';
 
 CREATE TABLE muniment.memories (
     space_id uuid NOT NULL,
@@ -1033,6 +1061,7 @@ CREATE TABLE muniment.spaces (
     tended_at timestamp with time zone,
     tend_at timestamp with time zone,
     tend_terms text,
+    model text,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -1062,6 +1091,8 @@ COMMENT ON COLUMN muniment.spaces.tended_at IS 'When the space was tended last; 
 COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which something in the space is due without any change; null: nothing ever will be.';
 
 COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
+
+COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
 
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
@@ -1122,6 +1153,19 @@ COMMENT ON TABLE muniment.swept IS 'A row says how far a switch of the embedder 
 COMMENT ON COLUMN muniment.swept.run IS 'The switch, as embedders.run names it; a row of another run does not count.';
 
 COMMENT ON COLUMN muniment.swept.rev IS 'Up to which revision every memory and version of the space has a vector of the next model.';
+
+CREATE TABLE muniment.tenant_embedders (
+    tenant_id text NOT NULL,
+    model text NOT NULL
+);
+
+ALTER TABLE ONLY muniment.tenant_embedders FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.tenant_embedders IS 'A row is the embedder that a tenant has chosen for its spaces. Written at the end of `muniment embedder switch --tenant`.';
+
+COMMENT ON COLUMN muniment.tenant_embedders.tenant_id IS 'The tenant, by its name.';
+
+COMMENT ON COLUMN muniment.tenant_embedders.model IS 'The embedding model of the tenant''s spaces that name none.';
 
 CREATE TABLE muniment.thread_revision (
     space_id uuid NOT NULL,
@@ -1241,6 +1285,9 @@ ALTER TABLE ONLY muniment.spend
 
 ALTER TABLE ONLY muniment.swept
     ADD CONSTRAINT swept_pk PRIMARY KEY (space_id);
+
+ALTER TABLE ONLY muniment.tenant_embedders
+    ADD CONSTRAINT tenant_embedders_pk PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_pk PRIMARY KEY (space_id, thread_id);
@@ -1505,6 +1552,16 @@ CREATE POLICY swept_own ON muniment.swept TO muniment_app USING (((space_id = AN
 
 COMMENT ON POLICY swept_own ON muniment.swept IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
+ALTER TABLE muniment.tenant_embedders ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant_embedders_keeper ON muniment.tenant_embedders TO muniment_keeper USING (true) WITH CHECK (true);
+
+COMMENT ON POLICY tenant_embedders_keeper ON muniment.tenant_embedders IS 'The keeper reads and writes the choices of all tenants at the end of a switch.';
+
+CREATE POLICY tenant_embedders_own ON muniment.tenant_embedders FOR SELECT TO muniment_app USING ((tenant_id = ( SELECT muniment.my_tenant() AS my_tenant)));
+
+COMMENT ON POLICY tenant_embedders_own ON muniment.tenant_embedders IS 'The application reads the choice of the tenant whose space it has entered.';
+
 ALTER TABLE muniment.thread_revision ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY thread_revision_eraser ON muniment.thread_revision TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -1580,6 +1637,7 @@ GRANT SELECT,DELETE ON TABLE muniment.consolidation_runs TO muniment_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consolidation_runs TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.embedders TO muniment_app;
+GRANT SELECT ON TABLE muniment.embedders TO muniment_keeper;
 
 GRANT SELECT,INSERT,DELETE ON TABLE muniment.erasures TO muniment_eraser;
 GRANT SELECT,INSERT ON TABLE muniment.erasures TO muniment_app;
@@ -1655,6 +1713,9 @@ GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend_days TO muniment_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.swept TO muniment_app;
 GRANT SELECT ON TABLE muniment.swept TO muniment_keeper;
 GRANT SELECT,DELETE ON TABLE muniment.swept TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.tenant_embedders TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tenant_embedders TO muniment_keeper;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.thread_revision TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.thread_revision TO muniment_eraser;
