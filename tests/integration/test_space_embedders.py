@@ -21,7 +21,7 @@ from muniment.memory.flows.background import reembed
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.testing.fakes import FixedClock
 from tests.conftest import Clones
-from tests.engine import NOON, engine, note, said, scope, settings
+from tests.engine import NOON, Leaving, engine, note, said, scope, settings
 from tests.switching import NEXT, QUERIES, WORDS, Answers, Watched, answers, fill, ought, unopened, untidy
 
 ROOT = Path(__file__).parents[2]
@@ -274,3 +274,61 @@ async def test_a_space_that_does_not_exist_is_not_switched(database_url: str) ->
     async with engine(database_url):
         with pytest.raises(NotFound, match="nothing of 'ana'"):
             await switch(database_url, of(scope("ana")))
+
+
+async def test_the_embedder_of_a_space_is_remembered(database_url: str) -> None:
+    """Only the first call asks the configured one in vain, and the first after the switch back the other one."""
+    first, other = Leaving(), Leaving(40)
+    async with bootstrap.create_memory(settings(database_url), embedder=(first, other)) as memory:
+        mine = await fill(memory, "ana", 3, 1)
+        await switch(database_url, of(mine))
+        first.requests = 0
+        for _ in range(3):
+            await memory.query(mine, "supervisor", Query(text="harbour"))
+        assert (first.requests, other.requests) == (1, 3)
+        await memory.learn(mine, said("I play the cello."))
+        assert first.requests == 1
+        await switch(database_url, of(mine), HashEmbedder())
+        other.requests = 0
+        for _ in range(3):
+            await memory.query(mine, "supervisor", Query(text="harbour"))
+        assert (first.requests, other.requests) == (4, 1)
+
+
+async def test_a_process_of_the_former_version_is_held_to_it(database_url: str) -> None:
+    """Its statements name the model alone, and it founds spaces without one: its tenant's choice holds for them."""
+    async with both(database_url) as memory:
+        mine, other = await fill(memory, "ana", 1, 1), await fill(memory, "bob", 1, 2)
+        await switch(database_url, of(mine))
+        await switch(database_url, SwitchRange(tenant="ours"))
+    founded = scope("eve", tenant="ours")
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("set role muniment_app")
+        for space, used in ((mine, "hash-40"), (other, "hash-256"), (founded, "hash-40")):
+            conn.execute("select set_config('app.spaces', %s, false)", [f"{{{space.space}}}"])
+            conn.execute(
+                "insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at) "
+                "values (%s, %s, %s, 'user', 0, now()) on conflict do nothing",
+                [space.space, space.tenant, space.owner],
+            )
+            for model in ("hash-256", "hash-40"):
+                told = "fine"
+                try:
+                    conn.execute("select muniment.expect_embedder(%s)", [model])
+                except psycopg.Error as error:
+                    told = f"{error.sqlstate} {error.diag.message_primary}"
+                assert told == ("fine" if model == used else f"MU002 {used}")
+
+
+async def test_nobody_sees_the_choice_of_another_tenant(database_url: str) -> None:
+    async with both(database_url) as memory:
+        mine = await fill(memory, "ana", 1, 1)
+        for tenant in ("ours", mine.tenant):
+            await switch(database_url, SwitchRange(tenant=tenant))
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("set role muniment_app")
+        assert conn.execute("select tenant_id from muniment.tenant_embedders").fetchall() == []
+        conn.execute("select set_config('app.spaces', %s, false)", [f"{{{mine.space}}}"])
+        assert conn.execute("select tenant_id from muniment.tenant_embedders").fetchall() == [(mine.tenant,)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("update muniment.tenant_embedders set model = 'mine'")
