@@ -52,9 +52,10 @@ from pg_policies, lateral (
 where schemaname = 'muniment' and (let, checked) is distinct from (qual, with_check) \gexec
 
 -- Lookup data of a handful of rows: a copy on each node.
-select create_reference_table('muniment.' || name)
-from unnest(array['embedders', 'tenant_embedders']) t (name)
-where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass);
+select create_reference_table('muniment.embedders')
+where not exists (select from pg_dist_partition where logicalrelid = 'muniment.embedders'::regclass);
+select create_reference_table('muniment.tenant_embedders')
+where not exists (select from pg_dist_partition where logicalrelid = 'muniment.tenant_embedders'::regclass);
 
 -- The first makes the colocation group, and is what the others refer to.
 select create_distributed_table('muniment.spaces', 'space_id', shard_count => :shards)

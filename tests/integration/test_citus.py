@@ -31,7 +31,7 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = (FOLDER / "distribute.sql").read_text(encoding="utf-8")
 POLICIES = re.search(r"^select format\('alter policy.*?(?= \\gexec)", SCRIPT, re.DOTALL | re.MULTILINE)
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
-COPIED = {"embedders"}
+COPIED = {"embedders", "tenant_embedders"}
 TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
 
 clustered = pytest.mark.skipif(not citus.WORKERS, reason="MUNIMENT_TEST_CITUS_WORKERS names no Citus workers")

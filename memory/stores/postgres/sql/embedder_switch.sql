@@ -66,7 +66,7 @@ where {{within}} and {{used}} is distinct from %(model)s and (%(run)s::uuid is n
 order by s.created_at, s.space_id
 
 -- name: is_pending (a row when the space has changes after what the run has embedded)
-select from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
+select from muniment.spaces s left join muniment.swept w on w.space_id = %(space)s and w.run = %(run)s
 where s.space_id = %(space)s and s.rev > coalesce(w.rev, 0)
 
 -- name: set_model (gives the space the model)
