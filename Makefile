@@ -36,7 +36,7 @@ UV_SYSTEM_CERTS=true $(BIN)/uv pip install --quiet --python $(BIN)/python --requ
 }
 endef
 
-.PHONY: help setup run test check lint format-check types imports shape format lock schema bench clean
+.PHONY: help setup run test check lint format-check types imports shape format lock notice schema bench clean
 
 help: ## list the commands
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +87,9 @@ lock: setup ## write requirements.lock anew from pyproject.toml
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --python-version 3.11 --output-file requirements.lock
 	@echo "requirements.lock is written; make setup installs it"
+
+notice: setup ## write NOTICE anew, the licences of what is installed
+	@$(BIN)/python -m tests.notice
 
 schema: setup ## write migrations/schema.sql anew from the migrations
 	@$(BIN)/python -m tests.schema

@@ -121,7 +121,7 @@ class Ways:
 
     async def load(self, count: int) -> None:
         """`Memory.load` of the export of those memories: the memories, their journal, their turns."""
-        written(await self.memory.load(Scope(owner=str(uuid4())), self.exported), count)
+        written((await self.memory.load(Scope(owner=str(uuid4())), self.exported)).added, count)
 
 
 def written(found: int, wanted: int) -> None:

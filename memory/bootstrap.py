@@ -22,6 +22,7 @@ from muniment.memory.config.settings import (
 from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.engine import Engine
 from muniment.memory.errors import BadConfig
+from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
 from muniment.memory.models.clock import SystemClock
@@ -102,8 +103,8 @@ async def open_worker(
     """Open a worker for the jobs that this memory can perform; the caller runs it. `on_outcome` is called after each
     attempt.
 
-    Without a schedule it does not enqueue maintenance. It has its own connections, so that no reply waits for a
-    worker's."""
+    Without a schedule it enqueues neither maintenance nor the indexes of large spaces. It has its own
+    connections, so that no reply waits for a worker's."""
 
     async def address() -> str:
         return await ensure_database(settings)
@@ -117,9 +118,12 @@ async def open_worker(
             clock=memory.engine.clock,
             rules=settings.jobs,
             on_outcome=on_outcome,
-            schedule=Schedule(queue.maintenance, memory.engine.clock, settings.session_ledger)
+            periodic=(
+                Schedule(queue.maintenance, memory.engine.clock, settings.session_ledger),
+                IndexSchedule(memory.jobs.enqueue_overgrown),
+            )
             if with_schedule
-            else None,
+            else (),
         )
     finally:
         await queue.close()

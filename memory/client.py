@@ -12,7 +12,7 @@ from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry, Node
 from muniment.memory.domain.memory import Neighbour, StoredMemory
-from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.plan import ImportReport, Receipt
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, ToolUse, Turn
@@ -20,6 +20,7 @@ from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
+from muniment.memory.flows.writing.write import raise_refusal
 from muniment.memory.jobs import Jobs
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.procedures import tool_calls
@@ -114,10 +115,14 @@ class Memory:
     async def keep_candidates(
         self, scope: Scope, candidates: Sequence[Candidate], turns: Sequence[Turn] = ()
     ) -> Receipt:
-        """Keep candidates that are extracted already. The receipt has the reasons of those that fail validation."""
+        """Keep candidates that are extracted already. The receipt has the reasons of those that cannot be kept.
+
+        Raises BadInput where for such a reason nothing is kept at all; its data has all `reasons`."""
         given, said = tuple(candidates), tuple(turns)
-        return await self.engine.engines.run(
-            scope, lambda engine: engine.writer.keep_candidates(scope, given, said, node="worker")
+        return raise_refusal(
+            await self.engine.engines.run(
+                scope, lambda engine: engine.writer.keep_candidates(scope, given, said, node="worker")
+            )
         )
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
@@ -155,8 +160,7 @@ class Memory:
         return await self.engine.browser.get_memory(scope, await self.find_id(scope, memory_id), as_of)
 
     async def find_related(self, scope: Scope, memory_id: MemoryId | str) -> Sequence[Neighbour]:
-        """Return the active memories that an edge ties to this one, strongest first; `sim` is the strength in [0,
-        1]."""
+        """Return the active memories that an edge ties to this one, strongest first; `sim`, in [0, 1], says how."""
         return await self.engine.browser.find_related(scope, await self.find_id(scope, memory_id))
 
     async def list(
@@ -192,20 +196,18 @@ class Memory:
         return await self.engine.lifecycle.pin_memory(scope, await self.find_id(scope, memory_id), pinned)
 
     async def set_aliases(self, scope: Scope, memory_id: MemoryId | str, aliases: Sequence[str]) -> Receipt:
-        """Give a memory other names of what it is about, in the place of those it has: it is found by each of them.
+        """Replace the other names of what a memory is about, by each of which it is found: at most 16 of 80 characters.
 
-        At most 16 names of 80 characters. Raises NotFound, BadInput, ModelError."""
+        Raises NotFound, BadInput, ModelError."""
         id_ = await self.find_id(scope, memory_id)
         return await self.engine.engines.run(scope, lambda engine: engine.lifecycle.set_aliases(scope, id_, aliases))
 
     async def forget(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
-        """Soft-delete a memory: no answer has it any more, and it can be restored until it is purged. Raises
-        NotFound."""
+        """Soft-delete a memory: no answer has it, and it can be restored until it is purged. Raises NotFound."""
         return await self.engine.lifecycle.forget_memory(scope, await self.find_id(scope, memory_id))
 
     async def restore(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
-        """Bring a soft-deleted memory back in its former state. Raises NotFound, BadInput when another says the same by
-        now."""
+        """Bring a soft-deleted memory back as it was. Raises NotFound, BadInput when another says the same by now."""
         id_ = await self.find_id(scope, memory_id)
         return await self.engine.engines.run(scope, lambda engine: engine.lifecycle.restore_memory(scope, id_))
 
@@ -242,12 +244,12 @@ class Memory:
         rows."""
         return await self.engine.transfer.export_space(scope, content=content)
 
-    async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None = None) -> int:
-        """Import the rows of an export, or plain `{"text", "category"}` rows; a row with a text alone is read as a turn
-        is.
+    async def load(
+        self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None = None
+    ) -> ImportReport:
+        """Import the rows of an export, or plain `{"text", "category"}` rows; a text alone is read as a turn is.
 
-        Returns the number of changes, of an export that of its memories. `on_progress` gets numbers of rows. Raises
-        BadInput."""
+        The report has the rows that only changed a memory. `on_progress` gets numbers of rows. Raises BadInput."""
         given = list(rows)
         return await self.engine.run_checked(scope, lambda engine: engine.transfer.load_rows(scope, given, on_progress))
 
@@ -303,8 +305,7 @@ class Conversation:
         await self._memory.engine.write_behind.flush(scope)
 
     def meter_model(self, scope: Scope, model: ChatModel) -> ChatModel:
-        """Return a model whose requests are redacted and paid for from the tenant's budget; its `chat` raises
-        OverBudget, too."""
+        """Return a model whose requests are redacted and paid for by the tenant; its `chat` raises OverBudget, too."""
         return metering.MeteredModel(self._memory.engine.usage_meter, scope, model)
 
     def shingle_hashes(self, *texts: str) -> tuple[int, ...]:

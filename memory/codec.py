@@ -32,6 +32,7 @@ _HOW_TO_ANSWER = (
 _WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 FILTER_KINDS: dict[str, type] = {
@@ -245,6 +246,8 @@ def parse_filters(raw: Any) -> Filters:
             raise BadInput(f"filters.{key}: has a NUL or half a character")
         elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise BadInput(f"filters.{key}: {type(value).__name__} given, {kind.__name__} wanted")
+        elif isinstance(value, str) and len(value) > _MAX_NAME_CHARS:
+            raise BadInput(f"filters.{key}: {len(value):,} characters given, at most {_MAX_NAME_CHARS} wanted")
         else:
             values[key] = value
     return Filters(**values)

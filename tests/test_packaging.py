@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.notice import NOTICE, build_notice
+
 pytestmark = [pytest.mark.xdist_group("packaging"), pytest.mark.timeout(120)]
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +104,12 @@ def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path)
     assert str(tmp_path / "fresh") in run(python, "-c", LOOK, cwd=tmp_path)
     for command in ((python.with_name("muniment"),), (python, "-m", "muniment")):
         assert "Usage: muniment" in run(*command, "--help", cwd=tmp_path)
+
+
+def test_the_notice_names_every_package() -> None:
+    """The licences of what is installed are in NOTICE, and NOTICE is in the wheel's metadata."""
+    missing = set(build_notice().splitlines()) - set(NOTICE.read_text(encoding="utf-8").splitlines())
+    assert not missing, "make notice writes it anew"
 
 
 def test_an_editable_install_sees_new_files(tmp_path: Path) -> None:

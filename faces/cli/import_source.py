@@ -6,13 +6,14 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from muniment.faces.cli.output import screen
 from muniment.memory import codec
+from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
 
 # The fields of a plain row.
@@ -120,13 +121,24 @@ class ImportSource:
 
         return advance
 
-    def describe_unused_lines(self, count: int) -> str:
-        """How many lines added no memory, in one line; empty when each added one."""
-        lines = 0 if self._is_export else len(self._line_numbers)
-        if count >= lines:
-            return ""
-        subject = f"{lines - count:,} of {lines:,} lines" if lines > 1 else "the line"
-        return f"{subject} added nothing: memory knows already what is said, or something later about it"
+    def describe_report(self, report: ImportReport) -> list[str]:
+        """Which lines were merged and which added nothing, a text each; none where every line is a new memory."""
+        outcomes = (
+            (report.merged, "changed a memory that there was already"),
+            (report.unused, "added nothing: memory knows already what is said, or something later about it"),
+        )
+        return [self._describe_lines(rows, outcome) for rows, outcome in outcomes if rows]
+
+    def _describe_lines(self, rows: Sequence[int], outcome: str) -> str:
+        count, lines = len(self._line_numbers), self.find_lines(rows)
+        if count == 1:
+            return f"the line {outcome}"
+        subject = f"{len(lines):,} of {count:,} lines"
+        return f"{subject} {outcome} ({_list_lines(lines)})"
+
+    def find_lines(self, rows: Sequence[int]) -> list[int]:
+        """Return the numbers of the file's lines of these rows."""
+        return [self._line_numbers[row - 1] for row in rows]
 
     def describe_unknown_fields(self) -> str:
         """The fields of the rows that were not read, in one line."""
@@ -144,7 +156,7 @@ class ImportSource:
         text, data = str(error), dict(error.data)
         if match := _ROW_NUMBER.match(text):
             data.pop("row", None)
-            data["lines"] = [self._line_numbers[row - 1] for row in data.pop("rows", [])]
+            data["lines"] = self.find_lines(data.pop("rows", []))
             data["line"] = self._line_numbers[int(match[1]) - 1]
             text = f"{self.name}, line {data['line']}{text[match.end() :]}"
         hint = f"; {_RETRY_HINT}" if "line" in data else ""
@@ -169,8 +181,12 @@ def _list_other_lines(lines: list[int]) -> str:
     others = lines[1:]
     if not others:
         return ""
-    numbers = ", ".join(map(str, others[:_MAX_LISTED])) + (" …" if len(others) > _MAX_LISTED else "")
-    return f"; line {numbers} is not right either" if len(others) == 1 else f"; lines {numbers} are not right either"
+    return f"; {_list_lines(others)} {'is' if len(others) == 1 else 'are'} not right either"
+
+
+def _list_lines(lines: Sequence[int]) -> str:
+    numbers = ", ".join(map(str, lines[:_MAX_LISTED])) + (" …" if len(lines) > _MAX_LISTED else "")
+    return f"line{'s' * (len(lines) > 1)} {numbers}"
 
 
 def _decode_bytes(raw: bytes, place: str, *, first: bool) -> str:

@@ -91,6 +91,20 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did: the changes of memories, and the numbers of the rows, from 1, by what became of them.
+
+    `merged` rows only changed memories that there were already, of rows before them, too. `unused` rows changed
+    nothing: memory knows already what they say, or something later about it. Every other row is a new memory, or
+    several."""
+
+    changes: int = 0
+    added: int = 0  # new memories
+    merged: tuple[int, ...] = ()
+    unused: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRecord:
     """The record of an extraction from a turn. A turn has at most one by the rules and one by a model."""
 

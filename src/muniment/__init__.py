@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from muniment.memory.domain.plan import (
         Change,
+        ImportReport,
         Receipt,
     )
     from muniment.memory.domain.query import (
@@ -161,6 +162,7 @@ __all__ = [
     "Filters",
     "Finding",
     "Hit",
+    "ImportReport",
     "IndexingResult",
     "Job",
     "Jobs",
@@ -226,7 +228,7 @@ _MODULES = {
     "domain.journal": "JournalEntry",
     "domain.maintenance": "IndexingResult MaintenanceResult",
     "domain.memory": "Fact Neighbour StoredMemory",
-    "domain.plan": "Change Receipt",
+    "domain.plan": "Change ImportReport Receipt",
     "domain.query": "Answer Brief Explanation Filters Hit ListRequest MemoryPage Omission Query",
     "domain.scope": "Scope",
     "domain.turn": "Candidate ToolUse Turn",

@@ -38,8 +38,8 @@ def test_made_kept_and_dropped(muniment: Muniment, from_two: str) -> None:
     assert said("--user", "ana") == "ana: 2 memories, indexed anew\n"
     assert said("--all") == "ana: 2 memories, indexed already\n"
     assert said("--user", "ana", "--drop") == "ana: 2 memories, indexes dropped\n"
-    assert said("--user", "ana", tuned="") == "ana: 2 memories, not indexed: below 20,000 every memory is read\n"
-    assert said("--all", tuned="") == "Nobody has 20,000 memories.\n"
+    assert said("--user", "ana", tuned="") == "ana: 2 memories, not indexed: below 5,000 every memory is read\n"
+    assert said("--all", tuned="") == "Nobody has 5,000 memories.\n"
 
 
 def test_no_room_is_told(muniment: Muniment, from_two: str, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

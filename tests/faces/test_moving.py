@@ -204,7 +204,9 @@ def test_what_was_imported_is_corrected_in_a_chat(muniment: Muniment) -> None:
     muniment("chat", "--thread", "A", said="I live in Berlin now\n")
     again = muniment("import", "-", "--format", "jsonl", said=rows)
     assert again.out == "me: 0 memories imported\n"
-    assert again.err == "3 of 3 lines added nothing: memory knows already what is said, or something later about it\n"
+    assert again.err == (
+        "3 of 3 lines added nothing: memory knows already what is said, or something later about it (lines 1, 2, 3)\n"
+    )
     known = ["Chess in the park", "The user lives in Berlin", "The user's brother lives in Rome"]
     assert sorted(one["text"] for one in muniment("list", "--json").json["memories"]) == known
 
@@ -289,7 +291,7 @@ def test_a_field_that_no_memory_has(muniment: Muniment) -> None:
     assert (told.code, told.out) == (0, "me: 1 memory imported\n")
     assert told.err.startswith("not read: 'importanc'; the fields of a line are text, category, ")
     both = muniment("import", "-", "--format", "jsonl", "--user", "ben", "--json", said=f"{row}\n{row}").json
-    assert both == {"imported": 1, "users": {"ben": 1}, "not_read": {"importanc": 2}}
+    assert both == {"imported": 1, "users": {"ben": 1}, "merged": [], "unused": [2], "not_read": {"importanc": 2}}
 
 
 def test_an_import_that_is_interrupted(muniment: Muniment, environment: dict[str, str], tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ FACTS = [
 ]
 # The first numbers of two vectors.
 STATED = [0.039, 0.077, 0.023, -0.031, 0.029, -0.018]
-ASKED = [0.045, 0.038, 0.014, 0.017, 0.037, -0.003]
+ASKED = [0.043, -0.030, 0.036, 0.005, 0.026, 0.023]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ class TestVectors:
         for question, best in [
             ("Which city is home?", 0),
             ("Can I eat satay sauce?", 1),
-            ("any siblings?", 2),
+            ("Who are my siblings?", 2),
             ("sports plans for autumn", 3),
         ]:
             asked = await embedder.embed_query(question)
@@ -94,10 +94,10 @@ class TestVectors:
         [stated] = await embedder.embed_documents([unread])
         assert np.linalg.norm(stated) == pytest.approx(1)
 
-    async def test_questions_are_marked_as_such(self, embedder: OnnxEmbedder) -> None:
-        """The same words asked and stated are two vectors: the model was trained with the prefix."""
-        [stated] = await embedder.embed_documents(["Berlin"])
-        assert stated @ await embedder.embed_query("Berlin") < 0.999
+    async def test_a_question_is_read_without_an_instruction(self, embedder: OnnxEmbedder) -> None:
+        """The same words asked and stated are one vector."""
+        [stated] = await embedder.embed_documents(["Where is Berlin?"])
+        assert np.array_equal(stated, await embedder.embed_query("Where is Berlin?"))
 
     async def test_every_text_has_a_finite_unit_vector(self, embedder: OnnxEmbedder) -> None:
         """Nothing, blanks, emoji, control characters, half a surrogate pair, another script."""
@@ -140,17 +140,17 @@ class TestVectors:
         await fresh.close()
 
     async def test_the_bits_are_those_of_the_model_run_by_hand(self, files: Path, embedder: OnnxEmbedder) -> None:
-        """One text alone in a session with nothing set, first token, length 1; a document has no prefix."""
+        """One text alone in a session with nothing set, first token, length 1; nothing has a prefix."""
         import onnxruntime  # type: ignore[import-untyped]  # it has no types
         from tokenizers import Tokenizer
 
         session = onnxruntime.InferenceSession(str(files / MODEL_FILE), providers=["CPUExecutionProvider"])
         tokenizer = Tokenizer.from_file(str(files / TOKENIZER_FILE))
         tokenizer.no_padding()
-        asked = "Represent this sentence for searching relevant passages: Where does the user live?"
+        asked = "Where does the user live?"
         for text, vector in zip(
             [*FACTS, asked],
-            [*await embedder.embed_documents(FACTS), await embedder.embed_query("Where does the user live?")],
+            [*await embedder.embed_documents(FACTS), await embedder.embed_query(asked)],
             strict=True,
         ):
             ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)

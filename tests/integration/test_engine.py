@@ -9,7 +9,7 @@ import pytest
 
 from muniment.memory import codec
 from muniment.memory.client import Memory
-from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.plan import ImportReport, Receipt
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
 from muniment.memory.flows.reading import recall
@@ -255,9 +255,9 @@ async def test_an_export_loses_nothing(database_url: str) -> None:
         )
         await memory.conversation.record(scope(), [said("hello 😀 \u202bשלום")])
         rows = json.loads(json.dumps(await memory.export(scope())))
-        assert await memory.load(scope("copy"), rows) == sum(row["type"] == "memory" for row in rows) == 3
+        assert (await memory.load(scope("copy"), rows)).added == sum(row["type"] == "memory" for row in rows) == 3
         assert list(await memory.export(scope("copy"))) == rows
-        assert await memory.load(scope("copy"), rows) == 0
+        assert await memory.load(scope("copy"), rows) == ImportReport()
         with pytest.raises(BadInput, match="not empty"):
             await memory.load(scope("copy"), [rows[0] | {"rev": 99}, *rows[1:]])
         before = await memory.query(scope(), "supervisor", Query(text="lactose"))
@@ -268,7 +268,8 @@ async def test_an_export_loses_nothing(database_url: str) -> None:
 async def test_plain_rows_are_enough_to_import(database_url: str) -> None:
     """A hand-written file needs only texts; a wrong row is named by number and nothing of it is kept."""
     async with engine(database_url) as memory:
-        assert await memory.load(scope(), [{"text": "Alex planted tulips", "category": "event"}, {"text": "Rain"}]) == 2
+        rows = [{"text": "Alex planted tulips", "category": "event"}, {"text": "Rain"}]
+        assert (await memory.load(scope(), rows)).added == 2
         with pytest.raises(BadInput, match="row 2: field 'category': text of 4 characters given, one of activity, "):
             await memory.load(scope("x"), [{"text": "fine"}, {"text": "no", "category": "nope"}])
         with pytest.raises(BadInput, match="row 1: field 'text'"):

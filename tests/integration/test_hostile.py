@@ -112,7 +112,9 @@ async def test_what_happened_twice_is_two_memories(database_url: str) -> None:
     """The same words with another date are another event."""
     async with engine(database_url) as memory:
         rows = [{"text": "Went running in the park", "event_time": f"2026-01-0{day}"} for day in (1, 5, 5)]
-        assert await memory.load(scope(), rows) == 2
+        report = await memory.load(scope(), rows)
+        assert (report.added, report.merged, report.unused) == (2, (), (3,))
+        assert {str(one.event_time)[:10] for one in await memory.list(scope())} == {"2026-01-01", "2026-01-05"}
 
 
 async def test_a_statement_does_not_hide_its_denial(database_url: str) -> None:
@@ -180,7 +182,7 @@ async def test_an_export_that_was_tampered_with(database_url: str) -> None:
             with pytest.raises(BadInput, match=r"^row |^the rows are no export"):
                 await memory.load(scope("copy"), [*rows[:place], rows[place] | changed, *rows[place + 1 :]])
             assert await memory.export(scope("copy")) == (), changed
-        assert await memory.load(scope("copy"), rows) == len(known)
+        assert (await memory.load(scope("copy"), rows)).added == len(known)
 
 
 async def test_a_space_that_was_only_asked_is_empty(database_url: str) -> None:
@@ -190,7 +192,7 @@ async def test_a_space_that_was_only_asked_is_empty(database_url: str) -> None:
         rows = await memory.export(scope())
         await memory.query(scope("copy"), "supervisor", Query(text="cat"))
         await memory.conversation.flush(scope("copy"))
-        assert await memory.load(scope("copy"), rows) == 1
+        assert (await memory.load(scope("copy"), rows)).added == 1
         assert list(await memory.export(scope("copy"))) == list(rows)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.plan import Receipt, WritePlan
+from muniment.memory.domain.plan import ImportReport, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest, Query
 from muniment.memory.flows.writing import transfer
 from muniment.testing.fakes import FixedClock
@@ -34,7 +34,7 @@ async def told(memory: Memory) -> dict[str, StoredMemory]:
 
 
 async def imported(memory: Memory, *rows: dict[str, Any]) -> int:
-    return await memory.load(scope(), rows)
+    return (await memory.load(scope(), rows)).changes
 
 
 async def commits(memory: Memory, rows: Sequence[dict[str, Any]]) -> list[WritePlan]:
@@ -121,7 +121,7 @@ async def test_notes_that_are_written_together_come_to_what_they_would_alone(dat
     ]
     rows[20:20], rows[50:50] = [{"text": "User lives in Rome"}], [{"text": "User lives in Oslo"}]
     async with engine(database_url, clock=FixedClock(NOON)) as memory:
-        alone = sum([await memory.load(scope("ben"), [row]) for row in rows])
+        alone = sum([(await memory.load(scope("ben"), [row])).changes for row in rows])
         assert len(await commits(memory, rows)) == 3
         ours, bens = [sorted(await journal(memory, owner)) for owner in ("ana", "ben")]
         assert len(ours) == alone
@@ -273,3 +273,38 @@ async def test_facts_with_one_key_are_one_whatever_their_numbers(database_url: s
     async with engine(database_url) as memory:
         await imported(memory, {"text": "The user is 33 years old"}, {"text": "The user is 34 years old"})
         assert [one.text for one in await memory.list(scope())] == ["The user is 34 years old"]
+
+
+async def test_the_report_has_every_row(database_url: str) -> None:
+    """A row is a new memory, or is named: it changed a memory that was there, or nothing."""
+    rows = [
+        {"text": "User lives in Oslo", "event_time": "2025-03-01"},
+        {"text": "Chess in the park"},
+        {"text": "User lives in Rome", "event_time": "2023-03-01"},
+        {"text": "Chess in the park"},
+        {"text": "User has two cats", "event_time": "2022-03-01"},
+    ]
+    async with engine(database_url) as memory:
+        assert await memory.load(scope(), rows) == ImportReport(changes=4, added=3, merged=(1,), unused=(4,))
+        assert len(await memory.list(scope())) == 3
+        again = await memory.load(scope(), [*rows, {"text": "Rain on the roof"}])
+        assert (again.added, again.merged, again.unused) == (1, (), (1, 2, 3, 4, 5))
+
+
+async def test_the_words_of_two_speakers_are_two_memories(database_url: str) -> None:
+    """However alike: who said it is a part of what is known. The words of one speaker are kept once."""
+    text = "I love the smell of the sea in the morning"
+    rows = [{"text": text, "category": "activity", "actor_id": actor} for actor in ("Ben", "Ana", "Ben", None)]
+    async with engine(database_url) as memory:
+        report = await memory.load(scope(), rows)
+        assert (report.added, report.unused) == (3, (3,))
+        assert {one.actor_id for one in await memory.list(scope())} == {"Ben", "Ana", None}
+
+
+async def test_two_speakers_in_one_thread(database_url: str) -> None:
+    """Notes of what two people say in their own words stay two."""
+    async with engine(database_url) as memory:
+        for actor in ("Ben", "Cem", "Cem"):
+            who = scope(actor=actor)
+            await memory.remember(who, "The old lighthouse always smelled of tar and wet rope")
+        assert sorted(str(one.actor_id) for one in await memory.list(scope())) == ["Ben", "Cem"]

@@ -15,7 +15,8 @@ from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
-from tests.engine import NOON, engine, scope, settings
+from muniment.memory.errors import BadInput
+from tests.engine import NOON, engine, note, scope, settings
 from tests.sessions import (
     DEPLOYMENT,
     DEPLOYMENT_TOLD,
@@ -249,8 +250,13 @@ async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
         Candidate(text="Bake it for an hour", category="procedural", kind="procedural", turns=(TurnId(turns[0].id),)),
         Candidate(text=PDF_TOLD, category="goals", kind="procedural", turns=(TurnId(turns[0].id),)),
     ]
-    receipt = await memory.keep_candidates(scope(), wrong)
-    assert receipt.refused == ("not in the form of a procedure", "a procedure in the category 'goals'")
+    with pytest.raises(
+        BadInput, match="cannot be kept: not in the form of a procedure; a procedure in the cat"
+    ) as caught:
+        await memory.keep_candidates(scope(), wrong)
+    assert caught.value.data["reasons"] == ["not in the form of a procedure", "a procedure in the category 'goals'"]
+    receipt = await memory.keep_candidates(scope(), [*wrong, note("The oven is hot")])
+    assert (len(receipt.changes), len(receipt.refused)) == (1, 2)
 
 
 async def test_work_is_looked_at_when_it_is_quiet(memory: Memory) -> None:

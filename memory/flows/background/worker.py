@@ -7,11 +7,11 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
+from typing import Protocol
 
 from muniment.memory.config.schema import Jobs
 from muniment.memory.domain.jobs import Job, JobName, JobOutcome, JobTicket
 from muniment.memory.errors import MunimentError, NotFound, StoreDown, StoreError
-from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.rules.policy.retry import is_waiting, plan_retry
@@ -29,6 +29,18 @@ _UNANSWERED = (
 OnOutcome = Callable[[JobOutcome], None]
 
 
+class PeriodicTask(Protocol):
+    """Enqueues jobs from time to time, while a worker runs."""
+
+    async def request_round(self) -> None:
+        """Enqueue what is due now. Raises StoreError."""
+        ...
+
+    async def run(self) -> None:
+        """Enqueue what is due from now on, until it is cancelled."""
+        ...
+
+
 class Worker:
     """Performs jobs, several at once, until it is stopped. No failure, lost connection or crash loses a job."""
 
@@ -41,11 +53,11 @@ class Worker:
         clock: Clock,
         rules: Jobs,
         on_outcome: OnOutcome | None = None,
-        schedule: Schedule | None = None,
+        periodic: Sequence[PeriodicTask] = (),
     ) -> None:
         self.names = tuple(names)
         self._queue, self._perform, self._clock, self._rules = queue, perform, clock, rules
-        self._on_outcome, self._schedule = on_outcome, schedule
+        self._on_outcome, self._periodic = on_outcome, tuple(periodic)
         self._running: dict[asyncio.Task[None], JobName] = {}
         self._wake_event = asyncio.Event()
         self._stopping = False
@@ -157,13 +169,12 @@ class Worker:
 
     @asynccontextmanager
     async def _run_side_tasks(self) -> AsyncIterator[None]:
-        """Send heartbeats, listen for jobs and run the schedule. At the end, running jobs go back to the queue."""
-        if self._schedule is not None:
-            with suppress(StoreError):  # here, because a drain performs this job too; `Schedule.run` tries again
-                await self._schedule.request_round()
+        """Send heartbeats, listen for jobs and enqueue periodic ones. At the end, running jobs go back to the queue."""
+        for periodic in self._periodic:
+            with suppress(StoreError):  # here, because a drain performs these jobs too; `run` tries again
+                await periodic.request_round()
         side = [asyncio.create_task(self._send_heartbeats()), asyncio.create_task(self._listen_for_jobs())]
-        if self._schedule is not None:
-            side.append(asyncio.create_task(self._schedule.run()))
+        side.extend(asyncio.create_task(periodic.run()) for periodic in self._periodic)
         for task in side:
             # Without heartbeats the worker would lose its jobs to others: the end of a side task ends it.
             task.add_done_callback(self._on_task_end)

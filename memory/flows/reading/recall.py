@@ -47,6 +47,7 @@ from muniment.memory.rules.retrieval.rank import (
 )
 from muniment.memory.rules.retrieval.render import TokenBudget, choose_vocabulary, is_loaded, warm_up
 
+_SHOWN_CHARS = 40  # of an unknown name in an error
 _MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
@@ -159,13 +160,12 @@ class Recall:
         return frozenset(allowlists[agent])
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
-        """Return the categories to search; a query that names none searches all but how-to memory.
-
-        Raises BadInput for an unknown category, Denied for the whole request when one is denied."""
+        """Return the categories to search: all but how-to memory where none is named. Raises BadInput, Denied."""
+        if len(query.categories) > len(known := self.settings.categories):
+            raise BadInput(f"categories: {len(query.categories):,} names given, there are {len(known)} categories")
         named = {*query.categories, *([] if query.filters.category is None else [query.filters.category])}
-        if unknown := named.difference(self.settings.categories):
-            known = ", ".join(sorted(self.settings.categories))
-            raise BadInput(f"unknown category {min(unknown)!r}; allowed: {known}")
+        if unknown := named.difference(known):
+            raise BadInput(f"unknown category {min(unknown)[:_SHOWN_CHARS]!r}; allowed: {', '.join(sorted(known))}")
         if denied := sorted(named - allowed):
             permitted = sorted(allowed)
             raise Denied(

@@ -15,7 +15,9 @@ from muniment.memory import codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import ProfileField
 from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.journal import Action
 from muniment.memory.domain.memory import Kind
+from muniment.memory.domain.plan import Change, ImportReport
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
@@ -45,9 +47,10 @@ _REFUSAL_ADVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLine:
-    """The candidates of a row; `at` is when its facts were so, if it has a time; `is_parsed` if the rules found
-    them."""
+    """The candidates of the row with this number; `at` is when its facts were so, if it has a time; `is_parsed` if the
+    rules found them."""
 
+    number: int
     candidates: tuple[Candidate, ...]
     at: datetime | None = None
     is_parsed: bool = False
@@ -84,10 +87,12 @@ class ImportRows:
             raise errors[0]
         return parsed
 
-    def parse_line(self, scope: Scope, row: Mapping[str, Any], candidate: Candidate) -> ImportLine:
+    def parse_line(self, scope: Scope, number: int, row: Mapping[str, Any], candidate: Candidate) -> ImportLine:
         """Return the row's statements where the rules read all of it, as they read a turn of the owner; else the
         candidate."""
-        verbatim = ImportLine(candidates=(candidate,), at=candidate.event_time if candidate.fact else None)
+        verbatim = ImportLine(
+            number=number, candidates=(candidate,), at=candidate.event_time if candidate.fact else None
+        )
         is_of_other = candidate.actor not in (None, scope.owner, scope.actor)
         if is_of_other or any(row.get(field) is not None for field in _EXPLICIT_FIELDS):
             return verbatim
@@ -105,7 +110,7 @@ class ImportRows:
         lines = import_lines.extract_line(turn, scope.owner, has_date=candidate.event_time is not None)
         statements = [self.writer.check_candidate(statement)[0] for statement in lines]
         if not statements or None in statements:
-            return ImportLine(candidates=(replace(candidate, text=turn.text),), at=verbatim.at)
+            return ImportLine(number=number, candidates=(replace(candidate, text=turn.text),), at=verbatim.at)
         candidates = tuple(
             replace(
                 statement,
@@ -118,7 +123,9 @@ class ImportRows:
             for statement in statements
             if statement is not None
         )
-        return ImportLine(candidates=candidates, at=candidate.event_time if at < now else None, is_parsed=True)
+        return ImportLine(
+            number=number, candidates=candidates, at=candidate.event_time if at < now else None, is_parsed=True
+        )
 
     def _check_row(self, row: Any, number: int, *, is_storable: bool) -> None:
         """Raise BadInput for a row that is wrong; `is_storable`: every text in it is known to be."""
@@ -202,6 +209,38 @@ class ImportRows:
         if reason is not None:
             raise _explain_refusal(candidate, number, reason)
         return candidate
+
+
+class ImportTally:
+    """Counts what became of the lines of an import."""
+
+    def __init__(self) -> None:
+        self.changes = self.added = 0
+        self._merged: list[int] = []
+        self._unused: list[int] = []
+
+    def count_changes(self, lines: Sequence[ImportLine], changes: Sequence[Change]) -> None:
+        """Count the changes of lines that were written together. A change has the turns of the line that it is of."""
+        self.changes += len(changes)
+        actions: dict[int, set[Action]] = {line.number: set() for line in lines}
+        by_turn = {turn: line.number for line in lines for each in line.candidates for turn in each.turns}
+        for change in changes:
+            self.added += change.action == "ADD"
+            known = change.before.turns if change.before else ()
+            numbers = [by_turn[turn] for turn in change.after.turns if turn in by_turn and turn not in known]
+            for number in numbers or (list(actions) if len(actions) == 1 else []):
+                actions[number].add(change.action)
+        self._unused += [number for number, made in actions.items() if not made]
+        self._merged += [number for number, made in actions.items() if made and "ADD" not in made]
+
+    def make_report(self) -> ImportReport:
+        """Return what was counted, the rows in their order."""
+        return ImportReport(
+            changes=self.changes,
+            added=self.added,
+            merged=tuple(sorted(self._merged)),
+            unused=tuple(sorted(self._unused)),
+        )
 
 
 def _check_aliases(row: Mapping[str, Any], number: int) -> None:

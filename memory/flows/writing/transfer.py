@@ -15,12 +15,12 @@ from uuid import uuid4
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.memory import compose_document
-from muniment.memory.domain.plan import Change, PackedRow, SpaceDump, WritePlan
+from muniment.memory.domain.plan import Change, ImportReport, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import SpaceEngines, SpaceLocks
-from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows
+from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows, ImportTally
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -89,21 +89,27 @@ class Transfer:
         revisions."""
         return await self.writes.read_content(scope) if content else (await self.writes.dump_space(scope)).rows
 
-    async def load_rows(self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None) -> int:
+    async def load_rows(
+        self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None
+    ) -> ImportReport:
         """Import the rows of an export into an empty space, or plain rows into any. `on_progress` gets numbers of rows.
 
-        Returns the number of changes, of an export that of its memories. Raises BadInput, StoreError, ModelError."""
+        Raises BadInput, StoreError, ModelError."""
         rows = list(rows)
         pairs = self.import_rows.parse_rows(rows)
         if rows and not pairs:
             typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in rows]
-            return await self._restore_export(scope, typed, on_progress)
+            count = await self._restore_export(scope, typed, on_progress)
+            return ImportReport(changes=count, added=count)
         # A later statement corrects an earlier one, in whatever order they stand; one without a time is of now.
-        pairs.sort(key=lambda pair: (pair[1].event_time is None, pair[1].event_time or _NO_TIME))
+        numbered = sorted(
+            ((number, *pair) for number, pair in enumerate(pairs, 1)),
+            key=lambda each: (each[2].event_time is None, each[2].event_time or _NO_TIME),
+        )
         rev_before, _ = await self.reads.find_neighbours(scope, (), 0)
-        change_count = 0
-        for start in range(0, len(pairs), _BATCH):
-            lines = [self.import_rows.parse_line(scope, *pair) for pair in pairs[start : start + _BATCH]]
+        tally = ImportTally()
+        for start in range(0, len(numbered), _BATCH):
+            lines = [self.import_rows.parse_line(scope, *each) for each in numbered[start : start + _BATCH]]
             # A correction that was made since an earlier import of the same rows must stay.
             texts = [each.text for line in lines if line.is_parsed and line.at is None for each in line.candidates]
             outdated = await self.reads.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
@@ -122,8 +128,8 @@ class Transfer:
                     for each in line.candidates
                     if each.text not in outdated or line.at or not line.is_parsed
                 )
-                change_count += await self._keep_lines(scope, group, candidates, on_progress)
-        return change_count
+                tally.count_changes(group, await self._keep_lines(scope, group, candidates, on_progress))
+        return tally.make_report()
 
     async def _keep_lines(
         self,
@@ -131,13 +137,13 @@ class Transfer:
         lines: Sequence[ImportLine],
         candidates: tuple[Candidate, ...],
         on_progress: OnProgress | None,
-    ) -> int:
-        """Keep the candidates of these lines and return the number of changes.
+    ) -> tuple[Change, ...]:
+        """Keep the candidates of these lines and return the changes.
 
         A caller that is cancelled, as by Ctrl-C, waits for the write, so that its progress is reported."""
 
-        async def write_lines() -> int:
-            receipt = await self.engines.run(
+        async def write_lines() -> tuple[Change, ...]:
+            receipt: Receipt = await self.engines.run(
                 scope,
                 lambda engine: engine.writer.keep_candidates(
                     scope, candidates, (), node="face", said_at=lines[0].at, file_rows=len(lines)
@@ -145,7 +151,7 @@ class Transfer:
             )
             if on_progress:
                 on_progress(len(lines))
-            return len(receipt.changes)
+            return receipt.changes
 
         writing = asyncio.create_task(write_lines())
         try:

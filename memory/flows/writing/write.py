@@ -142,10 +142,7 @@ class Writer:
         kept."""
         turn = self._make_own_turn(scope, text)
         candidate = Candidate(text=text, category=category, fact=fact, turns=(turn.id,), importance=3, confidence=1.0)
-        receipt = await self.keep_candidates(scope, (candidate,), (turn,), node="face")
-        if receipt.refused and not receipt.changes:
-            raise BadInput(f"cannot be kept: {'; '.join(receipt.refused)}")
-        return receipt
+        return raise_refusal(await self.keep_candidates(scope, (candidate,), (turn,), node="face"))
 
     async def keep_candidates(
         self,
@@ -358,6 +355,14 @@ class Writer:
         """Return a request to forget with the search for its memories; None for one without words to search by."""
         query = Query(text=request.words)
         return request, await self.recall.prepare_search(query, tuple(self.settings.categories)) if query.text else None
+
+
+def raise_refusal(receipt: Receipt) -> Receipt:
+    """Return a receipt; raise BadInput for one that has reasons of refusal and no change."""
+    if receipt.refused and not receipt.changes:
+        reasons = tuple(dict.fromkeys(receipt.refused))
+        raise BadInput(f"cannot be kept: {'; '.join(reasons)}", reasons=list(reasons))
+    return receipt
 
 
 def _extract_request(turn: Turn) -> tuple[Candidate, ...]:

@@ -20,7 +20,9 @@ ONNX_NAME = "bge-small-en-v1.5-int8"
 ONNX_DIMENSIONS = 384
 ONNX_TOKENS = 512
 _UNKNOWN = "[UNK]"
-QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
+# A text has no space at its beginning, and the tokenizer drops it: the model reads a question as it is. The instruction
+# that its makers put before one finds no more (ADR 45).
+_QUESTION_MARK = " "
 
 
 class _Session(Protocol):
@@ -28,12 +30,11 @@ class _Session(Protocol):
 
 
 class _LoadedModel(NamedTuple):
-    """The model, its tokens without content (marks and the unknown token), and the tokens of the question prefix."""
+    """The model, and its tokens without content (marks and the unknown token)."""
 
     session: _Session
     tokenizer: Tokenizer
     ignored_tokens: frozenset[int]
-    prefix_length: int
 
 
 class OnnxEmbedder(LocalEmbedder):
@@ -43,7 +44,7 @@ class OnnxEmbedder(LocalEmbedder):
     """
 
     name = ONNX_NAME
-    query_prefix = QUERY_PREFIX
+    query_prefix = _QUESTION_MARK
 
     def __init__(self, folder: Path, *, workers: int | None = None) -> None:
         super().__init__(workers)
@@ -58,7 +59,7 @@ class OnnxEmbedder(LocalEmbedder):
         """Embed one text alone: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
         model = self._loaded or self._load_model()
         tokens: list[int] = model.tokenizer.encode(text).ids
-        if text.startswith(QUERY_PREFIX.rstrip()) and model.ignored_tokens.issuperset(tokens[model.prefix_length : -1]):
+        if text.startswith(_QUESTION_MARK) and model.ignored_tokens.issuperset(tokens[1:-1]):
             return np.zeros(ONNX_DIMENSIONS, dtype=np.float32)
         ids = np.array([tokens], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
@@ -82,8 +83,7 @@ class OnnxEmbedder(LocalEmbedder):
                 session = onnxruntime.InferenceSession(
                     str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
                 )
-                prefix_length = len(tokenizer.encode(QUERY_PREFIX).ids) - 1
-                self._loaded = _LoadedModel(session, tokenizer, _find_ignored_tokens(tokenizer), prefix_length)
+                self._loaded = _LoadedModel(session, tokenizer, _find_ignored_tokens(tokenizer))
             return self._loaded
 
 

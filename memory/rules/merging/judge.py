@@ -6,11 +6,10 @@ redundant memory can be found and removed, but the facts of two people in one me
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory, is_note, is_structured
+from muniment.memory.domain.memory import Fact, StoredMemory, is_note, is_structured
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -290,9 +289,12 @@ def is_related(candidate: Candidate, memory: StoredMemory) -> bool:
 
 def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether both come from one turn and say one thing, as when a model reads what the rules have already read."""
+    is_of_one_turn = not set(candidate.turns).isdisjoint(memory.turns)
+    if has_other_time(candidate, memory) and not is_of_one_turn:
+        return False
     if candidate.text == memory.text or is_same_claim(candidate.text, memory.text):
         return True
-    if not set(candidate.turns) & set(memory.turns) or is_note(candidate.fact) or is_note(memory.fact):
+    if not is_of_one_turn or is_note(candidate.fact) or is_note(memory.fact):
         return False
     new, old = parse_statement(candidate.text), parse_statement(memory.text)
     if candidate.fact and memory.fact:
@@ -304,21 +306,6 @@ def is_repetition(candidate: Candidate, memory: StoredMemory) -> bool:
         new.measure_overlap(old) >= _REPETITION_SHARE
         and not is_guarded(new, old)
         and judge_candidate(candidate, memory) != "supersedes"
-    )
-
-
-def is_covered_by_parts(candidate: Candidate, neighbours: Sequence[Neighbour]) -> bool:
-    """Whether several memories of the candidate's turn together say all that the candidate says."""
-    if candidate.fact is None:
-        return False
-    parts = [
-        parse_statement(fact.object)
-        for fact, turns in ((neighbour.memory.fact, neighbour.memory.turns) for neighbour in neighbours)
-        if fact and set(candidate.turns) & set(turns) and resolve_fact(candidate.fact)[:3] == resolve_fact(fact)[:3]
-    ]
-    new = parse_statement(candidate.fact.object)
-    return len(parts) > 1 and new.words | new.figures <= frozenset[str]().union(
-        *(part.words | part.figures for part in parts)
     )
 
 

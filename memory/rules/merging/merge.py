@@ -23,7 +23,6 @@ from muniment.memory.rules.merging.aliases import unite_aliases
 from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since
 from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
-    is_covered_by_parts,
     is_related,
     is_repetition,
     judge_candidate,
@@ -32,6 +31,7 @@ from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,
     has_same_numbers,
+    is_covered_by_parts,
     is_same_claim,
     is_told,
     measure_similarity,
@@ -81,9 +81,9 @@ def merge_candidates(
     Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
     `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
     changes; and statements with different numbers, in which rows often differ alone, are never one, unless both are
-    facts with one key. `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts
-    said. `is_by_model`: a model has read the turn as a whole, so that its facts take the place of the notes that they
-    were read from."""
+    facts with one key. The words of different speakers are never one. `is_live`: it is said now, and so after all that
+    is known, whatever the clocks of other hosts said. `is_by_model`: a model has read the turn as a whole, so that its
+    facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
@@ -93,13 +93,20 @@ def merge_candidates(
         if is_live:
             neighbours = [_settle_time(each, at) if each.memory.updated_at > at else each for each in neighbours]
         new_memory = make_memory(item.candidate, item.id, scope, at)
-        comparable = neighbours
-        if file_rows and not is_structured(item.candidate.fact):
+        comparable, is_verbatim = neighbours, not is_structured(item.candidate.fact)
+        if file_rows and is_verbatim:
             comparable = [each for each in neighbours if has_same_numbers(item.candidate.text, each.memory.text)]
+        if is_verbatim and new_memory.kind != "procedural":
+            speaker = new_memory.actor_id or scope.owner
+            said = ((each, each.memory.actor_id or scope.owner) for each in comparable)
+            comparable = [each for each, actor in said if actor == speaker or is_structured(each.memory.fact)]
         for change in _decide_changes(item, new_memory, comparable, profile, writing):
             if isinstance(change, str):
                 refused.append(change)
                 continue
+            if change.action == "ADD" and comparable is not neighbours:  # its key may be that of one left out
+                free = replace(change.after, stable_key=find_free_key(item.candidate, neighbours))
+                change = replace(change, after=free)  # noqa: PLW2901 - the same change
             all_changes.append(change)
             earlier = None if file_rows > 1 else changes.get(change.after.id)
             changes[change.after.id] = (

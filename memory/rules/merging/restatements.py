@@ -28,9 +28,25 @@ from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, 
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
+from muniment.memory.rules.statements.predicates import resolve_fact
 
 # The share of common words replaces the cosine where the embedder does not know the script; these are its bands.
 _WORD_OVERLAP_BANDS = CosineBands(auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0)
+
+
+def is_covered_by_parts(candidate: Candidate, neighbours: Sequence[Neighbour]) -> bool:
+    """Whether several memories of the candidate's turn together say all that the candidate says."""
+    if candidate.fact is None:
+        return False
+    parts = [
+        parse_statement(fact.object)
+        for fact, turns in ((neighbour.memory.fact, neighbour.memory.turns) for neighbour in neighbours)
+        if fact and set(candidate.turns) & set(turns) and resolve_fact(candidate.fact)[:3] == resolve_fact(fact)[:3]
+    ]
+    new = parse_statement(candidate.fact.object)
+    return len(parts) > 1 and new.words | new.figures <= frozenset[str]().union(
+        *(part.words | part.figures for part in parts)
+    )
 
 
 def find_free_key(candidate: Candidate, neighbours: Sequence[Neighbour]) -> str | None:

@@ -17,13 +17,12 @@ from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.jobs import JobOutcome
-from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.errors import BadInput
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
 from muniment.faces.cli.commands.checkpoints import saver
 
-_ENQUEUE_SECONDS = 3600.0
 _NO_MODEL_MESSAGE = (
     "No model is configured (MUNIMENT_MODEL, OPENAI_API_KEY), so what needs one waits; nothing of it is lost or tried."
 )
@@ -53,8 +52,9 @@ def run_worker(
     memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs
     is forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, what was said longer than
     session_ledger.retention_days ago leaves the ledger, and what has changed is consolidated, once in
-    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned every six hours, too. With --once
-    none of this is done.
+    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned every six hours, too. Every ten
+    minutes the memories that have grown large get their indexes (see `muniment index`). With --once none of this is
+    done.
 
     For example:
 
@@ -95,15 +95,9 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
         if settings.chat_model is None and not as_json:
             screen.print_stderr(f"muniment: warning: {_NO_MODEL_MESSAGE}")
         _stop_on_signals(worker.stop)
-        await memory.jobs.enqueue_overgrown()
         if catch_up:
             await _enqueue_missed(memory, as_json=as_json)
-        enqueue_task = asyncio.create_task(_enqueue_periodically(memory))
-        try:
-            await worker.run(drain=drain, max_jobs=max_jobs)
-        finally:
-            enqueue_task.cancel()
-            await asyncio.gather(enqueue_task, return_exceptions=True)
+        await worker.run(drain=drain, max_jobs=max_jobs)
         waiting = await memory.jobs.count_jobs()
     _print_summary(counts, waiting, as_json=as_json)
 
@@ -113,13 +107,6 @@ async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
     turn_count = await memory.jobs.enqueue_missed()
     if turn_count and not as_json:
         terminal.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
-
-
-async def _enqueue_periodically(memory: Memory) -> None:
-    while True:
-        await asyncio.sleep(_ENQUEUE_SECONDS)
-        with contextlib.suppress(StoreError):  # the next time will do
-            await memory.jobs.enqueue_overgrown()
 
 
 def _stop_on_signals(stop: Callable[[], None]) -> None:

@@ -13,6 +13,7 @@ from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
 from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
 
 
@@ -43,7 +44,8 @@ def import_file(
     perhaps "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id", "fact". Without
     category, kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected
     by "I live in Berlin now". Of two lines that contradict each other the later "event_time" holds, and one without
-    it is so now.
+    it is so now. It is said which lines only changed a memory that there was already, and which added nothing; with
+    --json all of their numbers.
 
     locomo: conversations in the layout of the LoCoMo data set; every turn becomes an episodic memory with its
     speaker and its own date.
@@ -55,10 +57,11 @@ def import_file(
       muniment import conversations.json --format locomo
     """
     settings = load_settings()
-    source = ImportSource(file)
+    source, report = ImportSource(file), ImportReport()
     try:
         if layout is ImportFormat.jsonl:
-            imported = _import_lines(settings, source, user or DEFAULT_USER, as_json)
+            owner, report = _import_lines(settings, source, user or DEFAULT_USER, as_json)
+            imported = {owner: report.added}
         else:
             imported = _import_conversations(settings, source, user, as_json)
     except KeyboardInterrupt:
@@ -69,26 +72,29 @@ def import_file(
             _print_progress(source, quiet=as_json)
         raise source.add_line_numbers(error) from error
     if as_json:
-        screen.print_json({"imported": sum(imported.values()), "users": imported} | _unknown_fields_to_json(source))
+        outcome: dict[str, Any] = {"imported": sum(imported.values()), "users": imported}
+        if layout is ImportFormat.jsonl:
+            outcome |= {"merged": source.find_lines(report.merged), "unused": source.find_lines(report.unused)}
+        screen.print_json(outcome | _unknown_fields_to_json(source))
         return
     for owner, count in (imported or {source.name: 0}).items():
         screen.print_line(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
-    if idle := source.describe_unused_lines(sum(imported.values())):
-        screen.print_stderr(idle)
+    for text in source.describe_report(report):
+        screen.print_stderr(text)
     if source.unknown_fields:
         screen.print_stderr(source.describe_unknown_fields())
 
 
-def _import_lines(settings: Settings, import_source: ImportSource, user: str, quiet: bool) -> dict[str, int]:
+def _import_lines(settings: Settings, import_source: ImportSource, user: str, quiet: bool) -> tuple[str, ImportReport]:
     scope = session.make_scope(settings, user)
 
-    async def work(source: IO[bytes]) -> int:
+    async def work(source: IO[bytes]) -> ImportReport:
         async with session.open_memory(settings, quiet=quiet) as memory:
             with terminal.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
                 return await memory.load(scope, import_source.read_rows(source), import_source.count_written(move))
 
     with import_source.open_file() as source:
-        return {scope.owner: session.run_async(work(source))}
+        return scope.owner, session.run_async(work(source))
 
 
 def _import_conversations(

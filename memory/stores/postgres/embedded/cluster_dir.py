@@ -181,6 +181,8 @@ def _copy_installation(install: Path, target: Path) -> Path:
 
 
 def _build_cluster_dir(home: Path, base: Path) -> ClusterDir:
+    if not str(base).isprintable():  # Postgres keeps paths in files of lines
+        raise BadConfig(f"the home {str(home)!r} has a line break or another control character: choose another home")
     data = base / "data"
     account = None
     if os.geteuid() == 0:

@@ -108,6 +108,8 @@ def _stop_server(home: Path) -> bool:
                 with suppress(ProcessLookupError):
                     os.kill(pid, order)
                 if _wait_until_gone(place, monotonic() + STOP_SECONDS):
+                    with suppress(OSError):  # not empty, or gone
+                        place.sockets.rmdir()
                     return True
     raise StoreDown(f"the embedded Postgres of {home} does not stop: {_read_last_line(place)}")
 

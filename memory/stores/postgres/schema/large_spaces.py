@@ -83,14 +83,20 @@ class SpaceIndexes:
             return await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
 
     async def find_spaces(self, min_memories: int) -> list[Scope]:
-        """Return the spaces whose indexes may have to change, by their revisions: `build` counts memories."""
+        """Return the spaces whose indexes may have to change, the most written first: `build` counts active memories.
+
+        There are none for a role that cannot build, and none without an index once as many have one as may."""
         params = {
             "least": min_memories,
             "some": _MIN_CHANGES,
             "share": _CHANGED_RATIO,
         }
         async with self._connections.transaction() as conn:
+            counted = require_row(await (await conn.execute(_LARGE["count_indexes"])).fetchone())
+            if not counted["may_build"]:
+                return []
             await conn.execute(_ROLES["keeper"])
+            params["room"] = counted["indexes"] < INDEXES
             spaces = await (await conn.execute(_LARGE["spaces_to_index"], params)).fetchall()
         return [rows.parse_scope(row) for row in spaces]
 

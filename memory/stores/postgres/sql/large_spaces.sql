@@ -206,12 +206,15 @@ select set_config('idle_in_transaction_session_timeout', '0', true),
 analyze muniment.memories (space_id, memory_id, state, category), muniment.postings,
   muniment.journal (space_id, rev, memory_id)
 
--- name: count_indexes (how many spaces have an index)
-select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, 'memories_near_')
+-- name: count_indexes (how many spaces have an index, and whether who has logged in may build one)
+select count(i.indexrelid) as indexes, pg_has_role(session_user, t.relowner, 'USAGE') as may_build
+from pg_catalog.pg_class t left join (pg_catalog.pg_index i join pg_catalog.pg_class c
+  on c.oid = i.indexrelid and starts_with(c.relname, 'memories_near_')) on i.indrelid = t.oid
+where t.oid = 'muniment.memories'::regclass group by t.relowner
 
--- name: spaces_to_index (the spaces whose indexes may have to be built, rebuilt or dropped)
-select tenant_id, owner_id, owner_type from muniment.spaces
-where case when indexed_model is null then rev >= %(least)s
+-- name: spaces_to_index (the spaces whose indexes may have to be built, rebuilt or dropped; what is deleted softly counts)
+select tenant_id, owner_id, owner_type from muniment.spaces s
+where case when indexed_model is null then %(room)s and rev >= %(least)s
+    and (select count(*) from muniment.memories m where m.space_id = s.space_id) >= %(least)s
   else indexed_model <> muniment.find_model(model, tenant_id) or rev - indexed_rev > greatest(%(some)s, %(share)s * rev) end
 order by rev desc, space_id
