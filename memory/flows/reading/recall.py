@@ -48,6 +48,7 @@ from muniment.memory.rules.retrieval.rank import (
 from muniment.memory.rules.retrieval.render import TokenBudget, choose_vocabulary, is_loaded, warm_up
 
 _SHOWN_CHARS = 40  # of an unknown name in an error
+_MAX_CATEGORIES = 1_000  # names of categories in one query
 _MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
@@ -161,8 +162,9 @@ class Recall:
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
         """Return the categories to search: all but how-to memory where none is named. Raises BadInput, Denied."""
-        if len(query.categories) > len(known := self.settings.categories):
-            raise BadInput(f"categories: {len(query.categories):,} names given, there are {len(known)} categories")
+        known = self.settings.categories
+        if len(query.categories) > _MAX_CATEGORIES:
+            raise BadInput(f"categories: {len(query.categories):,} names given, at most {_MAX_CATEGORIES:,} allowed")
         named = {*query.categories, *([] if query.filters.category is None else [query.filters.category])}
         if unknown := named.difference(known):
             raise BadInput(f"unknown category {min(unknown)[:_SHOWN_CHARS]!r}; allowed: {', '.join(sorted(known))}")
