@@ -65,12 +65,8 @@ async def test_a_denied_turn_is_nowhere(
             assert (await memory.learn(who, turn)).skipped == reason
             await memory.conversation.record(who, [turn])
             learnt = [replace(note("A trip to Porto"), turns=(turn.id,))]
-            if scope_has:
-                kept = await memory.keep_candidates(who, learnt, [turn])
-                assert (kept.changes, kept.skipped) == ((), reason)
-            else:
-                with pytest.raises(BadInput, match="denied turn"):
-                    await memory.keep_candidates(who, learnt, [turn])
+            with pytest.raises(BadInput, match="denied turn"):
+                await memory.keep_candidates(who, learnt, [turn])
             assert await memory.export(who) == ()
             assert await memory.engine.store.jobs.count_jobs() == {}
             # A turn that came before it was denied is not sent to a model either.

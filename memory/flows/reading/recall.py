@@ -31,12 +31,7 @@ from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.intents import find_dimensions
-from muniment.memory.rules.retrieval.question import (
-    find_periods,
-    find_proper_nouns,
-    find_unknown_words,
-    parse_question,
-)
+from muniment.memory.rules.retrieval.question import find_periods, find_proper_nouns, find_unknown_words, parse_question
 from muniment.memory.rules.retrieval.rank import (
     CUTS,
     RankingContext,
@@ -162,11 +157,10 @@ class Recall:
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
         """Return the categories to search: all but how-to memory where none is named. Raises BadInput, Denied."""
-        known = self.settings.categories
         if len(query.categories) > _MAX_CATEGORIES:
-            raise BadInput(f"categories: {len(query.categories):,} names given, at most {_MAX_CATEGORIES:,} allowed")
+            raise BadInput(f"categories: {len(query.categories)} given, at most {_MAX_CATEGORIES} allowed")
         named = {*query.categories, *([] if query.filters.category is None else [query.filters.category])}
-        if unknown := named.difference(known):
+        if unknown := named.difference(known := self.settings.categories):
             raise BadInput(f"unknown category {min(unknown)[:_SHOWN_CHARS]!r}; allowed: {', '.join(sorted(known))}")
         if denied := sorted(named - allowed):
             permitted = sorted(allowed)
