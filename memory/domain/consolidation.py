@@ -51,12 +51,13 @@ class Survey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryGraph:
-    """Memories as they are at one revision, whatever their state, and the strengths of their edges by (lower, higher)
-    id."""
+    """Memories as they are at one revision, whatever their state, the strengths of their edges by (lower, higher) id,
+    and when each was said last by the store's clock."""
 
     rev: Revision
     memories: dict[MemoryId, StoredMemory] = field(default_factory=dict)
     edges: dict[tuple[MemoryId, MemoryId], float] = field(default_factory=dict)
+    said: dict[MemoryId, datetime] = field(default_factory=dict)  # without those whose turns are unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

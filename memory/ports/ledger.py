@@ -18,15 +18,27 @@ class TurnLedger(Protocol):
     """The turns of a space, and what the space knows of them."""
 
     async def record_turns(
-        self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = (), *, retention: timedelta | None = None
+        self,
+        scope: Scope,
+        turns: Sequence[Turn],
+        jobs: Sequence[Job] = (),
+        *,
+        retention: timedelta | None = None,
+        now: datetime | None = None,
     ) -> None:
         """Append turns to the ledger and jobs to the queue, in one transaction; a turn that exists stays as it is.
 
-        The turns are due for removal after `retention`."""
+        The turns are due for removal after `retention`. `now` is the time by the clock that their times are of; with
+        it their order among the turns of other hosts is known."""
         ...
 
     async def find_consumed_turns(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
         """Return those of the turns that a plan has consumed."""
+        ...
+
+    async def read_said_times(self, scope: Scope, turns: Sequence[TurnId]) -> dict[TurnId, datetime]:
+        """Return when turns were said by the clock of the store, which all hosts share; without those that it does not
+        know of."""
         ...
 
     async def find_existing_turns(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:

@@ -114,9 +114,10 @@ begin
   if consumed is not null then
     for t in select * from jsonb_populate_recordset(null::muniment.turns, consumed) loop
       insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-        recalled, consumed_rev)
+        recalled, consumed_rev, said_at)
       values (at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-        t.recalled, expected + changes)
+        t.recalled, expected + changes, statement_timestamp() - (
+          coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at))
       on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
       where turns.consumed_rev is null;
       taken := taken or found;

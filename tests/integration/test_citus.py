@@ -184,6 +184,7 @@ async def lived(url: str) -> list[Any]:
             await store.reads.find_neighbours(scope(), [probe, probe], 5),
         ]
     with psycopg.connect(url) as conn:
+        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
         for table in TABLES:
             told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
     return told

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from pydantic import SecretStr
 
 from muniment.memory.client import Memory
+from muniment.memory.domain.consolidation import Finding
+from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.testing.fakes import FixedClock
-from tests.engine import NOON, engine, said, scope
+from muniment.testing.openai_server import ScriptedOpenAI
+from tests.answers import fact
+from tests.engine import NOON, engine, note, said, scope
 
 AHEAD = [timedelta(minutes=5), timedelta(days=365)]
 
@@ -73,3 +81,48 @@ async def test_a_row_with_a_time_is_of_that_time(database_url: str) -> None:
         assert {one.text for one in await memory.list(scope())} == {"The user lives in Lisbon"}
         await memory.load(scope(), [{"text": "User lives in Faro"}])
         assert {one.text for one in await memory.list(scope())} == {"The user lives in Faro"}
+
+
+def ask(database_url: str, at: datetime, server: ScriptedOpenAI) -> AbstractAsyncContextManager[Memory]:
+    """A memory with a model, on a host whose clock shows this time."""
+    model = OpenAIChat("tiny", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=5, max_retries=0)
+    return engine(database_url, clock=FixedClock(at), model=model)
+
+
+@pytest.mark.parametrize("ahead", [-AHEAD[0], *AHEAD])
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_model_reads_turns_in_their_order(database_url: str, ahead: timedelta, is_first: bool) -> None:
+    """Two hosts record a turn each, and a third one reads one of them afterwards: what was said last holds, whichever
+    is read last and whatever the clocks show."""
+    homes = ("Porto", "Lisbon")
+    read, heard = homes if is_first else homes[::-1]
+    turns = {}
+    for city, at in zip(homes, (NOON + ahead, NOON), strict=True):
+        turns[city] = turn = said(f"I live in {city}", thread=city, at=at)
+        async with engine(database_url, clock=FixedClock(at)) as memory:
+            if city == heard:
+                await memory.learn(scope(), turn)
+            await memory.conversation.record(scope(), [turn])
+    home = fact(f"The user lives in {read}", kind="location", predicate="lives_in", object=read, category="profile")
+    with ScriptedOpenAI(json.dumps({"facts": [home]})) as server:
+        async with ask(database_url, NOON, server) as memory:
+            await memory.jobs.extract(scope(), turns[read].id)
+    assert await known(database_url) == {"The user lives in Lisbon"}
+
+
+@pytest.mark.parametrize("ahead", [-AHEAD[0], *AHEAD])
+async def test_consolidation_follows_the_order_of_the_turns(database_url: str, ahead: timedelta) -> None:
+    """What the second host heard supersedes what the first one heard, also where the first one's clock was ahead."""
+    told = ("The user parks the old car behind the harbour wall", "The user parks the old car behind the station now")
+    for text, at in zip(told, (NOON + ahead, NOON), strict=True):
+        async with engine(database_url, clock=FixedClock(at)) as memory:
+            turn = said(text, thread=text, at=at)
+            await memory.conversation.record(scope(), [turn])
+            await memory.ingest(scope(), [replace(note(text), turns=(turn.id,))])
+    found: list[Finding] = []
+    verdict = {"pairs": [{"pair": 1, "verdict": "supersedes"}]}
+    with ScriptedOpenAI(json.dumps(verdict)) as server:
+        async with ask(database_url, NOON, server) as memory:
+            await memory.admin.consolidate(scope(), on_findings=found.extend)
+            assert [(one.pair.older.text, one.pair.newer.text) for one in found] == [told]
+            assert {one.text for one in await memory.list(scope())} == {told[1]}

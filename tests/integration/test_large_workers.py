@@ -71,7 +71,7 @@ def list_indexes(url: str) -> dict[str, bool]:
 
 
 async def test_two_workers_make_indexes_once(own: str) -> None:
-    """Nobody asks: two engines with a worker each are enough, and one of them does it."""
+    """Nobody asks: two engines with a worker each are enough. A second job finds the indexes made."""
     heard: list[JobOutcome] = []
     tuned = tune(own)
     before = list_indexes(own)
@@ -84,7 +84,7 @@ async def test_two_workers_make_indexes_once(own: str) -> None:
             workers.append(await both.enter_async_context(bootstrap.open_worker(tuned, memory, heard.append)))
         await asyncio.gather(*(worker.run(drain=True) for worker in workers))
         await asyncio.gather(*(worker.run(drain=True) for worker in workers))
-    assert [one.error_class for one in heard if one.job.name == "index"] == [None]
+    assert {one.error_class for one in heard if one.job.name == "index"} == {None}
     assert list_indexes(own) == before | {OF_CEM: True}
     with psycopg.connect(own) as admin:
         of = "select count(*) from muniment.postings where space_id = %s"

@@ -32,6 +32,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.extraction.forget_requests import explain_refusal, resolve_forget_request
 from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.merging.corrections import list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
 from muniment.memory.rules.statements.parse import is_correcting
@@ -54,12 +55,11 @@ class _MissingVectors(Exception):
 
 
 class VectorCache(dict[str, Vector]):
-    """The vectors of the texts of one write. When one is missing, the plan is made again after the text is embedded.
-
-    So no writer waits for an embedder while it holds the lock of the space."""
+    """The vectors of the texts of one write. For one that is missing the plan is made again after the text is embedded:
+    no writer waits for an embedder while it holds the lock of the space."""
 
     def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vectors of these texts. A missing one makes `commit_with_retry` embed it and start over."""
+        """Return the vectors of these texts. A missing one ends the plan."""
         if missing := [text for text in dict.fromkeys(texts) if text not in self]:
             raise _MissingVectors(missing)
         return [self[text] for text in texts]
@@ -139,8 +139,7 @@ class PlanCommitter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteContext:
-    """A write before its quotas: the space at a revision, the extraction record, and the texts that the person asked to
-    keep."""
+    """A write before its quotas: the space at a revision, the extraction record, and the texts to keep by request."""
 
     scope: Scope
     node: Node
@@ -160,10 +159,10 @@ class Quotas:
     settings: Settings
 
     async def apply_quotas(self, write: WriteContext, merged: MergeResult) -> MergeResult:
-        """Return the changes within the caps. The others are refused with the reason, and their edges are left out.
+        """Return the changes within the caps. The others are refused with the reason, without their edges.
 
-        A turn has `write.per_turn` changes, those by the rules and by the model together; what the person asked to keep
-        does not count. A space has `write.per_day` a day (UTC), without the changes that a person makes by hand."""
+        A turn has `write.per_turn` changes, by the rules and by the model; what the person asked to keep does not
+        count. A space has `write.per_day` a day (UTC), without the changes that a person makes by hand."""
         most, record = self.settings.write.per_turn, write.record
         if record is not None and merged.changes:
             earlier: frozenset[MemoryId] = frozenset()
@@ -248,24 +247,24 @@ class Planner:
         at, record = self.clock.now(), draft.record
         is_blind = any(vector is NO_VECTOR for vector in draft.vectors)
         profile = self.profile.drop_scripts() if is_blind else self.profile
-        rev, neighbours = await self._find_neighbours(scope, draft, profile.scripts)
+        said_at = min(at, draft.said_at or at)
+        rev, neighbours = await self._find_neighbours(scope, draft, profile.scripts, said_at)
         incoming = [
-            IncomingCandidate(candidate=candidate, vector=vector, neighbours=near, id=MemoryId(uuid4()))
-            for candidate, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
+            IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
+            for each, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
         ]
         merged = merge_candidates(
             incoming,
             scope=scope,
-            at=min(at, draft.said_at or at),
+            at=said_at,
             profile=profile,
             writing=self.settings.write,
             file_rows=draft.file_rows,
             is_live=draft.node != "worker" and (draft.said_at is None or at - draft.said_at < _LIVE),
             is_by_model=record is not None and record.source == "model",
         )
-        write = WriteContext(
-            scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=draft.requested_texts
-        )
+        texts = draft.requested_texts
+        write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=texts)
         merged = await self.quotas.apply_quotas(write, merged)
         changes = _complete_changes(merged.changes, draft, at, vectors)
         if neighbours:
@@ -299,14 +298,15 @@ class Planner:
         if plan.changes or proposals or (record is not None and record.source != "rules"):
             return plan, Rejections(refused=merged.refused, unmet=unmet)
         if merged.refused:  # the ledger keeps the words of what is refused
-            await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns)
+            await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns, now=at)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
 
     async def _find_neighbours(
-        self, scope: Scope, draft: Draft, scripts: Collection[str]
+        self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
-        is away or does not know the script, or the candidate corrects something."""
+        is away or does not know the script, or the candidate corrects something. What a model read in a turn that was
+        said `at` has them in order by the store's clock."""
         candidates = draft.candidates
         probes = [
             NeighbourProbe(
@@ -320,15 +320,17 @@ class Planner:
         most = self.settings.write.neighbours
         rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
         # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
-        places = [
-            n for n, each in enumerate(candidates) if not is_legible(scripts, each.text) or is_correcting(each.text)
-        ]
-        if places:
-            # After the revision was read: what another writer adds in between makes the plan a Conflict.
+        is_elsewhere = [not is_legible(scripts, each.text) or is_correcting(each.text) for each in candidates]
+        if places := [n for n, is_away in enumerate(is_elsewhere) if is_away]:
+            # After the revision was read: a write in between makes the plan a Conflict.
             texts = [(candidates[n].kind, candidates[n].text) for n in places]
             for n, matches in zip(places, await self.reads.find_neighbours_by_words(scope, texts, most), strict=True):
                 ids = {neighbour.memory.id for neighbour in neighbours[n]}
                 neighbours[n] += tuple(match for match in matches if match.memory.id not in ids)
+        record = draft.record
+        if record is not None and record.source == "model" and (turns := list_turns(neighbours)):
+            said = await self.ledger.read_said_times(scope, [record.turn, *turns])
+            neighbours = [order_neighbours(near, record.turn, said, at) for near in neighbours]
         return rev, neighbours
 
     async def _resolve_requests(

@@ -190,7 +190,7 @@ class Writer:
             jobs = self._make_procedure_jobs(scope, safe)
             if self.model is not None:
                 jobs = self.make_extraction_jobs(scope, safe) + jobs
-            await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns)
+            await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=self.clock.now())
 
     def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
         """Return a job for each of the user's turns from which a model may extract statements."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Literal
 
 from muniment.memory.config.schema import EmbedderProfile
@@ -51,14 +52,19 @@ MAX_TRIES = 3  # days without an answer: one or two may be the fault of the endp
 _JUDGED_FIELDS = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement depends on
 
 
-def order_pair(a: StoredMemory, b: StoredMemory) -> tuple[StoredMemory, StoredMemory]:
-    """Return two memories with the later one last: by their event times if both have one, else by their last update.
+def order_pair(
+    a: StoredMemory, b: StoredMemory, a_said: datetime | None = None, b_said: datetime | None = None
+) -> tuple[StoredMemory, StoredMemory]:
+    """Return two memories with the later one last: by their event times if both have one, else by when they were said
+    by the store's clock, and where that is not known by their last update.
 
     One that perhaps replaces the other was said later."""
     if str(a.id) in list_replaced(b) or str(b.id) in list_replaced(a):
         return (a, b) if str(a.id) in list_replaced(b) else (b, a)
     if a.event_time and b.event_time and a.event_time != b.event_time:
         return (a, b) if a.event_time < b.event_time else (b, a)
+    if a_said and b_said and a_said != b_said:
+        return (a, b) if a_said < b_said else (b, a)
     return (a, b) if (a.updated_at, a.rev, a.id) < (b.updated_at, b.rev, b.id) else (b, a)
 
 
@@ -223,7 +229,7 @@ class ConsolidationState:
             return "outdated", finding
         if finding.judgement is None:
             return "unanswered", finding
-        if finding.judgement == "supersedes" and _is_later(older, newer) and not _is_marked(pair):
+        if finding.judgement == "supersedes" and self._is_later(older, newer) and not _is_marked(pair):
             return "outdated", finding  # the older one was said again since then
         current = replace(pair, older=older, newer=newer)
         judgement = guard_judgement(finding.judgement, current, self.context_categories)
@@ -248,6 +254,9 @@ class ConsolidationState:
         base: dict[str, Any] = {"run": str(self.run_id), "why": judgement}
         heir = unite_usage(unite_support(stays, goes) if judgement == "same" else stays, goes)
         gone = replace(goes, state="superseded", superseded_by=stays.id)
+        said = self.members.said
+        if judgement == "same" and goes.id in said:
+            said[stays.id] = max(said[goes.id], said.get(stays.id, said[goes.id]))
         gained = self._move_edges(stays.id, goes.id)
         notes = self.note_counts.get(goes.id, 1)
         self.note_counts[stays.id] = self.note_counts.get(stays.id, 1) + notes
@@ -259,6 +268,13 @@ class ConsolidationState:
             sim = round(min(sim, 1.0), 4)
             self.changes.append(Change(action="MERGE", before=before, after=after, sim=sim, meta=meta))
             self.members.memories[after.id] = after
+
+    def _is_later(self, one: StoredMemory, other: StoredMemory) -> bool:
+        """Whether the first memory was said later: as `order_pair` has it, but for marks."""
+        if one.event_time and other.event_time and one.event_time != other.event_time:
+            return one.event_time > other.event_time
+        said, than = self.members.said.get(one.id), self.members.said.get(other.id)
+        return said > than if said and than and said != than else one.updated_at > other.updated_at
 
     def _move_edges(self, stays: MemoryId, goes: MemoryId) -> list[list[Any]]:
         """Move the edges of one memory to another. Returns the other ends, the new strengths and the former ones."""
@@ -275,13 +291,6 @@ class ConsolidationState:
                 self.relations[key] = Relation(a=key[0], b=key[1], strength=strength)
                 gained.append([str(other), strength, former])
         return gained
-
-
-def _is_later(one: StoredMemory, other: StoredMemory) -> bool:
-    """Whether the first memory was said later: by the event times if both have one, else by the last update."""
-    if one.event_time and other.event_time and one.event_time != other.event_time:
-        return one.event_time > other.event_time
-    return one.updated_at > other.updated_at
 
 
 def _is_unchanged(now: StoredMemory, then: StoredMemory) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 
-from muniment.memory.domain.ids import Vector
+from muniment.memory.domain.ids import TurnId, Vector
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Neighbour, StoredMemory, is_structured
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
@@ -158,3 +158,36 @@ def _correct_fact(said: str, fact: Fact, at: datetime) -> Fact:
         persons=tuple(correct_text(said, person) or _put_right(person, new) for person in fact.persons),
         entities=tuple(correct_text(said, entity) or entity for entity in fact.entities),
     )
+
+
+def settle_time(neighbour: Neighbour, at: datetime) -> Neighbour:
+    """Return a neighbour that was last changed after `at` as one that was changed then."""
+    memory = neighbour.memory
+    return replace(neighbour, memory=replace(memory, created_at=min(memory.created_at, at), updated_at=at))
+
+
+def list_turns(neighbours: Sequence[Sequence[Neighbour]]) -> set[TurnId]:
+    """Return the turns that the neighbours of several candidates come from."""
+    return {turn for near in neighbours for each in near for turn in each.memory.turns}
+
+
+def order_neighbours(
+    neighbours: Sequence[Neighbour], turn: TurnId, said: Mapping[TurnId, datetime], at: datetime
+) -> tuple[Neighbour, ...]:
+    """Return neighbours as changed after `at`, when the turn was said, where their own turns were said later, and as
+    changed by then where they were said before: the clocks of the hosts that they come from may differ.
+
+    `said` has the times of turns by one clock. Where it lacks one, and for what was said at once, the neighbour's own
+    time holds."""
+    own = said.get(turn)
+    ordered = []
+    for each in neighbours:
+        last = max((said[id_] for id_ in each.memory.turns if id_ in said), default=None)
+        is_late = each.memory.updated_at > at
+        if own is not None and last is not None and last < own and is_late:
+            each = settle_time(each, at)  # noqa: PLW2901 - the same neighbour
+        elif own is not None and last is not None and last > own and not is_late:
+            later = at + timedelta.resolution
+            each = replace(each, memory=replace(each.memory, updated_at=later))  # noqa: PLW2901 - the same neighbour
+        ordered.append(each)
+    return tuple(ordered)

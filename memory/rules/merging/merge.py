@@ -20,7 +20,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.aliases import unite_aliases
-from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since
+from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since, settle_time
 from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
     is_related,
@@ -91,7 +91,7 @@ def merge_candidates(
     for item in incoming:
         neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if file_rows > 1 else None]
         if is_live:
-            neighbours = [_settle_time(each, at) if each.memory.updated_at > at else each for each in neighbours]
+            neighbours = [settle_time(each, at) if each.memory.updated_at > at else each for each in neighbours]
         new_memory = make_memory(item.candidate, item.id, scope, at)
         comparable, is_verbatim = neighbours, not is_structured(item.candidate.fact)
         if file_rows and is_verbatim:
@@ -118,12 +118,6 @@ def merge_candidates(
     known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
-
-
-def _settle_time(neighbour: Neighbour, at: datetime) -> Neighbour:
-    """Return a neighbour that was last changed after `at` as one that was changed then."""
-    memory = neighbour.memory
-    return replace(neighbour, memory=replace(memory, created_at=min(memory.created_at, at), updated_at=at))
 
 
 def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:

@@ -160,7 +160,7 @@ async def send_run(conn: Connection, run: Run, lease: timedelta, *, is_waiting: 
 
 
 def _parse_pair(first: DictRow, second: DictRow) -> Pair:
-    older, newer = order_pair(rows.parse_memory(first), rows.parse_memory(second))
+    older, newer = order_pair(rows.parse_memory(first), rows.parse_memory(second), first["said"], second["said"])
     return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"], tries=first["tries"])
 
 

@@ -47,11 +47,18 @@ class PostgresLedger(TurnLedger):
         self._connections = connections
 
     async def record_turns(
-        self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = (), *, retention: timedelta | None = None
+        self,
+        scope: Scope,
+        turns: Sequence[Turn],
+        jobs: Sequence[Job] = (),
+        *,
+        retention: timedelta | None = None,
+        now: datetime | None = None,
     ) -> None:
         async with self._connections.sending(scope, turns[0].at if turns else None) as conn:
             if turns:
-                await conn.execute(_WRITE["record_turns"], {"space": scope.space, "turns": rows.encode_turns(turns)})
+                params = {"space": scope.space, "turns": rows.encode_turns(turns), "now": now}
+                await conn.execute(_WRITE["record_turns"], params)
                 if retention is not None:
                     await send_due_time(conn, scope, min(turn.at for turn in turns), retention)
             await send_jobs(conn, jobs)
@@ -60,6 +67,11 @@ class PostgresLedger(TurnLedger):
         async with self._connections.reading(scope) as conn:
             cursor = await conn.execute(_LEDGER["consumed"], {"space": scope.space, "turns": list(turns)})
             return {TurnId(row["turn_id"]) for row in await cursor.fetchall()}
+
+    async def read_said_times(self, scope: Scope, turns: Sequence[TurnId]) -> dict[TurnId, datetime]:
+        async with self._connections.reading(scope) as conn:
+            cursor = await conn.execute(_LEDGER["said_times"], {"space": scope.space, "turns": list(turns)})
+            return {TurnId(row["turn_id"]): row["said_at"] for row in await cursor.fetchall()}
 
     async def find_existing_turns(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
         async with self._connections.reading(scope) as conn:

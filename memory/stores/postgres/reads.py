@@ -47,10 +47,12 @@ class PostgresReads:
             rev = await conn.execute(_READ["rev"], params)
             members = await conn.execute(_READ["members"], params)
             edges = await conn.execute(_READ["edges"], params)
+            found = await members.fetchall()
             return MemoryGraph(
                 rev=Revision(require_row(await rev.fetchone())["rev"]),
-                memories={row["memory_id"]: rows.parse_memory(row) for row in await members.fetchall()},
+                memories={row["memory_id"]: rows.parse_memory(row) for row in found},
                 edges={(row["from_id"], row["to_id"]): row["strength"] for row in await edges.fetchall()},
+                said={row["memory_id"]: row["said"] for row in found if row["said"]},
             )
 
     async def find_related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:

@@ -127,9 +127,10 @@ begin
   end if;
   if consumed is not null then
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, consumed_rev)
+      recalled, consumed_rev, said_at)
     select at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-      t.recalled, expected + changes
+      t.recalled, expected + changes, statement_timestamp() - (
+        coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at)
     from jsonb_populate_recordset(null::muniment.turns, consumed) t
     on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
     where turns.consumed_rev is null;
@@ -1195,6 +1196,7 @@ CREATE TABLE muniment.turns (
     path text,
     tags text[] DEFAULT '{}'::text[] NOT NULL,
     recalled bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    said_at timestamp with time zone,
     CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
 
@@ -1225,6 +1227,8 @@ COMMENT ON COLUMN muniment.turns.path IS 'The file or page that it was read from
 COMMENT ON COLUMN muniment.turns.tags IS 'Labels that its memories get.';
 
 COMMENT ON COLUMN muniment.turns.recalled IS 'Fingerprints of what memory had put before the model when it was said: what only repeats these is no evidence.';
+
+COMMENT ON COLUMN muniment.turns.said_at IS 'When it was said, by the clock of the database: hosts whose clocks differ have one order. Null: a former version recorded it.';
 
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_pk PRIMARY KEY (id);

@@ -146,7 +146,7 @@ async def insert_rows(
         await conn.execute(_SWITCH["expect"], {"model": tables.model})
         params["most"] = len(packed_rows)
         if turns:
-            turn_params = params | {"turns": tables.tables["turns"].pack_rows(list(turns.values()))}
+            turn_params = params | {"at": plan.at, "turns": tables.tables["turns"].pack_rows(list(turns.values()))}
             consumed = await _consume_turns(cursor, turn_params, len(turns), split=tables.splits_inserts)
             if consumed is not None:
                 replayed = turns.keys() - consumed

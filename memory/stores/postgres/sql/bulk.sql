@@ -26,9 +26,10 @@ from consumed
 
 -- name: turns_alone (the same in a statement of its own)
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-    recalled, consumed_rev)
+    recalled, consumed_rev, said_at)
   select %(space)s, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-    t.recalled, (select rev from muniment.spaces where space_id = %(space)s) + %(most)s
+    t.recalled, (select rev from muniment.spaces where space_id = %(space)s) + %(most)s,
+    statement_timestamp() - (%(at)s::timestamptz - t.at)
   from unnest(%(turns)b::muniment.turns[]) t
   on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev where turns.consumed_rev is null
   returning turn_id

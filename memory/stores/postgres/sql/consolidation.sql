@@ -61,7 +61,7 @@ from (
   select one.n, one.sim, one.checked, coalesce((
       select f.tries from muniment.pair_fingerprints f where f.space_id = %(space)s
         and (f.low_id, f.high_id, f.score) = (one.low, one.high, round(one.sim * 100)::int)), 0) as tries,
-          {m.memory_columns}
+          {{read.said}}, {m.memory_columns}
   from found one cross join lateral unnest(array[one.low, one.high]) id
   cross join lateral (select * from muniment.memories m where m.space_id = %(space)s and m.memory_id = id limit 1) m
 ) f on true

@@ -5,6 +5,10 @@ t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t
 select turn_id from muniment.turns
 where space_id = %(space)s and turn_id = any(%(turns)s) and consumed_rev is not null
 
+-- name: said_times (when turns were said, by the clock of the database)
+select turn_id, said_at from muniment.turns
+where space_id = %(space)s and turn_id = any(%(turns)s) and said_at is not null
+
 -- name: existing (those of the turns that are in the ledger)
 select turn_id from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
 

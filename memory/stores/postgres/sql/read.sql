@@ -129,8 +129,11 @@ select distinct v.text from muniment.memory_versions v
 join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id and m.state in ('active', 'superseded')
 where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)
 
+-- name: said (when what a memory says was said last, by the clock of the database)
+(select max(t.said_at) from muniment.turns t where t.space_id = %(space)s and t.turn_id = any(m.turns)) as said
+
 -- name: members (memories by their ids)
-select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
+select {m.memory_columns}, {{said}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
 
 -- name: edges (the edges of memories)
 select r.from_id, r.to_id, r.strength from muniment.relations r

@@ -25,8 +25,9 @@ where not exists (select from muniment.memories m where m.space_id = %(space)s a
 
 -- name: record_turns (inserts turns unless they exist)
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-  recalled)
-select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled
+  recalled, said_at)
+select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled,
+  statement_timestamp() - (%(now)s::timestamptz - at)
 from jsonb_populate_recordset(null::muniment.turns, %(turns)s::jsonb)
 on conflict (space_id, turn_id) do nothing
 
