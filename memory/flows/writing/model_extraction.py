@@ -85,7 +85,7 @@ class ModelExtraction:
         candidates, refusals = self._weigh_candidates(passage, facts.candidates + similar)
         refusals = dissimilar + refusals
         record = ExtractionRecord(
-            turn=turn_id,
+            turn=turn.id,
             source="model",
             found=facts.total,
             repaired=facts.repairs,
