@@ -397,6 +397,15 @@ end $$;
 
 COMMENT ON FUNCTION muniment.refuse(state text, reason text) IS 'Raises an error with this SQLSTATE and message, so that the rest of a pipeline is not done.';
 
+CREATE FUNCTION muniment.sees_memory(at_space uuid, memory uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  return exists (select from muniment.memories m where m.space_id = at_space and m.memory_id = memory);
+end $$;
+
+COMMENT ON FUNCTION muniment.sees_memory(at_space uuid, memory uuid) IS 'Whether the transaction sees a memory.';
+
 CREATE FUNCTION muniment.speaker_dimension(name text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$ select -(hashtext(name) & 2147483647) - 1 $$;
@@ -1396,6 +1405,18 @@ CREATE POLICY consent_requests_eraser ON muniment.consent_requests TO muniment_e
 
 COMMENT ON POLICY consent_requests_eraser ON muniment.consent_requests IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY consent_requests_no_delete ON muniment.consent_requests AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY consent_requests_no_delete ON muniment.consent_requests IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY consent_requests_no_insert ON muniment.consent_requests AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY consent_requests_no_insert ON muniment.consent_requests IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY consent_requests_no_update ON muniment.consent_requests AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY consent_requests_no_update ON muniment.consent_requests IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY consent_requests_own ON muniment.consent_requests TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY consent_requests_own ON muniment.consent_requests IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
@@ -1410,6 +1431,18 @@ CREATE POLICY consolidation_runs_eraser ON muniment.consolidation_runs TO munime
 
 COMMENT ON POLICY consolidation_runs_eraser ON muniment.consolidation_runs IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY consolidation_runs_no_delete ON muniment.consolidation_runs AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY consolidation_runs_no_delete ON muniment.consolidation_runs IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY consolidation_runs_no_insert ON muniment.consolidation_runs AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY consolidation_runs_no_insert ON muniment.consolidation_runs IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY consolidation_runs_no_update ON muniment.consolidation_runs AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY consolidation_runs_no_update ON muniment.consolidation_runs IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY consolidation_runs_own ON muniment.consolidation_runs TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY consolidation_runs_own ON muniment.consolidation_runs IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
@@ -1420,6 +1453,18 @@ CREATE POLICY erasures_eraser ON muniment.erasures TO muniment_eraser USING (((s
 
 COMMENT ON POLICY erasures_eraser ON muniment.erasures IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY erasures_no_delete ON muniment.erasures AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY erasures_no_delete ON muniment.erasures IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY erasures_no_insert ON muniment.erasures AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY erasures_no_insert ON muniment.erasures IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY erasures_no_update ON muniment.erasures AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY erasures_no_update ON muniment.erasures IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY erasures_own ON muniment.erasures TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY erasures_own ON muniment.erasures IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
@@ -1429,6 +1474,18 @@ ALTER TABLE muniment.events ENABLE ROW LEVEL SECURITY;
 CREATE POLICY events_eraser ON muniment.events TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY events_eraser ON muniment.events IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY events_no_delete ON muniment.events AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY events_no_delete ON muniment.events IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY events_no_insert ON muniment.events AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY events_no_insert ON muniment.events IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY events_no_update ON muniment.events AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY events_no_update ON muniment.events IS 'Who has an allowlist of categories changes nothing.';
 
 CREATE POLICY events_own ON muniment.events TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -1444,6 +1501,18 @@ CREATE POLICY extractions_keeper ON muniment.extractions FOR SELECT TO muniment_
 
 COMMENT ON POLICY extractions_keeper ON muniment.extractions IS 'The keeper reads over all spaces; its grants leave out every text.';
 
+CREATE POLICY extractions_no_delete ON muniment.extractions AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY extractions_no_delete ON muniment.extractions IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY extractions_no_insert ON muniment.extractions AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY extractions_no_insert ON muniment.extractions IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY extractions_no_update ON muniment.extractions AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY extractions_no_update ON muniment.extractions IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY extractions_own ON muniment.extractions IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
@@ -1453,6 +1522,18 @@ ALTER TABLE muniment.journal ENABLE ROW LEVEL SECURITY;
 CREATE POLICY journal_eraser ON muniment.journal TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY journal_eraser ON muniment.journal IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY journal_no_delete ON muniment.journal AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY journal_no_delete ON muniment.journal IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY journal_no_insert ON muniment.journal AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY journal_no_insert ON muniment.journal IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY journal_no_update ON muniment.journal AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY journal_no_update ON muniment.journal IS 'Who has an allowlist of categories changes nothing.';
 
 CREATE POLICY journal_own ON muniment.journal TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -1468,6 +1549,18 @@ CREATE POLICY memories_keeper ON muniment.memories FOR SELECT TO muniment_keeper
 
 COMMENT ON POLICY memories_keeper ON muniment.memories IS 'The keeper reads over all spaces; its grants leave out every text.';
 
+CREATE POLICY memories_no_delete ON muniment.memories AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY memories_no_delete ON muniment.memories IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY memories_no_insert ON muniment.memories AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY memories_no_insert ON muniment.memories IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY memories_no_update ON muniment.memories AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY memories_no_update ON muniment.memories IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY memories_own ON muniment.memories TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY memories_own ON muniment.memories IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
@@ -1482,6 +1575,18 @@ CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO m
 
 COMMENT ON POLICY memory_versions_keeper ON muniment.memory_versions IS 'The keeper reads over all spaces; its grants leave out every text.';
 
+CREATE POLICY memory_versions_no_delete ON muniment.memory_versions AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY memory_versions_no_delete ON muniment.memory_versions IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY memory_versions_no_insert ON muniment.memory_versions AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY memory_versions_no_insert ON muniment.memory_versions IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY memory_versions_no_update ON muniment.memory_versions AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY memory_versions_no_update ON muniment.memory_versions IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY memory_versions_own ON muniment.memory_versions IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
@@ -1491,6 +1596,18 @@ ALTER TABLE muniment.pair_fingerprints ENABLE ROW LEVEL SECURITY;
 CREATE POLICY pair_fingerprints_eraser ON muniment.pair_fingerprints TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY pair_fingerprints_eraser ON muniment.pair_fingerprints IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY pair_fingerprints_no_delete ON muniment.pair_fingerprints AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY pair_fingerprints_no_delete ON muniment.pair_fingerprints IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY pair_fingerprints_no_insert ON muniment.pair_fingerprints AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY pair_fingerprints_no_insert ON muniment.pair_fingerprints IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY pair_fingerprints_no_update ON muniment.pair_fingerprints AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY pair_fingerprints_no_update ON muniment.pair_fingerprints IS 'Who has an allowlist of categories changes nothing.';
 
 CREATE POLICY pair_fingerprints_own ON muniment.pair_fingerprints TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -1502,6 +1619,18 @@ CREATE POLICY postings_eraser ON muniment.postings TO muniment_eraser USING (((s
 
 COMMENT ON POLICY postings_eraser ON muniment.postings IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY postings_no_delete ON muniment.postings AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY postings_no_delete ON muniment.postings IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY postings_no_insert ON muniment.postings AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY postings_no_insert ON muniment.postings IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY postings_no_update ON muniment.postings AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY postings_no_update ON muniment.postings IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY postings_own ON muniment.postings TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY postings_own ON muniment.postings IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
@@ -1512,9 +1641,25 @@ CREATE POLICY relations_eraser ON muniment.relations TO muniment_eraser USING ((
 
 COMMENT ON POLICY relations_eraser ON muniment.relations IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY relations_no_delete ON muniment.relations AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY relations_no_delete ON muniment.relations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY relations_no_insert ON muniment.relations AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY relations_no_insert ON muniment.relations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY relations_no_update ON muniment.relations AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY relations_no_update ON muniment.relations IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY relations_own ON muniment.relations TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY relations_own ON muniment.relations IS 'The application reads the rows of the space it has entered, and writes them when it entered without an allowlist.';
+
+CREATE POLICY relations_reader ON muniment.relations AS RESTRICTIVE FOR SELECT TO muniment_app USING ((( SELECT muniment.all_categories() AS all_categories) OR (muniment.sees_memory(space_id, from_id) AND muniment.sees_memory(space_id, to_id))));
+
+COMMENT ON POLICY relations_reader ON muniment.relations IS 'Who has an allowlist of categories reads the edges between memories that it sees.';
 
 ALTER TABLE muniment.spaces ENABLE ROW LEVEL SECURITY;
 
@@ -1526,6 +1671,18 @@ CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USI
 
 COMMENT ON POLICY spaces_keeper ON muniment.spaces IS 'The keeper reads over all spaces; its grants leave out every text.';
 
+CREATE POLICY spaces_no_delete ON muniment.spaces AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spaces_no_delete ON muniment.spaces IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY spaces_no_insert ON muniment.spaces AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spaces_no_insert ON muniment.spaces IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY spaces_no_update ON muniment.spaces AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spaces_no_update ON muniment.spaces IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY spaces_own ON muniment.spaces TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])));
 
 COMMENT ON POLICY spaces_own ON muniment.spaces IS 'The application sees and writes the row of the space it has entered.';
@@ -1534,9 +1691,33 @@ ALTER TABLE muniment.spend ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE muniment.spend_days ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY spend_days_no_delete ON muniment.spend_days AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spend_days_no_delete ON muniment.spend_days IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY spend_days_no_insert ON muniment.spend_days AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spend_days_no_insert ON muniment.spend_days IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY spend_days_no_update ON muniment.spend_days AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spend_days_no_update ON muniment.spend_days IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY spend_days_own ON muniment.spend_days TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY spend_days_own ON muniment.spend_days IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
+CREATE POLICY spend_no_delete ON muniment.spend AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spend_no_delete ON muniment.spend IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY spend_no_insert ON muniment.spend AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spend_no_insert ON muniment.spend IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY spend_no_update ON muniment.spend AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY spend_no_update ON muniment.spend IS 'Who has an allowlist of categories changes nothing.';
 
 CREATE POLICY spend_own ON muniment.spend TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -1551,6 +1732,18 @@ COMMENT ON POLICY swept_eraser ON muniment.swept IS 'The eraser sees, removes an
 CREATE POLICY swept_keeper ON muniment.swept FOR SELECT TO muniment_keeper USING (true);
 
 COMMENT ON POLICY swept_keeper ON muniment.swept IS 'The keeper reads over all spaces; its grants leave out every text.';
+
+CREATE POLICY swept_no_delete ON muniment.swept AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY swept_no_delete ON muniment.swept IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY swept_no_insert ON muniment.swept AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY swept_no_insert ON muniment.swept IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY swept_no_update ON muniment.swept AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY swept_no_update ON muniment.swept IS 'Who has an allowlist of categories changes nothing.';
 
 CREATE POLICY swept_own ON muniment.swept TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -1572,6 +1765,18 @@ CREATE POLICY thread_revision_eraser ON muniment.thread_revision TO muniment_era
 
 COMMENT ON POLICY thread_revision_eraser ON muniment.thread_revision IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY thread_revision_no_delete ON muniment.thread_revision AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY thread_revision_no_delete ON muniment.thread_revision IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY thread_revision_no_insert ON muniment.thread_revision AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY thread_revision_no_insert ON muniment.thread_revision IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY thread_revision_no_update ON muniment.thread_revision AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY thread_revision_no_update ON muniment.thread_revision IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY thread_revision_own ON muniment.thread_revision IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
@@ -1585,6 +1790,18 @@ ALTER TABLE muniment.turns ENABLE ROW LEVEL SECURITY;
 CREATE POLICY turns_eraser ON muniment.turns TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY turns_eraser ON muniment.turns IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY turns_no_delete ON muniment.turns AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY turns_no_delete ON muniment.turns IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY turns_no_insert ON muniment.turns AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY turns_no_insert ON muniment.turns IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY turns_no_update ON muniment.turns AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY turns_no_update ON muniment.turns IS 'Who has an allowlist of categories changes nothing.';
 
 CREATE POLICY turns_own ON muniment.turns TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 

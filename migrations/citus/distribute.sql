@@ -34,7 +34,7 @@ where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser') \gexec
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
-  'expect_embedder', 'find_model', 'my_tenant', 'speaker_dimension', 'apply_changes');
+  'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes');
 
 -- Citus takes no subquery in a policy: there each function is called as it is. And a node plans a search before it has entered
 -- the space: the planner, which asks such a function, would take any row for one that nobody sees, and any index for as good as
