@@ -21,6 +21,7 @@ from muniment.graph.saver import (
     CheckpointConnection,
     CheckpointPool,
     PooledSaver,
+    check_connection,
     set_search_path,
     translate_errors,
 )
@@ -47,7 +48,7 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
         open=False,
         timeout=_CONNECT_SECONDS,
         configure=_configure_connection,
-        check=AsyncConnectionPool.check_connection,
+        check=check_connection,
         name="checkpoints",
         connection_class=CheckpointConnection,
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},

@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -17,6 +18,7 @@ Redact = Callable[[str], str]
 # An id is no text: its digits can look like a card or a phone number.
 _ID = re.compile(r"(?:[a-z_]{1,20}-+){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?", re.IGNORECASE)
 _ID_CHARS = 120
+_CACHE_SIZE = 4096  # texts: a thread's messages are stored again with each of its checkpoints
 _MAX_DEPTH = 100  # a message three times as deep is more than LangGraph's serializer takes
 _MESSAGE_FIELDS = (
     "content",
@@ -69,15 +71,23 @@ def _redact_nested(value: Any, redact: Redact, depth: int, *, hide: bool = False
 def _redact_string(text: str, redact: Redact, *, hide: bool) -> str:
     if hide:
         return secret_names.conceal_text(text, redact)
+    return _redact_plain(text, redact)
+
+
+@lru_cache(_CACHE_SIZE)
+def _redact_plain(text: str, redact: Redact) -> str:
     return text if len(text) <= _ID_CHARS and _ID.fullmatch(text) else secret_names.redact_json_text(text, redact)
 
 
 def _redact_message(message: BaseMessage, redact: Redact, depth: int) -> BaseMessage:
     # Each checkpoint saves the messages: pydantic's attribute access would take most of the time.
-    fields_ = vars(message)
-    texts = {name: value for name in _MESSAGE_FIELDS if (value := fields_.get(name))}
-    redacted = {name: _redact_nested(text, redact, depth) for name, text in texts.items()}
-    return message if redacted == texts else message.model_copy(update=redacted)
+    fields_, changed = vars(message), {}
+    for name in _MESSAGE_FIELDS:
+        if value := fields_.get(name):
+            redacted = _redact_nested(value, redact, depth)
+            if redacted != value:
+                changed[name] = redacted
+    return message.model_copy(update=changed) if changed else message
 
 
 def _redact_fields(value: Any, redact: Redact, depth: int) -> Any:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    get_serializable_checkpoint_metadata,
 )
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
 from psycopg.errors import (
@@ -27,17 +29,20 @@ from psycopg.errors import (
     ReadOnlySqlTransaction,
 )
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from muniment.graph import tables
 from muniment.graph.redaction import Redact, redact_value
+from muniment.graph.serializer import MessageSerializer
 from muniment.memory import bootstrap
 from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
 from muniment.nodes.entry import get_identity, resolve_scope
 from muniment.nodes.state import ID_CHANNELS, Who
 
 SCHEMA = "checkpoints"
-_REDACTION_CACHE_SIZE = 4096  # a thread's messages are stored again with each of its checkpoints
+# Values that are part of a checkpoint's row, as the official saver has it.
+_INLINE = (str, int, float, bool, type(None))
 
 # The key of the runtime that LangGraph's loop adds to a config; a caller that only reads a thread does not.
 _RUNTIME_KEY = "__pregel_runtime"
@@ -52,6 +57,16 @@ class CheckpointConnection(AsyncConnection[DictRow]):
 CheckpointPool: TypeAlias = AsyncConnectionPool[CheckpointConnection]
 
 
+async def check_connection(conn: CheckpointConnection) -> None:
+    """Raises OperationalError for a connection that the server has ended while it was idle, as a restart does.
+
+    The server has said so by then: this costs no round trip."""
+    for _ in range(2):  # the reason, and the end
+        conn.pgconn.consume_input()
+    if conn.broken:
+        raise OperationalError("the connection is lost")
+
+
 class _NullLock(asyncio.Lock):
     """A lock that never waits."""
 
@@ -64,21 +79,17 @@ class _NullLock(asyncio.Lock):
         return
 
 
-class _MissingParent(Exception):
-    """The parent of a checkpoint is gone, and with it perhaps the values that they share."""
-
-
 class PooledSaver(AsyncPostgresSaver):
     """The official saver with a pool and without its lock: no call waits for another.
 
     It redacts what it stores, since LangGraph saves a message before the first node runs."""
 
     def __init__(self, pool: CheckpointPool, redact: Redact, tenant: str | None = None) -> None:
-        super().__init__(conn=cast("AsyncConnectionPool[AsyncConnection[DictRow]]", pool))
+        super().__init__(conn=cast("AsyncConnectionPool[AsyncConnection[DictRow]]", pool), serde=MessageSerializer())
         self.lock = _NullLock()
         self._pool = pool
         self._tenant = tenant
-        self._redact = lru_cache(_REDACTION_CACHE_SIZE)(redact)
+        self._redact = redact
 
     async def aput(
         self,
@@ -97,16 +108,30 @@ class PooledSaver(AsyncPostgresSaver):
         redacted_config["metadata"] = redact_value(
             config.get("metadata", {}), self._redact
         ) | self._make_owner_metadata(config)
-        return await self._save_after_parent(
-            redacted_config, redacted, redact_value(metadata, self._redact), new_versions
-        )
+        return await self._save(redacted_config, redacted, redact_value(metadata, self._redact), new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save the writes of a task, redacted. Raises StoreDown, StoreFull."""
-        redacted = [(name, self.redact_channel(name, value)) for name, value in writes]
-        await super().aput_writes(config, redacted, task_id, task_path)
+        # As the official saver: special writes have a place of their own, which is replaced; others stay as they are.
+        is_special = all(name in WRITES_IDX_MAP for name, _ in writes)
+        places = {WRITES_IDX_MAP.get(name, n): (name, value) for n, (name, value) in enumerate(writes)}
+        dumped = [self.serde.dumps_typed(self.redact_channel(name, value)) for name, value in places.values()]
+        where = config["configurable"]
+        parameters = {
+            "thread": where["thread_id"],
+            "ns": where["checkpoint_ns"],
+            "id": where["checkpoint_id"],
+            "task": task_id,
+            "path": task_path,
+            "places": list(places),
+            "channels": [name for name, _ in places.values()],
+            "types": [kind for kind, _ in dumped],
+            "blobs": [packed for _, packed in dumped],
+        }
+        async with self.cursor() as cursor:
+            await cursor.execute(tables.REPLACE_WRITES if is_special else tables.ADD_WRITES, parameters)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names; a run begins with this call.
@@ -149,43 +174,57 @@ class PooledSaver(AsyncPostgresSaver):
         async with self._cursor() as cursor:
             yield cursor
 
-    async def _save_after_parent(
+    async def _save(
         self,
         config: RunnableConfig,
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
+        versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint while its parent is locked, so that the values that both share stay.
+        """Save a checkpoint and the values of these versions by one statement, while its parent is locked.
 
-        Where the janitor has removed the parent, of a run from an old checkpoint, all values are saved."""
-        where = config["configurable"]
-        if not (parent := where.get("checkpoint_id")):
-            return await super().aput(config, checkpoint, metadata, new_versions)
-        try:
-            async with translate_errors(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
-                await set_search_path(conn)
-                # Sent first and read last: in a pipeline the result costs no round trip of its own.
-                parent_row = await conn.execute(
-                    tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent)
-                )
-                official = AsyncPostgresSaver(conn, serde=self.serde)
-                saved = await official.aput(config, checkpoint, metadata, new_versions)
-                # The thread had a delta channel that this graph saves whole: no checkpoint has the value yet.
-                whole = (
-                    checkpoint["channel_values"].keys() & await _read_delta_channels(parent_row) - new_versions.keys()
-                )
-                if whole:
-                    versions = {name: checkpoint["channel_versions"][name] for name in whole}
-                    await official.aput(config, checkpoint, metadata, versions)
-                return saved
-        except _MissingParent:
-            if metadata.get("counters_since_delta_snapshot"):
-                raise StoreError("The checkpoint that this run started from was removed while it ran.") from None
-            # An update of a checkpoint that is gone: LangGraph has read nothing, and begun anew.
-            if metadata.get("source") == "update" and set(new_versions) == set(checkpoint["channel_versions"]):
-                raise _make_missing_error(where) from None
-            return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
+        Where the janitor has removed the parent, of a run from an old checkpoint, all values are saved. So is one that
+        the thread had in a delta channel, which this graph saves whole: no checkpoint has it yet."""
+        where, values = config["configurable"], checkpoint["channel_values"]
+        place = {"thread_id": where["thread_id"], "checkpoint_ns": where["checkpoint_ns"]}
+        inline = {name: value for name, value in values.items() if isinstance(value, _INLINE)}
+        # As the official saver: `true` stands for a snapshot, which is read from its blob.
+        inline |= {name: True for name, value in values.items() if isinstance(value, _DeltaSnapshot)}
+        stored = [name for name in values if name in versions and not isinstance(values[name], _INLINE)]
+        dumped = [self.serde.dumps_typed(values[name]) for name in stored]
+        parameters = {
+            "thread": place["thread_id"],
+            "ns": place["checkpoint_ns"],
+            "id": checkpoint["id"],
+            "parent": where.get("checkpoint_id"),
+            "kept": [name for name in values if name not in versions],
+            "channels": stored,
+            "versions": [versions[name] for name in stored],
+            "types": [kind for kind, _ in dumped],
+            "blobs": [packed for _, packed in dumped],
+            "checkpoint": Jsonb(checkpoint | {"channel_values": inline}),
+            "metadata": Jsonb(get_serializable_checkpoint_metadata(config, metadata)),
+        }
+        async with self.cursor() as cursor:
+            await cursor.execute(tables.SAVE_CHECKPOINT, parameters)
+            row = await cursor.fetchone()
+        if row and row["saved"]:
+            return {"configurable": place | {"checkpoint_id": checkpoint["id"]}}
+        if row and row["deltas"] is not None:
+            whole = {name: checkpoint["channel_versions"][name] for name in values.keys() & set(row["deltas"])}
+            return await self._save(config, checkpoint, metadata, versions | whole)
+        if metadata.get("counters_since_delta_snapshot"):
+            raise StoreError("The checkpoint that this run started from was removed while it ran.")
+        # An update of a checkpoint that is gone: LangGraph has read nothing, and begun anew.
+        if metadata.get("source") == "update" and set(versions) == set(checkpoint["channel_versions"]):
+            raise _make_missing_error(where)
+        return await self._save_orphan(config, checkpoint, metadata)
+
+    async def _save_orphan(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
+    ) -> RunnableConfig:
+        """Save a checkpoint whose parent is gone, with all its values."""
+        return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
     async def _check_owner(self, config: RunnableConfig, saved: CheckpointTuple) -> None:
         """Raises Denied for a run of another user.
@@ -244,14 +283,6 @@ def _make_missing_error(where: dict[str, Any]) -> NoCheckpoint:
         thread=str(where["thread_id"]),
         checkpoint=str(where["checkpoint_id"]),
     )
-
-
-async def _read_delta_channels(parent: AsyncCursor[DictRow]) -> set[str]:
-    """The channels whose values are in the parent's ancestors. Raises _MissingParent."""
-    row = await parent.fetchone()
-    if row is None:
-        raise _MissingParent
-    return set(row["deltas"])
 
 
 async def _check_is_complete(oldest: AsyncCursor[DictRow], channels: Iterable[str], where: dict[str, Any]) -> None:

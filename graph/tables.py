@@ -8,10 +8,42 @@ from typing import LiteralString
 _CHECKPOINT: LiteralString = "(pg_column_size(checkpoint) + pg_column_size(metadata) + 24)"
 _BLOB: LiteralString = "(coalesce(pg_column_size(blob), 0) + 24)"
 
-# Waits for a removal of the parent; no row, when it is gone. Its delta channels have their values in its ancestors.
-HOLD_PARENT: LiteralString = """
-select coalesce(metadata -> 'counters_since_delta_snapshot', '{}') as deltas
-from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s for key share
+# A checkpoint and its values, while its parent is locked, so that the values that both share stay. Nothing is saved
+# where the parent is gone (`deltas` is null), or where one of the `kept` values is only in the writes of its ancestors.
+SAVE_CHECKPOINT: LiteralString = """
+with parent as materialized (
+  select coalesce(metadata -> 'counters_since_delta_snapshot', '{}') as deltas from checkpoints
+  where thread_id = %(thread)s and checkpoint_ns = %(ns)s and checkpoint_id = %(parent)s for key share
+), allowed as (
+  select where %(parent)s::text is null or exists (select from parent where not deltas ?| %(kept)s::text[])
+), parts as (
+  insert into checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+  select %(thread)s, %(ns)s, one.* from allowed cross join
+    unnest(%(channels)s::text[], %(versions)s::text[], %(types)s::text[], %(blobs)b::bytea[]) one
+  on conflict (thread_id, checkpoint_ns, channel, version) do nothing
+), saved as (
+  insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+  select %(thread)s, %(ns)s, %(id)s, %(parent)s, %(checkpoint)s, %(metadata)s from allowed
+  on conflict (thread_id, checkpoint_ns, checkpoint_id)
+    do update set checkpoint = excluded.checkpoint, metadata = excluded.metadata
+  returning true
+)
+select exists (select from saved) as saved, (select array(select jsonb_object_keys(deltas)) from parent) as deltas
+"""
+
+_SAVE_WRITES: LiteralString = """
+insert into checkpoint_writes
+  (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+select %(thread)s, %(ns)s, %(id)s, %(task)s, %(path)s, one.*
+from unnest(%(places)s::int[], %(channels)s::text[], %(types)s::text[], %(blobs)b::bytea[]) one
+on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) do
+"""
+
+ADD_WRITES: LiteralString = f"{_SAVE_WRITES} nothing"
+
+# For what has one place in a task, such as an interrupt.
+REPLACE_WRITES: LiteralString = f"""{_SAVE_WRITES}
+update set channel = excluded.channel, type = excluded.type, blob = excluded.blob
 """
 
 # The versions at the oldest ancestor of a checkpoint that is there; no row, when the checkpoint itself is gone.

@@ -76,9 +76,12 @@ class ChatSession:
         with suppress(StoreError):
             await self._memory.open()
         graph_input, state = Input(messages=[HumanMessage(text)]), State()
-        # Sync: a turn that a crash interrupts is in the checkpoint, and the next start finishes it.
         turn = self._graph.astream(
-            graph_input, self._config, context=self._run_context, durability="sync", stream_mode=["values", "updates"]
+            graph_input,
+            self._config,
+            context=self._run_context,
+            durability=self.settings.checkpoints.durability,
+            stream_mode=["values", "updates"],
         )
         async for event in turn:
             kind, part = cast("tuple[str, Any]", event)  # with several modes it is a pair, whatever the types say

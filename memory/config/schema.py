@@ -274,10 +274,12 @@ class Ledger(SettingsPart):
 
 
 class Checkpoints(SettingsPart):
-    """How the supervisor's messages are saved with LangGraph's checkpoints, and what stays of these: so many of the
-    newest of each namespace of a thread, and threads that somebody has touched within so many days, null for all."""
+    """How the supervisor's messages are saved with LangGraph's checkpoints, when the chat saves a turn, and what stays:
+    so many of the newest of each namespace of a thread, and threads that somebody has touched within so many days, null
+    for all."""
 
     messages: Literal["whole", "delta"]
+    durability: Literal["sync", "async", "exit"]
     keep: Count
     ttl_days: Days | None
 

@@ -28,7 +28,7 @@ def test_what_threads_take_and_what_can_go(muniment: Muniment, monkeypatch: pyte
     talk(muniment, "bo", 2)
     shown = muniment("stats", "checkpoints", "--json").json
     assert shown["threads"] == 2
-    assert [one["checkpoints"] for one in shown["largest"]] == [48, 12]
+    assert [one["checkpoints"] for one in shown["largest"]] == [8, 2]
     assert shown["bytes"] == sum(one["bytes"] for one in shown["largest"])
     (own,) = muniment("stats", "checkpoints", "--user", "bo", "--json").json["largest"]
     assert own == shown["largest"][1]
@@ -38,15 +38,15 @@ def test_what_threads_take_and_what_can_go(muniment: Muniment, monkeypatch: pyte
         lines = muniment("stats", "checkpoints", COLUMNS="80").out.splitlines()
     assert [line.split()[-1] for line in lines[1:3]] == [one["thread"] for one in shown["largest"]]
 
-    said = muniment("checkpoints", "prune", "--keep", "6", "--dry-run", "--json").json
-    assert (said["threads"], said["checkpoints"]) == (2, 48)
-    assert muniment("checkpoints", "prune", "--keep", "6", "--user", "bo", "--json").json["checkpoints"] == 6
-    one = muniment("checkpoints", "prune", "--keep", "6", "--user", "ana", "--thread", "main")
-    assert one.out.startswith("Removed 42 checkpoints of 1 thread, with ")
+    said = muniment("checkpoints", "prune", "--keep", "1", "--dry-run", "--json").json
+    assert (said["threads"], said["checkpoints"]) == (2, 8)
+    assert muniment("checkpoints", "prune", "--keep", "1", "--user", "bo", "--json").json["checkpoints"] == 1
+    one = muniment("checkpoints", "prune", "--keep", "1", "--user", "ana", "--thread", "main")
+    assert one.out.startswith("Removed 7 checkpoints of 1 thread, with ")
     left = muniment("stats", "checkpoints", "--json").json
-    assert [one["checkpoints"] for one in left["largest"]] == [6, 6]
+    assert [one["checkpoints"] for one in left["largest"]] == [1, 1]
     assert shown["bytes"] - left["bytes"] == pytest.approx(said["bytes"], rel=0.01)
-    assert muniment("checkpoints", "prune", "--keep", "6").out == "Nothing to remove.\n"
+    assert muniment("checkpoints", "prune", "--keep", "1").out == "Nothing to remove.\n"
     talk(muniment, "ana", 1)
 
 
@@ -55,7 +55,7 @@ def test_whole_threads_that_nobody_touches(muniment: Muniment) -> None:
     talk(muniment, "ana", 1)
     assert muniment("checkpoints", "prune", "--older-than", "1").out == "Nothing to remove.\n"
     gone = muniment("checkpoints", "prune", "--older-than", "0", "--json").json
-    assert (gone["whole"], gone["checkpoints"]) == (1, 6)
+    assert (gone["whole"], gone["checkpoints"]) == (1, 1)
     assert muniment("stats", "checkpoints", "--json").json == {"user": None, "threads": 0, "bytes": 0, "largest": []}
 
 
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_named(muniment: Muniment, wrong: tuple[str, ...]) -> N
 def test_a_worker_prunes_when_it_is_time(muniment: Muniment, tmp_path: Path) -> None:
     """By the settings, once in an interval however many ask; not before."""
     config = tmp_path / "muniment.yaml"
-    config.write_text("checkpoints: {keep: 6}\nsession_ledger: {cleanup_interval_seconds: 1000}\n")
+    config.write_text("checkpoints: {keep: 1}\nsession_ledger: {cleanup_interval_seconds: 1000}\n")
     quiet = tmp_path / "quiet.yaml"
     quiet.write_text("session_ledger: {run_on_startup: false}\n")
     for _ in range(2):
@@ -79,7 +79,7 @@ def test_a_worker_prunes_when_it_is_time(muniment: Muniment, tmp_path: Path) -> 
         assert muniment("chat", "--json", "--user", "ana", said=said, MUNIMENT_CONFIG=str(quiet)).code == 0
         assert muniment("work", "--drain", "--json", MUNIMENT_CONFIG=str(config)).code == 0
     (thread,) = muniment("stats", "checkpoints", "--json").json["largest"]
-    assert thread["checkpoints"] == 6 + 12
+    assert thread["checkpoints"] == 1 + 2
 
 
 def saved() -> InMemorySaver:
@@ -126,11 +126,11 @@ def test_threads_follow_into_a_database_of_their_own(muniment: Muniment, empty_d
     talk(muniment, "ana", 2)
     moved = {"MUNIMENT_CHECKPOINTS_URL": empty_database_url}
     first = muniment("checkpoints", "migrate", "--former", "--json", **moved).json
-    assert (first["threads"], first["checkpoints"], first["there"]) == (1, 12, 0)
+    assert (first["threads"], first["checkpoints"], first["there"]) == (1, 2, 0)
     again = muniment("checkpoints", "migrate", "--former", "--remove", **moved)
-    assert again.out.endswith("12 were there already. They are gone where they were.\n")
+    assert again.out.endswith("2 were there already. They are gone where they were.\n")
     assert muniment("stats", "checkpoints", "--json").json["threads"] == 0
-    assert muniment("stats", "checkpoints", "--user", "ana", "--json", **moved).json["largest"][0]["checkpoints"] == 12
+    assert muniment("stats", "checkpoints", "--user", "ana", "--json", **moved).json["largest"][0]["checkpoints"] == 2
 
 
 def test_a_pickle_cannot_run_anything(muniment: Muniment, tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ async def test_the_server_has_a_janitor(database_url: str, monkeypatch: pytest.M
         async with asyncio.timeout(10):
             while (await rows(served))["checkpoints"] == had:
                 await asyncio.sleep(0.02)
-        assert (await rows(served))["checkpoints"] == 20
+        assert (await rows(served))["checkpoints"] == 16
 
 
 async def test_thirty_turns_take_little(talk: Callable[..., Talk], saver: PooledSaver) -> None:

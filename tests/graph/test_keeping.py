@@ -15,7 +15,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from typing_extensions import TypedDict
 
-from muniment.graph import tables
 from muniment.graph.janitor import prune_threads
 from muniment.graph.retention import CheckpointRow, select_retained
 from muniment.graph.saver import PooledSaver
@@ -129,7 +128,8 @@ async def test_whoever_saves_beside_it_is_waited_for(saver: PooledSaver) -> None
     child, parent = (await history(graph, "a"))[-3:-1]
     where = {"thread": "a", "id": "ff", "child": child.config["configurable"]["checkpoint_id"]}
     async with saver.cursor() as cursor, cursor.connection.transaction():
-        await cursor.execute(tables.HOLD_PARENT, ("a", "", parent.config["configurable"]["checkpoint_id"]))
+        hold = "select from checkpoints where (thread_id, checkpoint_ns, checkpoint_id) = (%s, '', %s) for key share"
+        await cursor.execute(hold, ("a", parent.config["configurable"]["checkpoint_id"]))
         pruning = asyncio.create_task(prune_threads(saver, keep=1))
         await asyncio.sleep(0.1)
         assert not pruning.done()
