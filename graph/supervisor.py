@@ -1,4 +1,4 @@
-"""The supervisor graph: context, then the reply and the hot path side by side, then ledger, jobs and consent."""
+"""The supervisor graph: context, then the reply and the hot path side by side, then the end of the turn."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.llm import ChatModel
-from muniment.nodes import prompts, subagents, supervisor, tools, turn
+from muniment.nodes import consent, prompts, subagents, supervisor, tools, turn
 from muniment.nodes.entry import run_node
 from muniment.nodes.state import Input, State, Who
 
-_SNAPSHOT_EVERY = 20  # writes of messages, three a turn: a checkpoint keeps its ancestors back to a snapshot
+_SNAPSHOT_EVERY = 20  # writes of messages, at most three a turn: a checkpoint keeps its ancestors back to a snapshot
 
 
 def build(
@@ -55,14 +55,15 @@ def build(
         graph.add_node(name, work)
         graph.add_edge(name, "supervisor")
     # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
-    graph.add_node("episodic", node(turn.record_turn, after=True, settings=settings), defer=True)
-    graph.add_node("worker", node(turn.enqueue_jobs, after=True))
+    graph.add_node("episodic", node(turn.end_turn, after=True, settings=settings, interrupts=interrupts), defer=True)
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
-    graph.add_edge("episodic", "worker")
-    graph.add_node("consent", node(turn.ask_consent, after=True, interrupts=interrupts))
-    graph.add_conditional_edges("worker", turn.route_consent, ["consent", END])
-    graph.add_edge("consent", END)
+    if interrupts:  # a step of its own: a run that goes on after an interrupt does its node again
+        graph.add_node("consent", node(consent.ask_consent, after=True))
+        graph.add_conditional_edges("episodic", turn.route_consent, ["consent", END])
+        graph.add_edge("consent", END)
+    else:
+        graph.add_edge("episodic", END)
     return graph
 
 

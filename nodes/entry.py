@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -56,8 +56,16 @@ async def run_node(
     place = State() if is_parallel else await _continue_turn(state, runtime, config, has_writes=has_writes)
     result = await step(state | place, scope)
     if isinstance(result, Command):
-        return replace(result, update=place | (result.update or {}))
-    return place | result
+        return replace(result, update=drop_unchanged(state, cast("State", place | (result.update or {}))))
+    return drop_unchanged(state, place | result)
+
+
+def drop_unchanged(state: State, update: State) -> State:
+    """The update without what the state has already: each value that is written is saved with the checkpoint."""
+    given: dict[str, Any] = {**update}
+    old: dict[str, Any] = {**state}
+    kept = {name: new for name, new in given.items() if name == "messages" or name not in old or old[name] != new}
+    return cast("State", kept)
 
 
 async def report_failure(memory: Memory, scope: Scope, node: Node, op: Op, error: MunimentError) -> str:

@@ -12,8 +12,20 @@ from typing_extensions import TypedDict  # Pydantic refuses typing's own on Pyth
 
 DEFAULT_USER = "me"
 ID_CHANNELS = frozenset(
-    {"asked", "at", "to_learn", "to_record", "to_confirm", "was_asked", "told_at", "run", "portions", "findings"}
-)  # of the state: what holds ids and times, no text
+    {
+        "asked",
+        "at",
+        "to_learn",
+        "to_record",
+        "to_confirm",
+        "was_asked",
+        "told_at",
+        "recalled",
+        "run",
+        "portions",
+        "findings",
+    }
+)  # fmt: skip - of the state: what holds ids, hashes and times, no text
 _MEMORY = (
     "What a run from an earlier checkpoint reads: then - memory as it was at that checkpoint, also for the turns that "
     "follow; now - memory as it is. What is said is remembered today either way."
@@ -66,7 +78,7 @@ class State(TypedDict, total=False):
     bullets: list[str]
     moving: str
     writes: list[dict[str, Any]]
-    recalled: list[int]  # shingle hashes of the memories that a model was shown
+    recalled: list[str]  # shingle hashes of what was searched for, in digits: a browser rounds numbers beyond 2^53
     asking: list[dict[str, str]]  # changes of the profile that need consent: id, field, value, question
     decided: str  # what became of an earlier question, one sentence
     was_asked: list[str]  # lasts: ids of the requests that the thread was asked about

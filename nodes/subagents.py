@@ -51,6 +51,6 @@ async def run_subagent(
     return State(
         reports=[*state.get("reports", ()), report],
         handoff=None,
-        recalled=[*state.get("recalled", ()), *toolbox.recalled],
+        recalled=[*state.get("recalled", ()), *map(str, toolbox.recalled)],
         acts=add_pending_turns(state, scope, toolbox.turns),
     )

@@ -280,7 +280,7 @@ async def write_reply(
         return Command(goto="episodic", update=update | State(acts=add_pending_turns(state, scope, toolbox.turns)))
     update = State(acts=add_pending_turns(state, scope, toolbox.turns))
     if toolbox.recalled:
-        update["recalled"] = [*state.get("recalled", ()), *toolbox.recalled]
+        update["recalled"] = [*state.get("recalled", ()), *map(str, toolbox.recalled)]
     if isinstance(outcome, ChatMessage):
         return Command(goto="episodic", update=update | State(messages=[_make_reply(outcome.content, state)]))
     handoff = State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1)
@@ -304,7 +304,7 @@ async def _reply_from_memory(
             pass
         except MunimentError as error:
             update = State(unread=await report_failure(memory, scope, "context", "search", error))
-    hashes = [*state.get("recalled", ()), *recalled, *memory.conversation.shingle_hashes(*texts)]
+    hashes = [*state.get("recalled", ()), *map(str, [*recalled, *memory.conversation.shingle_hashes(*texts)])]
     new_state = state | update
     reply = _make_reply(compose_reply(new_state, text, texts), new_state, *notes)
     return update | State(recalled=hashes, messages=[reply], from_memory=True)

@@ -11,7 +11,7 @@ from uuid import UUID
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 from muniment.memory import codec
 from muniment.memory.client import Memory
@@ -22,6 +22,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
 from muniment.nodes.entry import (
     begin_turn,
+    drop_unchanged,
     find_owner,
     find_previous,
     find_turn_messages,
@@ -106,7 +107,7 @@ async def read_context(
     except MunimentError as error:
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
-    return Command(goto=["supervisor", "hotpath"], update=update)
+    return Command(goto=["supervisor", "hotpath"], update=drop_unchanged(state, update))
 
 
 def _list_recent(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
@@ -154,7 +155,6 @@ async def _read_memory(
                 f"Memory cannot say any more what it held at revision {as_of}, so this reply was made without it.",
                 rev=as_of,
             ) from error
-    recalled = memory.conversation.shingle_hashes(brief.stable, brief.header, *brief.bullets)
     return State(
         rev=int(brief.rev),
         stable=brief.stable,
@@ -162,7 +162,6 @@ async def _read_memory(
         bullets=list(brief.bullets),
         fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
-        recalled=list(recalled),
     )
 
 
@@ -183,7 +182,7 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
         to_settle=settled.unclear if settled else [],
         decided=codec.format_decisions(answers) if answers else failure or (settled.sentence if settled else ""),
     )
-    times = state.get("to_learn", {})
+    times = {**state.get("to_learn", {})}
     if len(unclear) == len(answers) and not settled:  # a message that decides something is an answer, and no statement
         times |= {message.id: state["at"] for message in messages if message.id}
     # A message that was removed from the thread waits no longer.
@@ -311,7 +310,11 @@ async def _record_messages(
     if pending:
         turns += load_turns(pending, scope)
     if reply in messages:
-        reply_turn = make_turn(scope, reply, waiting[str(reply.id)], state.get("recalled", ()))
+        shown = memory.conversation.shingle_hashes(
+            state.get("stable", ""), state.get("header", ""), *state.get("bullets", ())
+        )
+        recalled = dict.fromkeys([*shown, *map(int, state.get("recalled", ()))])
+        reply_turn = make_turn(scope, reply, waiting[str(reply.id)], tuple(recalled))
         turns += tag_turns(state, scope, [replace(reply_turn, tags=(), path=None)])
     if turns:
         await memory.conversation.record(scope, turns)
@@ -332,53 +335,41 @@ async def _capture_episode(state: State, scope: Scope, memory: Memory, settings:
     return State(untold=0, told_at=now.isoformat())
 
 
-async def enqueue_jobs(state: State, scope: Scope, *, memory: Memory) -> State:
-    """Write the buffered operational events and enqueue what a model should read. It waits for no job."""
-    if state.get("to_record"):
-        return State()  # memory has just failed in `record_turn`: no second wait for it
-    try:
-        await memory.conversation.flush(scope)
-        await memory.conversation.schedule_reflection(scope)
-    except MunimentError as error:
-        # The reply is out; the events stay in their buffer, with this one.
-        await report_failure(memory, scope, "worker", "create", error)
-    return State()
+async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings, interrupts: bool) -> State:
+    """All that comes after the reply, in one step: the ledger, the jobs, and what is asked in the reply's last line.
+
+    With `interrupts` a question is left to the node `consent`, which nothing comes before when its run goes on."""
+    update = await record_turn(state, scope, memory=memory, settings=settings)
+    ended = state | update
+    if "messages" in update:  # the reply, which is the last message
+        ended["messages"] = [*state["messages"][:-1], *update["messages"]]
+    if not ended.get("to_record"):  # otherwise memory has just failed: no second wait for it
+        try:
+            await memory.conversation.flush(scope)
+            await memory.conversation.schedule_reflection(scope)
+        except MunimentError as error:
+            # The reply is out; the events stay in their buffer, with this one.
+            await report_failure(memory, scope, "worker", "create", error)
+    if ended.get("decided") or (ended.get("asking") and not interrupts):
+        update |= _add_consent_lines(ended, is_asking=not interrupts)
+    return update
 
 
-def route_consent(state: State) -> Literal["consent", "__end__"]:
-    """The node after `worker`: `consent` where there is a question or a decision, else the end."""
-    return "consent" if state.get("asking") or state.get("decided") else "__end__"
-
-
-async def ask_consent(state: State, scope: Scope, *, memory: Memory, interrupts: bool) -> State:
-    """Ask by an interrupt, or by the last line of the reply: then the next message may answer it.
-
-    What an answer to an interrupt leaves unclear is asked again. A run that goes on without an answer leaves the
-    requests as they are."""
-    requests = state.get("asking", [])
-    if requests and interrupts:
-        while requests:
-            answer = interrupt(codec.encode_interrupt(requests))
-            unclear = await _resume_requests(memory, scope, requests, answer)
-            requests = [request for request in requests if request["id"] in unclear]
-        return State(asking=[])
+def _add_consent_lines(state: State, *, is_asking: bool) -> State:
+    """The reply with what became of an earlier question, and with `is_asking` the pending ones as its last line: then
+    the next message may answer them."""
+    requests = state.get("asking", []) if is_asking else []
+    update = State(asking=[]) if is_asking else State()
     reply = get_reply(state)
     if reply is None:
-        return State(asking=[])
+        return update
     lines = [state.get("decided", ""), codec.format_consent_question(requests) if requests else ""]
     text = "\n\n".join(filter(None, [str(reply.text), *lines]))
     # The same id: the message is replaced, the thread has one reply.
-    message = AIMessage(text, id=reply.id, name=reply.name)
-    return State(messages=[message], asking=[], decided="", to_confirm=[request["id"] for request in requests])
+    update |= State(messages=[AIMessage(text, id=reply.id, name=reply.name)], decided="")
+    return update | State(to_confirm=[request["id"] for request in requests]) if is_asking else update
 
 
-async def _resume_requests(memory: Memory, scope: Scope, requests: list[dict[str, str]], answer: Any) -> set[str]:
-    """Decide those of the requests that are still pending; another process may have decided some. The ids of those
-    whose answer is unclear."""
-    try:
-        ids = [UUID(request["id"]) for request in requests]
-        answers = await memory.conversation.resume_consents(scope, ids, answer)
-    except MunimentError as error:
-        await report_failure(memory, scope, "hotpath", "update", error)
-        return set()
-    return {str(request.id) for request in answers if request.decision == "pending"}
+def route_consent(state: State) -> Literal["consent", "__end__"]:
+    """The node after the last one of a turn: `consent` where a person is asked by an interrupt, else the end."""
+    return "consent" if state.get("asking") else "__end__"

@@ -127,7 +127,7 @@ async def test_a_fork_under_the_other_setting(
     await one.say("I own a car.")
     points = await history(one.graph, "a")
     for number, point in enumerate(points):
-        made = await other.graph.aupdate_state(point.config, {"told_offline": True}, as_node="worker")
+        made = await other.graph.aupdate_state(point.config, {"told_offline": True}, as_node="episodic")
         for here in (one, other):
             assert (await here.graph.aget_state(made)).values.get("messages") == point.values.get("messages"), number
     await prune_threads(saver, keep=2)

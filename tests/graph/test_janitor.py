@@ -201,7 +201,7 @@ async def test_the_supervisor_goes_on(talk: Callable[..., Talk], saver: PooledSa
         with pytest.raises(NoCheckpoint, match="old ones are pruned"):
             await here.graph.ainvoke(said, gone, context=Who(user="ana"))
     with pytest.raises(NoCheckpoint, match="old ones are pruned"):
-        await here.graph.aupdate_state(gone, {"untold": 0}, as_node="worker")
+        await here.graph.aupdate_state(gone, {"untold": 0}, as_node="episodic")
     assert await rows(saver) == had
     assert not (await here.graph.aget_state(gone)).values
 

@@ -248,7 +248,7 @@ async def test_the_ledger_waits_for_the_colleagues(
         )
         order = [name async for update in stream for name in update]
     assert sorted(order[1:3]) == ["hotpath", "supervisor"]
-    assert order[3:] == ["planner", "supervisor", "episodic", "worker"]
+    assert order[3:] == ["planner", "supervisor", "episodic"]
 
 
 class Slow:
@@ -284,7 +284,7 @@ async def test_the_hot_path_runs_beside_the_model(talk: Callable[..., Talk]) -> 
             assert slow.asked.is_set()
             assert len(await ana.memory.list(_scope(ana))) == 3
             slow.go.set()
-    assert order == ["context", "hotpath", "supervisor", "episodic", "worker", "consent"]
+    assert order == ["context", "hotpath", "supervisor", "episodic"]
 
 
 async def test_a_reply_does_not_wait_for_the_hot_path(talk: Callable[..., Talk]) -> None:
@@ -302,7 +302,7 @@ async def test_a_reply_does_not_wait_for_the_hot_path(talk: Callable[..., Talk])
         order += list(update)
         if "supervisor" in update:
             turnstile.release()
-    assert order == ["context", "supervisor", "hotpath", "episodic", "worker", "consent"]
+    assert order == ["context", "supervisor", "hotpath", "episodic"]
 
 
 def _scope(talk: Talk, user: str = "ana") -> Any:

@@ -230,7 +230,7 @@ async def test_a_fork_by_update_then_a_message(here: Talk) -> None:
     """The thread is set back by an update; the next message, to no checkpoint in particular, is in the past."""
     await story(here)
     at = await where(here, "end", 2)
-    await here.graph.aupdate_state(at.config, {"told_offline": True}, as_node="worker")
+    await here.graph.aupdate_state(at.config, {"told_offline": True}, as_node="episodic")
     state = await here.say(QUESTION)
     assert (knows(state), state["rev"]) == ({"Lisbon"}, 1)
 
@@ -238,14 +238,14 @@ async def test_a_fork_by_update_then_a_message(here: Talk) -> None:
 async def test_an_update_of_the_latest_checkpoint_is_no_past(here: Talk) -> None:
     """Nor is a run that names the latest checkpoint, as user interfaces do with every message."""
     await story(here)
-    await here.graph.aupdate_state(here.config("a"), {"told_offline": True}, as_node="worker")
+    await here.graph.aupdate_state(here.config("a"), {"told_offline": True}, as_node="episodic")
     state = await here.say(QUESTION)
     assert (knows(state), state["as_of"]) == ({"Porto"}, None)
     latest = await here.graph.aget_state(here.config("a"))
     state = await fork(here, latest, QUESTION)
     assert (knows(state), state["as_of"]) == ({"Porto"}, None)
     latest = await here.graph.aget_state(here.config("a"))
-    made = await here.graph.aupdate_state(latest.config, {"told_offline": True}, as_node="worker")
+    made = await here.graph.aupdate_state(latest.config, {"told_offline": True}, as_node="episodic")
     state = await fork(here, await here.graph.aget_state(made), QUESTION)
     assert (knows(state), state["as_of"]) == ({"Porto"}, None)
 
@@ -323,7 +323,7 @@ async def test_what_memory_cannot_say_any_more(here: Talk, clock: FixedClock) ->
     """A space that has not got so far (it was made anew) leaves the reply without memory, and says so."""
     await story(here)
     at = await where(here, "end", 2)
-    made = await here.graph.aupdate_state(at.config, {"rev": 99}, as_node="worker")
+    made = await here.graph.aupdate_state(at.config, {"rev": 99}, as_node="episodic")
     state = await here.graph.ainvoke(Input(messages=[HumanMessage(QUESTION)]), made, context=Who(user="ana"))
     sentence = "Memory cannot say any more what it held at revision 99, so this reply was made without it."
     assert state["unread"] == sentence

@@ -190,7 +190,7 @@ async def test_the_first_checkpoint_of_a_thread_is_its_owners(
     assert knows(await here.say(QUESTION)) == {"Lisbon"}
 
 
-@pytest.mark.parametrize("node", ["supervisor", "episodic", "worker"])
+@pytest.mark.parametrize("node", ["supervisor", "episodic"])
 async def test_a_turn_that_has_begun_is_its_owners(
     talk: Callable[..., Talk], unguarded: BaseCheckpointSaver[Any], node: str
 ) -> None:

@@ -159,7 +159,7 @@ async def test_what_can_never_be_learned_holds_nothing_up(
     monkeypatch.setattr(here.memory, "learn", refused)
     state = await here.say("poison")
     assert "StoreError" in last(state)
-    await here.graph.aupdate_state(here.config("a"), State(to_learn={"gone": state["at"]}), as_node="worker")
+    await here.graph.aupdate_state(here.config("a"), State(to_learn={"gone": state["at"]}), as_node="episodic")
     state = await here.say(STORY)
     assert (state["to_learn"], state["to_record"], state["unwritten"]) == ({}, {}, "")
     assert state["writes"]
