@@ -60,7 +60,7 @@ def build(
     graph.add_edge("hotpath", "episodic")
     if interrupts:  # a step of its own: a run that goes on after an interrupt does its node again
         graph.add_node("consent", node(consent.ask_consent, after=True))
-        graph.add_conditional_edges("episodic", turn.route_consent, ["consent", END])
+        graph.add_conditional_edges("episodic", consent.route_consent, ["consent", END])
         graph.add_edge("consent", END)
     else:
         graph.add_edge("episodic", END)

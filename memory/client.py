@@ -26,6 +26,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
+from muniment.memory.rules.retrieval.render import choose_vocabulary, count_message_tokens
 from muniment.memory.rules.statements.relations import make_relation
 
 OnProgress = Callable[[int], None]
@@ -315,6 +316,10 @@ class Conversation:
     def redact(self, text: str) -> str:
         """Return the text without secrets. A text that holds none is returned unchanged, to the byte."""
         return self._memory.engine.redactor.redact_text(text)
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a message, by the vocabulary of the configured model."""
+        return count_message_tokens(text, choose_vocabulary(self._memory.engine.settings.chat_model))
 
     def describe_redactions(self, text: str) -> tuple[str, ...]:
         """Return what was taken out of a redacted text, in words: "a password", "an API key"."""

@@ -1,14 +1,17 @@
-"""The node that asks a person for consent by an interrupt."""
+"""What a person answers to a question of consent: to an interrupt, or with the next message."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 from uuid import UUID
 
+from langchain_core.messages import HumanMessage
 from langgraph.types import interrupt
 
 from muniment.memory import codec
 from muniment.memory.client import Memory
+from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import MunimentError
 from muniment.nodes.entry import report_failure
@@ -37,3 +40,30 @@ async def _resume_requests(memory: Memory, scope: Scope, requests: list[dict[str
         await report_failure(memory, scope, "hotpath", "update", error)
         return set()
     return {str(request.id) for request in answers if request.decision == "pending"}
+
+
+async def apply_answer(
+    state: State, messages: list[HumanMessage], scope: Scope, memory: Memory
+) -> tuple[Sequence[Consent], str]:
+    """Decide what was asked last, where the person's one message is an answer. The requests that it answers, pending
+    where it is unclear, and what failed as a sentence."""
+    if len(messages) != 1 or not is_typed(messages[0]):
+        return (), ""
+    ids = [UUID(id_) for id_ in state["to_confirm"]]
+    try:
+        return await memory.conversation.answer_consents(scope, ids, str(messages[0].text)), ""
+    except MunimentError as error:
+        return (), await report_failure(memory, scope, "hotpath", "update", error)
+
+
+def is_typed(message: HumanMessage) -> bool:
+    """Whether a message is nothing but what a person has typed: one text, that was read from no file."""
+    is_one_text = isinstance(message.content, str) or (
+        len(message.content) == 1 and (isinstance(block := message.content[0], str) or block.get("type") == "text")
+    )
+    return is_one_text and not message.additional_kwargs.get("path")
+
+
+def route_consent(state: State) -> Literal["consent", "__end__"]:
+    """The node after the last one of a turn: `consent` where a person is asked by an interrupt, else the end."""
+    return "consent" if state.get("asking") else "__end__"

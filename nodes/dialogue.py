@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from dataclasses import replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ from muniment.nodes.tools import Toolbox
 from muniment.nodes.written_calls import WrittenAnswer, read_answer
 
 _ROLES: dict[str, Literal["user", "assistant", "system"]] = {"human": "user", "ai": "assistant", "system": "system"}
+_LEFT_OUT = "(Earlier messages of this conversation are left out. What they say can be searched for in memory.)"
 _BEGINNING = "(The conversation begins.)"  # before an assistant that speaks first
 _CUT_OFF = (
     "(This reply was cut off: it has reached the limit of tokens, model.max_output_tokens.)",
@@ -25,19 +26,27 @@ _CUT_OFF = (
 _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
-def build_prompt(state: State, instructions: str, max_chars: int) -> list[ChatMessage]:
+def build_prompt(
+    state: State, instructions: str, max_chars: int, max_tokens: int, count_tokens: Callable[[str], int]
+) -> list[ChatMessage]:
     """The supervisor's prompt: the lasting part, the thread, and in its last message the part that changes with each
     turn.
 
     The first message stays byte-equal while the profile does, and the thread follows it: so the prompt of a turn begins
-    like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out.
+    like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out,
+    and early ones of a thread of more than `max_tokens`.
     The roles are system, then user and assistant in turns: the templates of some models accept no other order."""
     profile = fence_text(state.get("stable", ""))
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
     moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
-    thread = _convert_thread(state["messages"], max_chars)
+    messages = [message for message in state["messages"] if len(str(message.text)) <= max_chars]
+    start = _find_start(messages, _list_waiting(state), max_tokens, count_tokens)
+    early = [message for message in messages[:start] if message.type == "system"]
+    thread = _convert_thread([*early, *messages[start:]])
     system = [opening, *(message.content for message in thread if message.role == "system")]
     prompt = [ChatMessage(role="system", content="\n\n".join(system))]
+    if start:
+        _add_message(prompt, ChatMessage(role="user", content=_LEFT_OUT))
     for message in thread:
         if message.role != "system":
             _add_message(prompt, message)
@@ -129,9 +138,37 @@ def explain_failure(error: ModelError) -> str:
     return f"{str(error).rstrip('.')} ({type(error).__name__}{status})"
 
 
-def _convert_thread(messages: Sequence[AnyMessage], max_chars: int) -> list[ChatMessage]:
+def _list_waiting(state: State) -> AbstractSet[str | None]:
+    """The ids of the messages that memory does not have yet: those of this turn, and what it could not take."""
+    return {*state.get("asked", ()), *state.get("to_learn", ()), *state.get("to_record", ())}
+
+
+def _find_start(
+    messages: Sequence[AnyMessage],
+    waiting: AbstractSet[str | None],
+    max_tokens: int,
+    count_tokens: Callable[[str], int],
+) -> int:
+    """The place of the first message that is kept, so that the messages have at most `max_tokens`; all are kept from
+    the first one that memory does not have.
+
+    Half of `max_tokens` goes at a time: the beginning stays the same for many turns, as a prompt cache needs."""
+    texts = [str(message.text) for message in messages]
+    if sum(len(text.encode(errors="replace")) for text in texts) <= max_tokens:  # a token has a byte or more
+        return 0
+    sizes = [count_tokens(text) for text in texts]
+    portion = max(max_tokens // 2, 1)
+    leaving = -(-max(sum(sizes) - max_tokens, 0) // portion) * portion
+    start = 0
+    while leaving > 0 and start < len(messages) and messages[start].id not in waiting:
+        leaving -= sizes[start]
+        start += 1
+    return start
+
+
+def _convert_thread(messages: Sequence[AnyMessage]) -> list[ChatMessage]:
     texts = [(_ROLES.get(message.type), str(message.text)) for message in messages]
-    return [ChatMessage(role=role, content=text) for role, text in texts if role and text and len(text) <= max_chars]
+    return [ChatMessage(role=role, content=text) for role, text in texts if role and text]
 
 
 def _format_report(report: Report) -> str:

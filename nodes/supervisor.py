@@ -270,7 +270,8 @@ async def write_reply(
         colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
     )
     try:
-        prompt = build_prompt(state, instructions, settings.limits.turn_chars)
+        counted = memory.conversation.count_tokens
+        prompt = build_prompt(state, instructions, settings.limits.turn_chars, settings.threads.max_tokens, counted)
         outcome = await run_dialogue(
             memory.conversation.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds
         )

@@ -6,7 +6,6 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
-from uuid import UUID
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -16,10 +15,11 @@ from langgraph.types import Command
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.consent import SENSITIVE, Consent
+from muniment.memory.domain.consent import SENSITIVE
 from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
+from muniment.nodes.consent import apply_answer, is_typed
 from muniment.nodes.entry import (
     begin_turn,
     drop_unchanged,
@@ -168,10 +168,10 @@ async def _read_memory(
 async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State:
     """Learn from the user's messages, those first that memory could not take in an earlier turn."""
     messages = find_turn_messages(state)
-    answers, failure = await _apply_answer(state, messages, scope, memory) if state.get("to_confirm") else ((), "")
+    answers, failure = await apply_answer(state, messages, scope, memory) if state.get("to_confirm") else ((), "")
     unclear = [codec.encode_consent_request(request) for request in answers if request.decision == "pending"]
     settled = None
-    if (marked := state.get("to_settle")) and not answers and len(messages) == 1 and _is_typed(messages[0]):
+    if (marked := state.get("to_settle")) and not answers and len(messages) == 1 and is_typed(messages[0]):
         settled = await settle_replacements(marked, str(messages[0].text), scope, memory)
     update = State(
         writes=[],
@@ -235,28 +235,6 @@ async def _find_new_requests(
     messages = _list_recent(state["messages"])
     turn_ids = {make_turn(scope, message, state["at"]).id for message in messages}
     return [codec.encode_consent_request(request) for request in new if turn_ids.intersection(request.turns)]
-
-
-async def _apply_answer(
-    state: State, messages: list[HumanMessage], scope: Scope, memory: Memory
-) -> tuple[Sequence[Consent], str]:
-    """Decide what was asked last, where the person's one message is an answer. The requests that it answers, pending
-    where it is unclear, and what failed as a sentence."""
-    if len(messages) != 1 or not _is_typed(messages[0]):
-        return (), ""
-    ids = [UUID(id_) for id_ in state["to_confirm"]]
-    try:
-        return await memory.conversation.answer_consents(scope, ids, str(messages[0].text)), ""
-    except MunimentError as error:
-        return (), await report_failure(memory, scope, "hotpath", "update", error)
-
-
-def _is_typed(message: HumanMessage) -> bool:
-    """Whether a message is nothing but what a person has typed: one text, that was read from no file."""
-    is_one_text = isinstance(message.content, str) or (
-        len(message.content) == 1 and (isinstance(block := message.content[0], str) or block.get("type") == "text")
-    )
-    return is_one_text and not message.additional_kwargs.get("path")
 
 
 async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings) -> State:
@@ -368,8 +346,3 @@ def _add_consent_lines(state: State, *, is_asking: bool) -> State:
     # The same id: the message is replaced, the thread has one reply.
     update |= State(messages=[AIMessage(text, id=reply.id, name=reply.name)], decided="")
     return update | State(to_confirm=[request["id"] for request in requests]) if is_asking else update
-
-
-def route_consent(state: State) -> Literal["consent", "__end__"]:
-    """The node after the last one of a turn: `consent` where a person is asked by an interrupt, else the end."""
-    return "consent" if state.get("asking") else "__end__"

@@ -284,6 +284,12 @@ class Checkpoints(SettingsPart):
     ttl_days: Days | None
 
 
+class Threads(SettingsPart):
+    """How many tokens of a thread's messages go before a model."""
+
+    max_tokens: Count
+
+
 class Procedures(SettingsPart):
     """Learned procedures: the most characters and steps of one, failures before a success that make a path worth
     keeping, and seconds without more work after which it is looked for."""

@@ -37,6 +37,7 @@ from muniment.memory.config.schema import (
     SettingsPart,
     Spending,
     Texts,
+    Threads,
     WritingSettings,
 )
 from muniment.memory.config.yaml_file import (
@@ -83,6 +84,7 @@ class _Sections(SettingsPart):
     consolidation: Consolidation
     forgetting: Forgetting
     session_ledger: Ledger
+    threads: Threads
     checkpoints: Checkpoints
     procedures: Procedures
     database: Database

@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import pytest
+
 from muniment.memory.stores.postgres.embedded import server
 from muniment.testing.openai_server import ScriptedOpenAI
 from tests.faces.conftest import PROGRAM
@@ -32,8 +34,12 @@ def lines(environment: dict[str, str], *arguments: str) -> Any:
     return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, timeout=50).stdout)
 
 
-def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(home: Path) -> None:
-    """The killed turn is finished at the next start, the repeated one adds nothing, revisions have no gap."""
+@pytest.mark.parametrize("durability", ["exit", "sync"])
+def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(home: Path, tmp_path: Path, durability: str) -> None:
+    """The killed turn is finished at the next start where its steps were saved, the repeated one adds nothing, and
+    revisions have no gap."""
+    config = tmp_path / "muniment.yaml"
+    config.write_text(f"checkpoints: {{durability: {durability}}}\n")
     asked, go_on = Event(), Event()
 
     def reply(body: dict[str, Any]) -> str:
@@ -45,6 +51,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(home: Path) -> 
     with ScriptedOpenAI(reply) as model:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MUNIMENT_")} | {
             "MUNIMENT_HOME": str(home),
+            "MUNIMENT_CONFIG": str(config),
             "MUNIMENT_EMBEDDER": "hash-256",
             "MUNIMENT_MODEL": "scripted",
             "OPENAI_API_KEY": "key",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from muniment.memory.config.schema import Category
@@ -64,6 +64,12 @@ def count_tokens(text: str, vocabulary: str = DEFAULT_VOCABULARY) -> int:
         return len(tokenizer.encode_ordinary(text))
     except UnicodeEncodeError:  # half of a surrogate pair, which cannot be sent either
         return len(tokenizer.encode_ordinary(text.encode("utf-8", "replace").decode()))
+
+
+@lru_cache(maxsize=4_096)
+def count_message_tokens(text: str, vocabulary: str) -> int:
+    """Return the same for a message of a conversation, which is counted again with each of its turns."""
+    return count_tokens(text, vocabulary)
 
 
 def warm_up(vocabulary: str = DEFAULT_VOCABULARY) -> None:
