@@ -21,6 +21,7 @@ from benchmarks import (
     recall,
     replies,
     silence,
+    turn,
     workers,
     writing,
 )
@@ -48,6 +49,7 @@ def main(files: Sequence[str]) -> int:
         workers,
         meanwhile,
         replies,
+        turn,
     )
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:

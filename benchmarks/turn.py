@@ -209,6 +209,9 @@ async def measure(turns: int, long: int) -> dict[str, Any]:
                     count_calls(beside),
                 ),
                 "saver": Side(plain().compile(checkpointer=bare), "saver", None, count_calls(bare)),
+                # The other durability of each, so that nobody is compared with another's.
+                "plain_exit": Side(plain().compile(checkpointer=official), "plain_exit", "exit", {}),
+                "memory_async": Side(build(memory, None, own).compile(checkpointer=saver), "memory_async", "async", {}),
             }
             await rehearse(graph, durability, turns, long)
             missed = known.missed
@@ -227,20 +230,20 @@ async def measure(turns: int, long: int) -> dict[str, Any]:
 async def rehearse(graph: Pregel[Any, Any, Any, Any], durability: Durability, turns: int, long: int) -> None:
     """Say everything once as somebody else, so that the vectors are known and all that is loaded once is loaded."""
     side = Side(graph, "rehearsal", durability, {})
-    with harness.bar("rehearsal", max(turns + WARM, long)) as tick:
-        for n in range(max(turns + WARM, long)):
+    count = max(turns + WARM, long, AT_ONCE + 3 * THREADS)
+    with harness.bar("rehearsal", count) as tick:
+        for n in range(count):
             await side.turn(f"{n // YOUNG}", say(n))
             tick(1)
 
 
 async def alone(sides: dict[str, Side], turns: int, admin: psycopg.AsyncConnection) -> dict[str, Any]:
     """One thread of each side, a turn of each after the other, in changing order; and the ratios."""
-    names, before = list(sides), dict[str, dict[str, int]]()
+    names, own_calls = list(sides), dict[str, dict[str, int]]()
     with harness.bar("one thread each", turns + WARM) as tick:
         for n in range(turns + WARM):
-            if n == WARM:
-                before = {name: dict(side.calls) for name, side in sides.items()}
             for name in names[n % len(names) :] + names[: n % len(names)]:
+                calls = dict(sides[name].calls)
                 spent = await backend_cpu(admin)
                 cpu, wall = process_time(), perf_counter()
                 await sides[name].turn("alone", say(n))
@@ -248,12 +251,15 @@ async def alone(sides: dict[str, Side], turns: int, admin: psycopg.AsyncConnecti
                 after = await backend_cpu(admin)
                 if n >= WARM:
                     costs = sides[name].costs
+                    for call, count in sides[name].calls.items():  # others use the same saver in between
+                        counts = own_calls.setdefault(name, {})
+                        counts[call] = counts.get(call, 0) + count - calls[call]
                     costs.wall.append(taken)
                     costs.cpu.append(busy)
                     if spent is not None and after is not None:
                         costs.backend += sum(used - spent.get(pid, 0.0) for pid, used in after.items())
             tick(1)
-    figures = {name: compute_figures(side, before[name], turns) for name, side in sides.items()}
+    figures = {name: compute_figures(side, own_calls.get(name, {}), turns) for name, side in sides.items()}
 
     def ratio(name: str, what: str) -> float:
         return round(figures[name][what] / figures["plain"][what], 2)
@@ -269,18 +275,20 @@ async def alone(sides: dict[str, Side], turns: int, admin: psycopg.AsyncConnecti
             / (figures["plain"]["cpu_ms"] + figures["plain"]["backend_cpu_ms"]),
             2,
         ),
+        "cpu_ratio_both_async": ratio("memory_async", "cpu_ms"),
+        "cpu_ratio_both_exit": round(figures["memory"]["cpu_ms"] / figures["plain_exit"]["cpu_ms"], 2),
         "saver_ratio": ratio("saver", "cpu_ms"),
         "sides": figures,
     }
 
 
-def compute_figures(side: Side, before: dict[str, int], turns: int) -> dict[str, float]:
+def compute_figures(side: Side, calls: dict[str, int], turns: int) -> dict[str, float]:
     """Milliseconds a turn, and calls of the saver."""
     return {
         "cpu_ms": round(sum(side.costs.cpu) / turns * 1e3, 2),
         "p50_ms": round(median(side.costs.wall) * 1e3, 2),
         "backend_cpu_ms": round(side.costs.backend / turns * 1e3, 2),
-        **{name: round((count - before[name]) / turns, 2) for name, count in side.calls.items()},
+        **{name: round(count / turns, 2) for name, count in calls.items()},
     }
 
 

@@ -19,6 +19,10 @@ _CLASSES: dict[tuple[str, str], type[_PlainMessage]] = {
 }
 _NAMES = {cls: name for name, cls in _CLASSES.items()}
 _EMPTY = {cls: dict(vars(cls(content=""))) for cls in _NAMES}
+_CONTAINERS = {  # each message has its own
+    cls: [(name, type(value)) for name, value in empty.items() if isinstance(value, dict | list)]
+    for cls, empty in _EMPTY.items()
+}
 _METHOD = "model_validate_json"  # the fourth part of a model in LangGraph's format, which its reader ignores
 _OPTIONS = ormsgpack.OPT_NON_STR_KEYS
 
@@ -66,7 +70,7 @@ def _encode_message(message: Any) -> ormsgpack.Ext:
         if name in _SHORT:
             if value is not None:
                 short[name] = value
-        elif value != empty.get(name):
+        elif value and value != empty[name]:
             raise _NotShort
     if not isinstance(short["content"], str):
         raise _NotShort
@@ -76,7 +80,9 @@ def _encode_message(message: Any) -> ormsgpack.Ext:
 def _make_message(cls: type[_PlainMessage], fields: dict[str, Any]) -> _PlainMessage:
     """A message that is valid by the way it was saved, made without validation, which takes most of a long thread's
     load."""
-    values = {name: value.copy() if isinstance(value, dict | list) else value for name, value in _EMPTY[cls].items()}
+    values = _EMPTY[cls].copy()
+    for name, make_empty in _CONTAINERS[cls]:
+        values[name] = make_empty()
     values.update(fields)
     message = cls.__new__(cls)
     object.__setattr__(message, "__dict__", values)

@@ -28,6 +28,7 @@ from benchmarks import (
     replies,
     silence,
     synthetic,
+    turn,
     writing,
 )
 
@@ -359,3 +360,13 @@ def test_meanwhile_a_model_judges_pairs(server: str, capsys: pytest.CaptureFixtu
         (name, "calm", "busy", "ratio") for name in ("query", "turn")
     }
     assert not left(server)
+
+
+def test_a_turn_is_measured_beside_the_plain_graph(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every figure with its limit; the vectors were known, and a turn is saved once."""
+    assert turn.main(["--turns", "2", "--long", "20", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(found[name] > 0 for name in found["limits"])
+    assert found["vectors_missed"] == 0
+    calls = {name: (side["aput"], side["aput_writes"]) for name, side in found["sides"].items() if "aput" in side}
+    assert calls == {"plain": (3, 2), "memory": (1, 0), "embedder": (1, 0), "saver": (3, 2)}
