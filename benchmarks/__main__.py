@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from benchmarks import (
     ablation,
     bands,
+    cancel,
     checkpoints,
     consolidation,
     conversation,
@@ -50,6 +51,7 @@ def main(files: Sequence[str]) -> int:
         meanwhile,
         replies,
         turn,
+        cancel,
     )
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:

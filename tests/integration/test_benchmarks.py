@@ -279,6 +279,17 @@ def test_embedding_measures_callers_who_share(
     assert 0 < found["import"]["alone_p50_ms"] <= found["import"]["alone_p95_ms"]
 
 
+def test_cancelled_calls_take_nothing_from_others(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """All are cancelled, those beside them are answered, and nothing is left behind."""
+    assert cancel.main(["--calls", "150", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["calls"], len(found["ways"])) == (150, 5)
+    assert found["bystander_calls"] > 0
+    assert {name: found[name] for name in ("bystanders_failed", "in_transaction", "locks_left", "connections_lost")} == {
+        "bystanders_failed": 0, "in_transaction": 0, "locks_left": 0, "connections_lost": 0,
+    }  # fmt: skip
+
+
 def test_importing_measures_imports_beside_copy(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A small run has every figure, COPY of the memories is 1, and a stream arrives whole."""
     assert importing.main(["--memories", "300", "--rounds", "1", "--stream", "600", "--json"]) == 0

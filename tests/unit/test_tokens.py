@@ -67,9 +67,12 @@ def test_a_long_text_takes_linear_time(unit: str) -> None:
     """Eight times as long takes at most some 30 times as long, where a quadratic count would take 64 times."""
 
     def measure(size: int) -> float:
-        start = time.process_time()
-        render.count_tokens(unit * size)
-        return time.process_time() - start
+        took = []
+        for _ in range(3):
+            start = time.process_time()
+            render.count_tokens(unit * size)
+            took.append(time.process_time() - start)
+        return min(took)
 
     render.warm_up()
     assert measure(160_000) < 30 * max(measure(20_000), 0.002)
