@@ -116,6 +116,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     text = _COURTESY.sub(r"\g<0>,", _complete_answer(turn.text, previous))
     is_lowercase = turn.text == turn.text.lower()
     readings: list[_Reading] = []
+    found = 0
     requests: dict[str, ForgetRequest] = {}
     budget = iter(range(_MAX_CLAUSES))
     people = (find_person(each.text) for each in reversed(previous) if each.role == "user")
@@ -140,7 +141,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
         readings[-1].leans_back = subject is not None and subjects.leans_back(sentence, subject)
         subject = subjects.find_last_subject(sentence) if _CJK.search(sentence) else None
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
-        if sum(len(reading.candidates) for reading in readings) >= MAX_STATEMENTS:
+        if (found := found + len(readings[-1].candidates)) >= MAX_STATEMENTS:
             break
     if gate.MAY_EXPLAIN.search(text):
         _drop_explanations(readings, turn.at)
