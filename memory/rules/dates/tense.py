@@ -70,9 +70,10 @@ ALONE = (
 )
 _BY_ITSELF = lazy_compile(ALONE, re.IGNORECASE)
 _STARTS = lazy_compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
-_SENTENCE = lazy_compile(r"[.!?;\n]+(?:\s+|$)")
+# A run of marks is looked at from its first one only: from each of them it would take time by the square.
+_SENTENCE = lazy_compile(r"(?<![.!?;\n])[.!?;\n]+(?:\s+|$)")
 _CLAUSE = lazy_compile(
-    r"[.!?;,\n]+(?:\s+|$)|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+(?=(?:i|we|he|she|it|they|my|our|the)\b)",
+    r"(?<![.!?;,\n])[.!?;,\n]+(?:\s+|$)|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+(?=(?:i|we|he|she|it|they|my|our|the)\b)",
     re.IGNORECASE,
 )
 _REACH = 200  # characters of a sentence on either side

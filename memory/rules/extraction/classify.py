@@ -28,7 +28,7 @@ from muniment.memory.rules.language.tokens import parse_vocabulary
 PLACES = 32768
 WEIGHTS = Path(__file__).with_name("own_statement.weights")
 HEADER = Struct("<fff")  # the weight of one step of a byte, the bias, and the limit
-_MAX_TOKENS = 60  # of a sentence; the rest has no say
+_MAX_TOKENS, _MAX_CHARS = 60, 600  # of a sentence; the rest has no say
 _SIGNAL_SHARE = 0.35  # what a signal counts beside a word of a sentence of one word
 _SHAPE_SHARE = 0.7  # what the whole shape counts beside the words, and what the beginning does
 _LETTERS_SHARE = 0.5  # what the first and last letters of long words count
@@ -104,7 +104,7 @@ _REQUESTS = ("asks", "asks what", "asks whether", "asks for", "orders", "问", "
 
 def is_request(clause: str) -> bool:
     """Whether a clause asks something or tells the assistant what to do, by its form alone."""
-    return any(pattern.search(clause) for name, pattern in _SIGNALS if name in _REQUESTS)
+    return any(pattern.search(clause[:_MAX_CHARS]) for name, pattern in _SIGNALS if name in _REQUESTS)
 
 
 def get_limit() -> float:
@@ -124,6 +124,7 @@ def score_statement(sentence: str) -> float:
 
 def list_features(sentence: str) -> Iterator[tuple[int, float]]:
     """The places of a sentence's features and the value of each: all words together have the length 1, as a vector."""
+    sentence = sentence[:_MAX_CHARS]
     written = _TOKEN.findall(sentence.replace("’", "'"))[:_MAX_TOKENS]
     words = [_DIGITS.sub("0", word.lower()) for word in written]
     marked = ["^", *words, "$"]
@@ -210,7 +211,6 @@ _ORDER = (
     "constraints", "style", "tasks", "goals", "event", "history", "relationships", "projects", "knowledge",
     "interests", "preferences", "profile", "activity",
 )  # fmt: skip
-_MAX_CHARS = 600  # of a sentence; the rest has no say
 _WORD = lazy_compile(r"[a-z0-9]+(?:['-][a-z]+)*")
 _CJK_RUN = lazy_compile(r"[\u3400-\u9fff]+")
 _CONDITION = lazy_compile(rf"\b(?:{english_words.CONDITIONS}|{english_words.MEDICINE}|\d+\s?mg)\b")

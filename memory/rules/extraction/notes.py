@@ -364,7 +364,7 @@ def _write_note(sentences: Sequence[str], at: datetime) -> str:
 
 def _narrate(sentence: str) -> str | None:
     """The sentence in the third person with its full stop, or None where that is not certain."""
-    if sentence.endswith(("?", "？")):
+    if sentence.endswith(("?", "？")) or len(sentence) > MAX_CHARS:
         return None
     if not _CJK.search(sentence):
         text = sentence if _TOLD_ALREADY.match(sentence) else narrate_first_person(sentence)
