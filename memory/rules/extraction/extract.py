@@ -285,26 +285,22 @@ def _list_candidates(
 
 
 def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int) -> list[Candidate]:
-    """The facts and the notes. Of too many, the words of the least important facts are noted."""
-    for reading in readings:
-        if len(reading.candidates) > MAX_STATEMENTS:  # one by one would take time by the square of their number
-            _fold_facts(reading, len(reading.candidates) - MAX_STATEMENTS, turn)
+    """The facts and the notes. Of too many, the words of the least important facts are noted: one by one, but those of
+    a sentence that has more than there is room for at once, which would take time by the square of their number."""
     while True:
         candidates = _list_candidates(readings, turn, previous)
         foldable = [(reading, fact) for reading in readings for fact in reading.candidates]
         if len(candidates) <= most or not foldable:
             return candidates
-        reading, _ = min(foldable, key=lambda pair: pair[1].importance)
-        _fold_facts(reading, 1, turn)
-
-
-def _fold_facts(reading: _Reading, count: int, turn: Turn) -> None:
-    """Note the words of so many of a sentence's facts, the first of the least important ones."""
-    least = {id(fact) for fact in sorted(reading.candidates, key=lambda fact: fact.importance)[:count]}
-    reading.candidates = [fact for fact in reading.candidates if id(fact) not in least]
-    rest = notes.strip_covered(reading.said, [fact.text for fact in reading.candidates], turn.at)
-    reading.noted = _find_remainder(reading.said, rest, is_requested=False) or reading.said
-    reading.is_noted = True
+        ranked = sorted(foldable, key=lambda pair: pair[1].importance)
+        reading = next((each for each in readings if len(each.candidates) > MAX_STATEMENTS), ranked[0][0])
+        count = max(1, len(reading.candidates) - MAX_STATEMENTS)
+        least = {id(fact) for fact in [fact for each, fact in ranked if each is reading][:count]}
+        reading.candidates = [fact for fact in reading.candidates if id(fact) not in least]
+        texts = [fact.text for fact in reading.candidates]
+        rest = notes.strip_covered(reading.said, texts, turn.at)
+        reading.noted = _find_remainder(reading.said, rest, is_requested=False) or reading.said
+        reading.is_noted = True
 
 
 def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:
