@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -44,6 +45,7 @@ from muniment.nodes.supervisor import (
 from muniment.nodes.tool_turns import collect_tool_turns, load_turns
 
 NEXT = ("supervisor", "hotpath", "deny")  # the nodes after `context`
+_LONG_TEXT = 4_000  # characters from which a message is read beside the event loop
 _REDACTED = "[redacted:"  # what stands in the place of a secret
 _MAX_RECENT = 20  # messages of a thread in which a background job may have found something
 
@@ -62,15 +64,13 @@ async def read_context(
         scope = None
     if scope is None or owner not in {None, str(scope.space)}:
         # A stranger's message must not stay in the thread, where its owner's next turn would learn it.
-        owner_ids = set(state.get("asked", ()))
-        removals: list[Any] = [
-            RemoveMessage(id=message.id) for message in messages if message.id and message.id not in owner_ids
-        ]
+        owner_ids = {*state.get("asked", ()), None}
+        removals: list[Any] = [RemoveMessage(id=str(each.id)) for each in messages if each.id not in owner_ids]
         # With this step, the owner's next turn does not take the thread for one that goes on from an old checkpoint.
         leftover = State(messages=removals, step=get_step(config))
         return Command(goto="deny", update=leftover | State(space=owner) if owner else leftover)
     redacted = [
-        message.model_copy(update={"content": _redact_content(message.content, memory)}) for message in messages
+        message.model_copy(update={"content": await _redact_content(message.content, memory)}) for message in messages
     ]
     update = State(
         space=str(scope.space),
@@ -102,7 +102,8 @@ async def read_context(
     try:
         update |= await begin_turn(state, runtime, config, update["asked"])
         texts = [str(message.text) for message in messages]
-        said = {make_turn(scope, message, update["at"]).id for message in _list_recent(thread)}
+        recent = [message for message in thread if isinstance(message, HumanMessage)][-_MAX_RECENT:]
+        said = {make_turn(scope, message, update["at"]).id for message in recent}
         update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"], said)
     except MunimentError as error:
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
@@ -110,19 +111,16 @@ async def read_context(
     return Command(goto=["supervisor", "hotpath"], update=drop_unchanged(state, update))
 
 
-def _list_recent(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
-    """The latest messages of the user."""
-    return [message for message in messages if isinstance(message, HumanMessage)][-_MAX_RECENT:]
-
-
-def _redact_content(content: Any, memory: Memory) -> Any:
-    """A message's content without secrets: a text, or blocks of which some have a text."""
+async def _redact_content(content: Any, memory: Memory) -> Any:
+    """A message's content without secrets: a text, or blocks of which some have a text. A long text is read in a
+    thread, for it must not hold up others."""
     if isinstance(content, str):
-        return memory.conversation.redact(content)
+        redact = memory.conversation.redact
+        return await asyncio.to_thread(redact, content) if len(content) > _LONG_TEXT else redact(content)
     return [
-        memory.conversation.redact(block)
+        await _redact_content(block, memory)
         if isinstance(block, str)
-        else block | {"text": memory.conversation.redact(block["text"])}
+        else block | {"text": await _redact_content(block["text"], memory)}
         if isinstance(block.get("text"), str)
         else block
         for block in content
@@ -232,8 +230,8 @@ async def _find_new_requests(
     new = [request for request in requests if request.field in SENSITIVE and str(request.id) not in old_ids]
     if not new:
         return []
-    messages = _list_recent(state["messages"])
-    turn_ids = {make_turn(scope, message, state["at"]).id for message in messages}
+    messages = [message for message in state["messages"] if isinstance(message, HumanMessage)]
+    turn_ids = {make_turn(scope, message, state["at"]).id for message in messages[-_MAX_RECENT:]}
     return [codec.encode_consent_request(request) for request in new if turn_ids.intersection(request.turns)]
 
 

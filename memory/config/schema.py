@@ -39,13 +39,15 @@ class Category(SettingsPart):
 
 
 class Limits(SettingsPart):
-    """What is refused (`turn_chars`, `top_k`) or cut (`query_chars`, `profile_items`), in characters and items."""
+    """What is refused (`turn_chars`, `top_k`) or cut (`query_chars`, `profile_items`), in characters and items, and how
+    long a long text is read (`reading_seconds`, of processor time)."""
 
     turn_chars: Count
     memory_chars: Count
     query_chars: Count
     top_k: Count
     profile_items: Count
+    reading_seconds: Seconds
 
 
 class RecallSettings(SettingsPart):

@@ -105,11 +105,13 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The statements to keep and the requests to forget in a turn."""
+    """The statements to keep and the requests to forget in a turn. `unread` is the beginning of what took too long to
+    read, of which only a note is kept."""
 
     candidates: tuple[Candidate, ...] = ()
     forget_requests: tuple[ForgetRequest, ...] = ()
     requested_texts: frozenset[str] = frozenset()  # texts of candidates that the person asked to remember
+    unread: str = ""
 
     @property
     def facts(self) -> tuple[Candidate, ...]:

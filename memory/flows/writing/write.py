@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from time import thread_time
 from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
@@ -33,8 +34,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
-from muniment.memory.rules.extraction.notes import make_notes
-from muniment.memory.rules.language import tokens
+from muniment.memory.rules.extraction.requested import extract_requested, make_verbatim
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
@@ -43,8 +43,6 @@ from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
-_MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
-_PART = re.compile(r"\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE)
 _NO_STATEMENT: Mapping[str, str] = {
     "question": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
     "question about the assistant": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
@@ -53,6 +51,8 @@ _NO_STATEMENT: Mapping[str, str] = {
 }
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
 _CUT_QUOTE = 40  # characters before a cut that are quoted
+LONG_TEXT = 4_000  # characters from which a text is read beside the event loop, and only for so long
+_UNREAD = 'what begins with "{}" (a long text is read for {:g} seconds; limits.reading_seconds)'
 _MAX_SPACES = 10_000  # whose slots of insights are cached
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_PREVIOUS = 2  # turns before a turn that say what it answers
@@ -90,6 +90,28 @@ class Writer:
         BadInput, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
+        is_long = any(len(each.text) > LONG_TEXT for each in (turn, *previous[-_MAX_PREVIOUS:]))
+        read = partial(self._read_turn, turn, previous)
+        safe, reason, extraction = await asyncio.to_thread(read) if is_long else read()
+        if aliases:
+            extraction = replace(extraction, candidates=self._name_candidates(extraction.candidates, aliases))
+        status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
+        event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
+        await self.write_behind.track_event(scope, event)
+        if reason is not None and not extraction.candidates:
+            return Receipt(rev=Revision(0), skipped=reason)
+        record = ExtractionRecord(turn=safe.id, source="rules", found=len(extraction.candidates))
+        receipt = await self.commit_extraction(scope, extraction, (safe,), "hotpath", record, said_at=safe.at)
+        if not extraction.unread:
+            return receipt
+        unread = _UNREAD.format(extraction.unread[:_CUT_QUOTE], self.settings.limits.reading_seconds)
+        return replace(receipt, left_out=(*receipt.left_out, unread))
+
+    def _read_turn(self, turn: Turn, previous: Sequence[Turn]) -> tuple[Turn, str | None, Extraction]:
+        """Return a turn redacted, the gate's reason why nothing is taken from it, and what is taken from it.
+
+        A turn of more than `LONG_TEXT` characters is read for `limits.reading_seconds`. Raises TooLarge."""
+        ends = thread_time() + self.settings.limits.reading_seconds if len(turn.text) > LONG_TEXT else None
         safe = self.sanitize_turn(turn)
         # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
         own = quoted.strip_quoted(safe)
@@ -97,21 +119,14 @@ class Writer:
         if requests.KEEP_WORD.search(own.text):  # a request to keep a procedure is no statement
             own = replace(own, text=requests.strip_keep_request(own.text))
         reason = gate.find_skip_reason(own.text, own.role)
-        most = self.settings.write.per_turn
         longest = self.settings.limits.turn_chars  # a turn that was refused for its length is no context either
         readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
         before = tuple(map(self.sanitize_turn, readable))
-        extraction = extract_statements(own, before, most=most) if reason is None else Extraction()
-        extraction = replace(extraction, candidates=extraction.candidates + instructions)
-        if aliases:
-            extraction = replace(extraction, candidates=self._name_candidates(extraction.candidates, aliases))
-        status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
-        event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
-        await self.write_behind.track_event(scope, event)
-        if reason is not None and not instructions:
-            return Receipt(rev=Revision(0), skipped=reason)
-        record = ExtractionRecord(turn=safe.id, source="rules", found=len(extraction.candidates))
-        return await self.commit_extraction(scope, extraction, (safe,), "hotpath", record, said_at=safe.at)
+        is_late = (lambda: thread_time() > ends) if ends is not None else None
+        extraction = Extraction()
+        if reason is None:
+            extraction = extract_statements(own, before, most=self.settings.write.per_turn, is_late=is_late)
+        return safe, reason, replace(extraction, candidates=extraction.candidates + instructions)
 
     async def remember_text(
         self, scope: Scope, text: str, category: str | None, aliases: Sequence[str] = ()
@@ -122,12 +137,9 @@ class Writer:
         question, a mere "ok", an alias that cannot be kept, and a text that cannot be kept as it stands."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
-        turn = self.sanitize_turn(self._make_own_turn(scope, text))
-        if not turn.text.strip():
-            raise BadInput("there is no text to remember")
-        if reason := _NO_STATEMENT.get(gate.find_skip_reason(turn.text, turn.role) or ""):
-            raise BadInput(f"cannot be remembered: {reason}")
-        candidates = self._name_candidates(_extract_request(turn), aliases)
+        read = partial(self._read_text, self._make_own_turn(scope, text))
+        turn, found = await asyncio.to_thread(read) if len(text) > LONG_TEXT else read()
+        candidates = self._name_candidates(found, aliases)
         if category is not None:
             candidates = tuple(replace(candidate, category=category) for candidate in candidates)
         receipt = await self.commit_extraction(scope, Extraction(candidates=candidates), (turn,), "face")
@@ -136,6 +148,16 @@ class Writer:
             advice = _REPHRASE_ADVICE if is_secret else SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
             raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {advice}")
         return replace(receipt, left_out=(*describe_redactions(turn.text), *receipt.left_out))
+
+    def _read_text(self, turn: Turn) -> tuple[Turn, tuple[Candidate, ...]]:
+        """Return a text to remember redacted, and what is kept of it: of more than `LONG_TEXT` characters the text
+        itself. Raises TooLarge, BadInput."""
+        safe = self.sanitize_turn(turn)
+        if not safe.text.strip():
+            raise BadInput("there is no text to remember")
+        if reason := _NO_STATEMENT.get(gate.find_skip_reason(safe.text, safe.role) or ""):
+            raise BadInput(f"cannot be remembered: {reason}")
+        return safe, extract_requested(safe) if len(safe.text) <= LONG_TEXT else (make_verbatim(safe),)
 
     async def keep_relation(self, scope: Scope, text: str, fact: Fact, category: str) -> Receipt:
         """Keep a relation that a caller states, as what it says and as a fact. Raises BadInput where it cannot be
@@ -363,32 +385,3 @@ def raise_refusal(receipt: Receipt) -> Receipt:
         reasons = tuple(dict.fromkeys(receipt.refused))
         raise BadInput(f"cannot be kept: {'; '.join(reasons)}", reasons=list(reasons))
     return receipt
-
-
-def _extract_request(turn: Turn) -> tuple[Candidate, ...]:
-    """The statements of a text that a person wants remembered; where a part of it is in none of them, all of it too,
-    word for word."""
-    found = extract_statements(turn).candidates
-    candidates = (
-        tuple(candidate for candidate in found if not candidate.is_correction)
-        or extract_statements(replace(turn, text=f"Remember that {turn.text}")).candidates
-    )
-    if _covers_text(turn.text, candidates) and not _find_missing_parts(turn.text, candidates):
-        return candidates
-    if not describe_redactions(turn.text) and _covers_text(turn.text, candidates):
-        return (*candidates, *(replace(note, importance=3) for note in make_notes([turn.text], turn)))
-    return (Candidate(text=turn.text, category="activity", turns=(turn.id,), importance=3, kind="episodic"),)
-
-
-def _covers_text(text: str, candidates: Sequence[Candidate]) -> bool:
-    """Whether there are statements, and they hold two thirds of the text's words."""
-    words = tokens.get_lexeme_set(text)
-    missing = words - tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
-    return bool(candidates) and len(missing) <= len(words) * _MAX_UNCOVERED
-
-
-def _find_missing_parts(text: str, candidates: Sequence[Candidate]) -> list[str]:
-    """The parts of an enumeration ("a dog and a house") of which no statement has a word."""
-    kept = tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
-    parts = [(part, tokens.get_lexeme_set(part)) for part in _PART.split(text)]
-    return [part for part, words in parts if words and not words & kept]

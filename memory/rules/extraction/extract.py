@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -36,7 +36,9 @@ _ACQUAINTED = frozenset(
 MAX_STATEMENTS = 24
 _MAX_CORRECTIONS = 2  # sentences of a turn that are compared with what is known, though they say nothing themselves
 _MAX_CLAUSES = 1000  # of a turn: a pasted book is not read to its end on the hot path
+_MAX_SENTENCE = 2_000  # characters; what is longer is no sentence, and is noted as far as a note reaches
 _REQUESTED_IMPORTANCE = 3  # the least importance of what the person wants remembered
+_UNREAD_CHARS = 200  # of what is not read; they fit one note
 
 _REMEMBER = lazy_compile(
     POLITE + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget"
@@ -104,13 +106,20 @@ class _Reading:
     is_wish: bool = False  # about answers
 
 
-def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int = MAX_STATEMENTS) -> Extraction:
+def extract_statements(
+    turn: Turn,
+    previous: tuple[Turn, ...] = (),
+    *,
+    most: int = MAX_STATEMENTS,
+    is_late: Callable[[], bool] | None = None,
+) -> Extraction:
     """The statements of a user's turn, the last one for each fact, and the requests to forget.
 
     What the rules do not read, or read in part, becomes a note in the person's own words. Beyond `most` statements the
     less important facts are noted, too, for a note joins several sentences; what is asked to be remembered does not
     count. Only the first 1,000 clauses are read, and none of a turn of another role. A bare answer is read with the
-    question in `previous`, oldest first."""
+    question in `previous`, oldest first. With `is_late` nothing is read from the sentence on before which it is true or
+    which has more than 2,000 characters: a note has its beginning, which is `unread`."""
     if turn.role != "user":
         return Extraction()
     text = _COURTESY.sub(r"\g<0>,", _complete_answer(turn.text, previous))
@@ -124,7 +133,8 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     subject: subjects.Subject | None = None
     sentences = list(split_sentences(text))
     asks = any(map(classify.is_request, sentences))
-    for said in sentences:
+    unread: list[str] = []
+    for said in sentences if is_late is None else _read_until(sentences, is_late, unread):
         sentence = subjects.replace_pronoun(said, subject) if subject else said
         if FORGET_WORD.search(sentence) and (request := parse_forget_request(sentence)):
             described = (
@@ -149,19 +159,33 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = (), *, most: int
     wanted = [reading for reading in readings if reading.is_requested]
     requested = _list_candidates(wanted, turn, previous, _REQUESTED_IMPORTANCE)
     others = [each for each in readings if not each.is_requested]
-    # Sentences that say nothing by themselves may correct what was said before: `sorry, it's Rowan`.
-    unread = [each.sentence for each in others if not each.is_noted and not each.candidates]
-    correcting = [each for each in unread if is_correcting(each) and not each.endswith(("?", "？"))]
-    corrections = [
+    told = _share_room(others, turn, previous, most)
+    return Extraction(
+        candidates=(*requested, *told, *_list_corrections(others, turn), *notes.make_notes(unread, turn)),
+        forget_requests=tuple(requests.values()),
+        unread="".join(unread),
+        requested_texts=frozenset(candidate.text for candidate in requested),
+    )
+
+
+def _read_until(sentences: Sequence[str], is_late: Callable[[], bool], unread: list[str]) -> Iterator[str]:
+    """The sentences up to one for which it is too late, or that is none by its length; `unread` gets its beginning."""
+    for sentence in sentences:
+        if len(sentence) > _MAX_SENTENCE or is_late():
+            unread.append(sentence[:_UNREAD_CHARS])
+            return
+        yield sentence
+
+
+def _list_corrections(readings: Sequence[_Reading], turn: Turn) -> list[Candidate]:
+    """What says nothing by itself but may correct what was said before: `sorry, it's Rowan`."""
+    silent = [each.sentence for each in readings if not each.is_noted and not each.candidates]
+    correcting = [each for each in silent if is_correcting(each) and not each.endswith(("?", "？"))]
+    return [
         replace(note, is_correction=True)
         for sentence in correcting[:_MAX_CORRECTIONS]
         for note in notes.make_notes([sentence], turn)
     ]
-    return Extraction(
-        candidates=(*requested, *_share_room(others, turn, previous, most), *corrections),
-        forget_requests=tuple(requests.values()),
-        requested_texts=frozenset(candidate.text for candidate in requested),
-    )
 
 
 def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_requested: bool, asks: bool) -> _Reading:

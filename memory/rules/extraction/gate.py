@@ -216,7 +216,13 @@ def validate_candidate(
         text = _trim_statement(text, max_chars)
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
-        reason = _find_wording_fault(text, is_note=is_note(candidate.fact))
+        if _REDACTED in text:
+            reason = "a secret"
+        elif _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", _QUOTED.sub(" ", text))):
+            reason = "first or second person"
+        # A note keeps a relative date in the person's words, with what it means behind it.
+        elif not is_note(candidate.fact) and mentions.has_relative_date(text, _ANY_DAY):
+            reason = "relative date"
     return (None, reason) if reason else (replace(candidate, text=text), None)
 
 
@@ -241,16 +247,6 @@ def _find_refusal(text: str, candidate: Candidate, categories: frozenset[str]) -
     if not candidate.turns:
         return "no supporting turn"
     return None if candidate.category in categories else f"unknown category {candidate.category!r}"
-
-
-def _find_wording_fault(text: str, *, is_note: bool) -> str | None:
-    if _REDACTED in text:
-        return "a secret"
-    own = _QUOTED.sub(" ", text)
-    if _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", own)):
-        return "first or second person"
-    # A note keeps a relative date in the person's words, with what it means behind it.
-    return "relative date" if not is_note and mentions.has_relative_date(text, _ANY_DAY) else None
 
 
 def _trim_statement(text: str, max_chars: int) -> str:

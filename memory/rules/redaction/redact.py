@@ -314,16 +314,15 @@ def _find_cards(run: re.Match[str]) -> Iterator[Span]:
     if len(run.group()) < _CARD_DIGITS:
         return
     groups = [(run.start() + part.start(), part.group()) for part in re.finditer(r"\d+", run.group())]
+    lengths = tuple(len(digits) for _, digits in groups)
     first = 0
     while first < len(groups):
         for size in (5, 4, 3, 2, 1):
+            if lengths[first : first + size] not in _CARD_SHAPES:
+                continue
             parts = groups[first : first + size]
             number = "".join(str(int(digit)) for _, digits in parts for digit in digits)
-            if (
-                tuple(len(digits) for _, digits in parts) in _CARD_SHAPES
-                and number[0] in "23456"
-                and _has_luhn_checksum(number)
-            ):
+            if number[0] in "23456" and _has_luhn_checksum(number):
                 yield parts[0][0], parts[-1][0] + len(parts[-1][1]), "card"
                 first += len(parts) - 1
                 break

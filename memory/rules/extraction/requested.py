@@ -1,0 +1,50 @@
+"""Reads a text that a person asks to remember, so that nothing of it is lost: as statements, or word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.notes import make_notes
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.redaction.secret_names import describe_redactions
+
+_MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
+_PART = re.compile(r"\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE)
+
+
+def extract_requested(turn: Turn) -> tuple[Candidate, ...]:
+    """The statements of a text that a person wants remembered; where a part of it is in none of them, all of it too,
+    word for word."""
+    found = extract_statements(turn).candidates
+    candidates = (
+        tuple(candidate for candidate in found if not candidate.is_correction)
+        or extract_statements(replace(turn, text=f"Remember that {turn.text}")).candidates
+    )
+    if _covers_text(turn.text, candidates) and not _find_missing_parts(turn.text, candidates):
+        return candidates
+    if not describe_redactions(turn.text) and _covers_text(turn.text, candidates):
+        return (*candidates, *(replace(note, importance=3) for note in make_notes([turn.text], turn)))
+    return (make_verbatim(turn),)
+
+
+def make_verbatim(turn: Turn) -> Candidate:
+    """The text of a turn, word for word."""
+    return Candidate(text=turn.text, category="activity", turns=(turn.id,), importance=3, kind="episodic")
+
+
+def _covers_text(text: str, candidates: Sequence[Candidate]) -> bool:
+    """Whether there are statements, and they hold two thirds of the text's words."""
+    words = tokens.get_lexeme_set(text)
+    missing = words - tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
+    return bool(candidates) and len(missing) <= len(words) * _MAX_UNCOVERED
+
+
+def _find_missing_parts(text: str, candidates: Sequence[Candidate]) -> list[str]:
+    """The parts of an enumeration ("a dog and a house") of which no statement has a word."""
+    kept = tokens.get_lexeme_set(" ".join(candidate.text for candidate in candidates))
+    parts = [(part, tokens.get_lexeme_set(part)) for part in _PART.split(text)]
+    return [part for part, words in parts if words and not words & kept]
