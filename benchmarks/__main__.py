@@ -14,6 +14,7 @@ from benchmarks import (
     conversation,
     embedding,
     everyday,
+    hostile,
     importing,
     latency,
     meanwhile,
@@ -52,6 +53,7 @@ def main(files: Sequence[str]) -> int:
         replies,
         turn,
         cancel,
+        hostile,
     )
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:

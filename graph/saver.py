@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -44,6 +46,7 @@ SCHEMA = "checkpoints"
 # Values that are part of a checkpoint's row, as the official saver has it.
 _INLINE = (str, int, float, bool, type(None))
 
+_LONG_TEXT = 4_000  # characters of a message from which it is redacted in a thread
 # The key of the runtime that LangGraph's loop adds to a config; a caller that only reads a thread does not.
 _RUNTIME_KEY = "__pregel_runtime"
 
@@ -101,10 +104,14 @@ class PooledSaver(AsyncPostgresSaver):
         """Save a checkpoint, redacted. Raises NoCheckpoint, StoreDown, StoreFull, StoreError."""
         redacted, redacted_config = checkpoint.copy(), config.copy()
         # The official saver stores every text, and of other values the new ones.
-        redacted["channel_values"] = {
-            name: self.redact_channel(name, value) if name in new_versions or isinstance(value, str) else value
+        values = {
+            name: value
             for name, value in checkpoint["channel_values"].items()
+            if name in new_versions or isinstance(value, str)
         }
+        redact = partial(self._redact_channels, values)
+        changed = await asyncio.to_thread(redact) if _has_long_text(values) else redact()
+        redacted["channel_values"] = checkpoint["channel_values"] | changed
         redacted_config["metadata"] = redact_value(
             config.get("metadata", {}), self._redact
         ) | self._make_owner_metadata(config)
@@ -163,6 +170,9 @@ class PooledSaver(AsyncPostgresSaver):
                 parameters = {"thread": where["thread_id"], "ns": where["checkpoint_ns"], "id": where["checkpoint_id"]}
                 await _check_is_complete(await conn.execute(tables.OLDEST_VERSIONS, parameters), incomplete, where)
             return histories
+
+    def _redact_channels(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self.redact_channel(name, value) for name, value in values.items()}
 
     def redact_channel(self, channel: str, value: Any) -> Any:
         """The value of a channel as it is saved."""
@@ -323,3 +333,12 @@ async def set_search_path(conn: CheckpointConnection) -> None:
     """Set the transaction's search path, where the session is not the connection's own."""
     if not conn.has_own_session:
         await conn.execute(tables.SET_SEARCH_PATH, (SCHEMA, bootstrap.read_silence_limit(conn)))
+
+
+def _has_long_text(values: Mapping[str, Any]) -> bool:
+    """Whether a message of these channels, or of the input of a run, is so long that its redaction would hold up other
+    calls."""
+    given = values.get("__start__")
+    channels = [*values.values(), *(given.values() if isinstance(given, dict) else ())]
+    messages = (each for value in channels if isinstance(value, list) for each in value)
+    return any(len(each.content) > _LONG_TEXT for each in messages if isinstance(each, BaseMessage))

@@ -21,6 +21,7 @@ from benchmarks import (
     ablation,
     cancel,
     embedding,
+    hostile,
     importing,
     latency,
     meanwhile,
@@ -278,6 +279,18 @@ def test_embedding_measures_callers_who_share(
     assert 3 <= found["endpoint"]["at once"]["made"] <= 12
     assert found["endpoint_speedup"] > 2
     assert 0 < found["import"]["alone_p50_ms"] <= found["import"]["alone_p95_ms"]
+
+
+def test_hostile_texts_are_measured(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each function reads each shape, and the slowest go through every call without an error."""
+    assert hostile.main(["--shapes", "6", "--sizes", "300", "6000", "--live", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["shapes"], found["functions"], found["live_chars"]) == (6, len(hostile.READERS), 6_000)
+    assert set(found["by_function"]) == set(hostile.READERS)
+    assert found["worst_cpu_s"] == max(found["by_function"].values()) > 0
+    assert found["call_cpu_s"] == max(found["calls_cpu_s"].values()) > 0
+    assert found["loop_blocked_ms"] > 0
+    assert found["errors"] == []
 
 
 def test_cancelled_calls_take_nothing_from_others(server: str, capsys: pytest.CaptureFixture[str]) -> None:

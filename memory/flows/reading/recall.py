@@ -177,7 +177,8 @@ class Recall:
         """Return the query as the store takes it: redacted, embedded, with its terms, periods and hints. Without the
         embedder it searches by words alone."""
         # Redacted before it is cut: half a secret is no longer recognized as one.
-        text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
+        most = self.settings.limits.query_chars  # a secret that it cuts is looked at with what follows
+        text = self.redactor.sanitize_text(query.text[: 2 * most])[:most]
         recall = self.settings.recall
         vector = await self.available_embedder.embed_query(text)
         profile = self.profile.drop_scripts() if vector is NO_VECTOR else self.profile

@@ -27,7 +27,8 @@ class Spelling:
         self, reader: Reader, query: Query, search: Search, unknown: Sequence[str], as_of: Revision | None
     ) -> Query:
         """Return the query with its `unknown` words read as words of memories, itself where none is near enough."""
-        text = self.redactor.sanitize_text(query.text)[: self.settings.limits.query_chars]
+        most = self.settings.limits.query_chars  # a secret that it cuts is looked at with what follows
+        text = self.redactor.sanitize_text(query.text[: 2 * most])[:most]
         asked = replace(search, beginnings=tuple(sorted({word[0] for word in unknown})))
         words = (await self.reads.read_snapshot(reader, asked, as_of=as_of)).words
         corrected = correct_words(text, unknown, words)

@@ -114,8 +114,9 @@ class Writer:
         ends = thread_time() + self.settings.limits.reading_seconds if len(turn.text) > LONG_TEXT else None
         safe = self.sanitize_turn(turn)
         # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
-        own = quoted.strip_quoted(safe)
-        instructions = quoted.find_quoted_instructions(safe) if own.text != safe.text else ()
+        parts = quoted.split_quoted(safe) if safe.role == "user" else None
+        own = replace(safe, text=parts.own_text) if parts else safe
+        instructions = quoted.find_quoted_instructions(safe, parts) if parts and parts.quotes else ()
         if requests.KEEP_WORD.search(own.text):  # a request to keep a procedure is no statement
             own = replace(own, text=requests.strip_keep_request(own.text))
         reason = gate.find_skip_reason(own.text, own.role)
@@ -207,12 +208,18 @@ class Writer:
     async def record_turns(self, scope: Scope, turns: Sequence[Turn]) -> None:
         """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from
         them."""
-        safe = [self.sanitize_turn(turn) for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
+        told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
+        is_long = any(len(turn.text) > LONG_TEXT for turn in told)
+        prepare = partial(self._prepare_turns, scope, told)
+        safe, jobs = await asyncio.to_thread(prepare) if is_long else prepare()
         if safe:
-            jobs = self._make_procedure_jobs(scope, safe)
-            if self.model is not None:
-                jobs = self.make_extraction_jobs(scope, safe) + jobs
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=self.clock.now())
+
+    def _prepare_turns(self, scope: Scope, turns: Sequence[Turn]) -> tuple[list[Turn], tuple[Job, ...]]:
+        """Return turns redacted, and the jobs that follow from them. Raises TooLarge."""
+        safe = [self.sanitize_turn(turn) for turn in turns]
+        jobs = self._make_procedure_jobs(scope, safe)
+        return safe, jobs if self.model is None else self.make_extraction_jobs(scope, safe) + jobs
 
     def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
         """Return a job for each of the user's turns from which a model may extract statements."""
@@ -232,7 +239,8 @@ class Writer:
         for turn in turns:
             if turn.thread is None:
                 continue
-            own = quoted.strip_quoted(turn).text if turn.role == "user" else ""
+            may_ask = turn.role == "user" and requests.KEEP_WORD.search(turn.text) is not None
+            own = quoted.strip_quoted(turn).text if may_ask else ""
             if requests.KEEP_WORD.search(own) and requests.parse_keep_request(own) is not None:
                 key = f"{_REQUEST_KEY} {turn.thread}"
                 jobs[key] = Job(name="learn_path", scope=scope, key=key)

@@ -20,8 +20,8 @@ _BLANKS = lazy_compile(r"[^\S\n]+")
 _CODE = lazy_compile(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
 _CITED = lazy_compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
 _QUOTED = lazy_compile(
-    r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』'
-    r"|《([^》\n]{1,100})》|«([^»\n]{1,300})»"
+    r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^「」\n]{1,600})」|『([^『』\n]{1,600})』'
+    r"|《([^《》\n]{1,100})》|«([^«»\n]{1,300})»"
 )
 _OWN_WORDS = lazy_compile(r"(?:i|i'm|my|we|you|(?:please\s+)?(?:forget|stop))\b|我|请?(?:把|忘|别|删)", re.IGNORECASE)
 _SENTENCE = lazy_compile(

@@ -132,7 +132,7 @@ def extract_statements(
     person = next(filter(None, people), None)
     subject: subjects.Subject | None = None
     sentences = list(split_sentences(text))
-    asks = any(map(classify.is_request, sentences))
+    asks = any(map(classify.is_request, sentences[:_MAX_CLAUSES]))
     unread: list[str] = []
     for said in sentences if is_late is None else _read_until(sentences, is_late, unread):
         sentence = subjects.replace_pronoun(said, subject) if subject else said
@@ -170,9 +170,9 @@ def extract_statements(
 
 def _read_until(sentences: Sequence[str], is_late: Callable[[], bool], unread: list[str]) -> Iterator[str]:
     """The sentences up to one for which it is too late, or that is none by its length; `unread` gets its beginning."""
-    for sentence in sentences:
+    for n, sentence in enumerate(sentences):
         if len(sentence) > _MAX_SENTENCE or is_late():
-            unread.append(sentence[:_UNREAD_CHARS])
+            unread.append(" ".join(sentences[n : n + _UNREAD_CHARS])[:_UNREAD_CHARS])
             return
         yield sentence
 

@@ -13,7 +13,9 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
-_PART = re.compile(r"\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE)
+_PART = re.compile(
+    r"(?<!\s)\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE
+)
 
 
 def extract_requested(turn: Turn) -> tuple[Candidate, ...]:

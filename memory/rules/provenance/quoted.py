@@ -70,9 +70,10 @@ def strip_quoted(turn: Turn) -> Turn:
     return replace(turn, text=split_quoted(turn).own_text) if turn.role == "user" else turn
 
 
-def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
-    """Pending candidates of the instructions that a user pasted, word for word; at most 3."""
-    quotes = split_quoted(turn).quotes if turn.role == "user" else ()
+def find_quoted_instructions(turn: Turn, parts: TurnParts | None = None) -> tuple[Candidate, ...]:
+    """Pending candidates of the instructions that a user pasted, word for word; at most 3. `parts` are those of the
+    turn, where they are known."""
+    quotes = (parts or split_quoted(turn)).quotes if turn.role == "user" else ()
     sentences = dict.fromkeys(sentence for text in quotes for sentence in find_instructions(text))
     return tuple(
         Candidate(

@@ -22,7 +22,8 @@ from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
 
 Span = tuple[int, int, str]
 _CACHE_SIZE = 500
-_CACHED_CHARS = 4_000  # a longer text is not worth the place of others
+_CACHED_CHARS = 4_000  # a longer text is not worth the place of others, and has one of few places of its own
+_LONG_CACHE_SIZE = 8
 
 # A boundary that also holds between a CJK character and a key, where \b does not.
 _EDGE = r"(?<![A-Za-z0-9])"
@@ -133,6 +134,8 @@ class Redactor:
         self._settings = settings
         self._redact = lru_cache(maxsize=_CACHE_SIZE)(self.redact_uncached)
         self._sanitize = lru_cache(maxsize=_CACHE_SIZE)(self.sanitize_uncached)
+        self._redact_long = lru_cache(maxsize=_LONG_CACHE_SIZE)(self.redact_uncached)
+        self._sanitize_long = lru_cache(maxsize=_LONG_CACHE_SIZE)(self.sanitize_uncached)
         self._email = settings is not None and settings.email
         self._phone = settings is not None and settings.phone
         self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
@@ -143,13 +146,13 @@ class Redactor:
         A SafeText is returned as it is."""
         if isinstance(text, SafeText):
             return text
-        return SafeText(self._sanitize(text) if len(text) <= _CACHED_CHARS else self.sanitize_uncached(text))
+        return SafeText(self._sanitize(text) if len(text) <= _CACHED_CHARS else self._sanitize_long(text))
 
     def redact_text(self, text: str) -> str:
         """The text unchanged to the byte unless it holds a secret; then the result of `sanitize_text`.
 
         Lone surrogates, which cannot be encoded, become U+FFFD in any text."""
-        return self._redact(text) if len(text) <= _CACHED_CHARS else self.redact_uncached(text)
+        return self._redact(text) if len(text) <= _CACHED_CHARS else self._redact_long(text)
 
     def sanitize_uncached(self, text: str) -> str:
         """The result of `sanitize_text`, of which nothing is kept."""
@@ -168,8 +171,8 @@ class Redactor:
 
     def clear_cache(self) -> None:
         """Drop the cached texts, after something was erased."""
-        self._redact.cache_clear()
-        self._sanitize.cache_clear()
+        for cache in (self._redact, self._sanitize, self._redact_long, self._sanitize_long):
+            cache.cache_clear()
 
     def find_denial_reason(self, scope: Scope, turn: Turn | None = None) -> str | None:
         """Why nothing of this scope, or of this turn, may be kept (`redact.deny_…`), or None."""
