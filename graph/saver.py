@@ -124,7 +124,9 @@ class PooledSaver(AsyncPostgresSaver):
         # As the official saver: special writes have a place of their own, which is replaced; others stay as they are.
         is_special = all(name in WRITES_IDX_MAP for name, _ in writes)
         places = {WRITES_IDX_MAP.get(name, n): (name, value) for n, (name, value) in enumerate(writes)}
-        dumped = [self.serde.dumps_typed(self.redact_channel(name, value)) for name, value in places.values()]
+        redact = partial(self._redact_writes, places.values())
+        redacted = await asyncio.to_thread(redact) if _has_long_text(dict(places.values())) else redact()
+        dumped = [self.serde.dumps_typed(value) for value in redacted]
         where = config["configurable"]
         parameters = {
             "thread": where["thread_id"],
@@ -173,6 +175,9 @@ class PooledSaver(AsyncPostgresSaver):
 
     def _redact_channels(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self.redact_channel(name, value) for name, value in values.items()}
+
+    def _redact_writes(self, writes: Iterable[tuple[str, Any]]) -> list[Any]:
+        return [self.redact_channel(name, value) for name, value in writes]
 
     def redact_channel(self, channel: str, value: Any) -> Any:
         """The value of a channel as it is saved."""

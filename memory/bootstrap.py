@@ -26,9 +26,11 @@ from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
 from muniment.memory.models.clock import SystemClock
+from muniment.memory.models.reader_process import READER
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
@@ -75,6 +77,7 @@ def create_memory(
             settings=settings,
             model=chat,
             batches=make_batch_model(chat),
+            text_reader=READER,
             make_adapters=make_other,
         )
     )
@@ -212,8 +215,14 @@ def make_batch_model(model: ChatModel | None) -> BatchModel | None:
 def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
     """Return a function that redacts a text by these settings, or by the rules that always hold.
 
-    It returns a text without a secret unchanged, to the byte."""
-    return Redactor(settings.redact if settings else None).redact_uncached
+    It returns a text without a secret unchanged, to the byte. Call it from a thread for a long text."""
+    redactor = Redactor(settings.redact if settings else None)
+
+    def redact(text: str) -> str:
+        is_very_long = len(text) > VERY_LONG_TEXT
+        return READER.call_function(redactor.redact_text, text) if is_very_long else redactor.redact_uncached(text)
+
+    return redact
 
 
 async def ensure_database(settings: Settings) -> str:

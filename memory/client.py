@@ -270,7 +270,9 @@ class Conversation:
 
         A turn that the denylist names is returned as it is; `learn` and `record` refuse it. Raises TooLarge."""
         engine = self._memory.engine
-        return turn if engine.redactor.find_denial_reason(scope, turn) else engine.writer.sanitize_turn(turn)
+        return (
+            turn if engine.redactor.find_denial_reason(scope, turn) else engine.writer.turn_reader.sanitize_turn(turn)
+        )
 
     async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
         """Append turns to the ledger, redacted, and enqueue the jobs that follow from them. A turn that is there stays.
@@ -314,8 +316,9 @@ class Conversation:
         return hash_shingles(texts)
 
     def redact(self, text: str) -> str:
-        """Return the text without secrets. A text that holds none is returned unchanged, to the byte."""
-        return self._memory.engine.redactor.redact_text(text)
+        """Return the text without secrets. A text that holds none is returned unchanged, to the byte. Call it from a
+        thread for a long text."""
+        return self._memory.engine.redact_text(text)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a message, by the vocabulary of the configured model."""

@@ -51,7 +51,9 @@ from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.ports.readers import VERY_LONG_TEXT, TextReader
 from muniment.memory.ports.store import Store
+from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 
@@ -75,6 +77,7 @@ class Engine:
     batches: BatchModel | None
     retention: RetentionTerms
     redactor: Redactor
+    text_reader: TextReader
     locks: SpaceLocks
     cache: ProcessCache
     access_log: AccessLog
@@ -125,6 +128,7 @@ class Engine:
         settings: Settings,
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
+        text_reader: TextReader,
         make_adapters: MakeAdapters,
         beside: Engine | None = None,
     ) -> Self:
@@ -134,6 +138,7 @@ class Engine:
         `beside` another one shares the state of its process.
 
         A flow is a dataclass; each of its fields gets the part of that name."""
+        redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
         if beside is None:
             access_log = AccessLog(store.writes, clock)
@@ -156,7 +161,9 @@ class Engine:
             "make_adapters": make_adapters,
             "retention": retention,
             "profile": settings.find_profile(embedder.name),
-            "redactor": Redactor(settings.redact),
+            "redactor": redactor,
+            "text_reader": text_reader,
+            "turn_reader": TurnReader(redactor=redactor, limits=settings.limits, per_turn=settings.write.per_turn),
             "available_embedder": AvailableEmbedder(embedder),
             **process,
         }
@@ -175,8 +182,13 @@ class Engine:
 
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
-        names = ("store", "embedder", "clock", "settings", "model", "batches", "make_adapters")
+        names = ("store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters")
         return self.build(**{name: getattr(self, name) for name in names} | changes)
+
+    def redact_text(self, text: str) -> str:
+        """Return the text without secrets. Call it from a thread for a long text."""
+        redact = self.redactor.redact_text
+        return self.text_reader.call_function(redact, text) if len(text) > VERY_LONG_TEXT else redact(text)
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:
         """Return the result of a long `call` with the engine of the space's embedder, for which the database is asked

@@ -20,6 +20,7 @@ from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore
+from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.provenance.quoted import hash_shingles, is_repetition
 from muniment.memory.rules.redaction.redact import Redactor
@@ -40,6 +41,7 @@ class Erasures:
     erasure: ErasureStore
     reads: MemoryReads
     redactor: Redactor
+    text_reader: TextReader
     write_behind: WriteBehind
     writer: Writer
 
@@ -99,7 +101,7 @@ class Erasures:
             return traces, await self.erasure.erase_memory(scope, memory_id, traces, self.clock.now())
 
         traces, receipt = await self.committer.retry_on_conflict(erase)
-        self._drop_cached(scope)
+        await self._drop_cached(scope)
         if any(statement.kind == "insight" for statement in traces.built_on):
             await self.writer.schedule_reflection(scope)
         return receipt
@@ -108,13 +110,14 @@ class Erasures:
         """Remove a space. The receipt of one that does not exist counts nothing. Raises Conflict, StoreError."""
         await self.batch_collection.withdraw_batches(scope)
         receipt = await self.erasure.erase_space(scope, self.clock.now())
-        self._drop_cached(scope)
+        await self._drop_cached(scope)
         return receipt
 
-    def _drop_cached(self, scope: Scope) -> None:
+    async def _drop_cached(self, scope: Scope) -> None:
         self.cache.drop_space(scope)
         self.write_behind.drop_space(scope)
         self.redactor.clear_cache()
+        await asyncio.to_thread(self.text_reader.forget_texts)
 
     async def _read_statements(self, scope: Scope, memory_id: MemoryId) -> list[MemoryStatement]:
         """Return what one memory says and has said."""

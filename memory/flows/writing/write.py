@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from time import thread_time
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision, SafeText
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
@@ -22,7 +22,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import Search
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
-from muniment.memory.errors import BadInput, TooLarge
+from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, WriteBehind
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
@@ -31,10 +31,10 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
+from muniment.memory.ports.readers import VERY_LONG_TEXT, TextReader
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
-from muniment.memory.rules.extraction.requested import extract_requested, make_verbatim
+from muniment.memory.rules.extraction.turn_reader import LONG_TEXT, MAX_PREVIOUS, TurnReader
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
@@ -43,19 +43,12 @@ from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
-_NO_STATEMENT: Mapping[str, str] = {
-    "question": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
-    "question about the assistant": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
-    "acknowledgement": "there is nothing in it to remember.",
-    "greeting": "there is nothing in it to remember.",
-}
+_Result = TypeVar("_Result")
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
 _CUT_QUOTE = 40  # characters before a cut that are quoted
-LONG_TEXT = 4_000  # characters from which a text is read beside the event loop, and only for so long
 _UNREAD = 'what begins with "{}" (a long text is read for {:g} seconds; limits.reading_seconds)'
 _MAX_SPACES = 10_000  # whose slots of insights are cached
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
-_MAX_PREVIOUS = 2  # turns before a turn that say what it answers
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
@@ -78,6 +71,8 @@ class Writer:
     redactor: Redactor
     retention: RetentionTerms
     settings: Settings
+    text_reader: TextReader
+    turn_reader: TurnReader
     write_behind: WriteBehind
 
     async def learn_turn(
@@ -90,9 +85,9 @@ class Writer:
         BadInput, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
-        is_long = any(len(each.text) > LONG_TEXT for each in (turn, *previous[-_MAX_PREVIOUS:]))
-        read = partial(self._read_turn, turn, previous)
-        safe, reason, extraction = await asyncio.to_thread(read) if is_long else read()
+        safe, reason, extraction = await self._read_texts(
+            self.turn_reader.read_turn, (turn, *previous[-MAX_PREVIOUS:]), turn, previous
+        )
         if aliases:
             extraction = replace(extraction, candidates=self._name_candidates(extraction.candidates, aliases))
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
@@ -107,28 +102,6 @@ class Writer:
         unread = _UNREAD.format(extraction.unread[:_CUT_QUOTE], self.settings.limits.reading_seconds)
         return replace(receipt, left_out=(*receipt.left_out, unread))
 
-    def _read_turn(self, turn: Turn, previous: Sequence[Turn]) -> tuple[Turn, str | None, Extraction]:
-        """Return a turn redacted, the gate's reason why nothing is taken from it, and what is taken from it.
-
-        A turn of more than `LONG_TEXT` characters is read for `limits.reading_seconds`. Raises TooLarge."""
-        ends = thread_time() + self.settings.limits.reading_seconds if len(turn.text) > LONG_TEXT else None
-        safe = self.sanitize_turn(turn)
-        # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
-        parts = quoted.split_quoted(safe) if safe.role == "user" else None
-        own = replace(safe, text=parts.own_text) if parts else safe
-        instructions = quoted.find_quoted_instructions(safe, parts) if parts and parts.quotes else ()
-        if requests.KEEP_WORD.search(own.text):  # a request to keep a procedure is no statement
-            own = replace(own, text=requests.strip_keep_request(own.text))
-        reason = gate.find_skip_reason(own.text, own.role)
-        longest = self.settings.limits.turn_chars  # a turn that was refused for its length is no context either
-        readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
-        before = tuple(map(self.sanitize_turn, readable))
-        is_late = (lambda: thread_time() > ends) if ends is not None else None
-        extraction = Extraction()
-        if reason is None:
-            extraction = extract_statements(own, before, most=self.settings.write.per_turn, is_late=is_late)
-        return safe, reason, replace(extraction, candidates=extraction.candidates + instructions)
-
     async def remember_text(
         self, scope: Scope, text: str, category: str | None, aliases: Sequence[str] = ()
     ) -> Receipt:
@@ -138,8 +111,8 @@ class Writer:
         question, a mere "ok", an alias that cannot be kept, and a text that cannot be kept as it stands."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
-        read = partial(self._read_text, self._make_own_turn(scope, text))
-        turn, found = await asyncio.to_thread(read) if len(text) > LONG_TEXT else read()
+        own = self._make_own_turn(scope, text)
+        turn, found = await self._read_texts(self.turn_reader.read_requested_text, (own,), own)
         candidates = self._name_candidates(found, aliases)
         if category is not None:
             candidates = tuple(replace(candidate, category=category) for candidate in candidates)
@@ -149,16 +122,6 @@ class Writer:
             advice = _REPHRASE_ADVICE if is_secret else SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
             raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {advice}")
         return replace(receipt, left_out=(*describe_redactions(turn.text), *receipt.left_out))
-
-    def _read_text(self, turn: Turn) -> tuple[Turn, tuple[Candidate, ...]]:
-        """Return a text to remember redacted, and what is kept of it: of more than `LONG_TEXT` characters the text
-        itself. Raises TooLarge, BadInput."""
-        safe = self.sanitize_turn(turn)
-        if not safe.text.strip():
-            raise BadInput("there is no text to remember")
-        if reason := _NO_STATEMENT.get(gate.find_skip_reason(safe.text, safe.role) or ""):
-            raise BadInput(f"cannot be remembered: {reason}")
-        return safe, extract_requested(safe) if len(safe.text) <= LONG_TEXT else (make_verbatim(safe),)
 
     async def keep_relation(self, scope: Scope, text: str, fact: Fact, category: str) -> Receipt:
         """Keep a relation that a caller states, as what it says and as a fact. Raises BadInput where it cannot be
@@ -182,7 +145,7 @@ class Writer:
         A candidate of a turn that the denylist names is refused. `said_at` and `file_rows`: see
         `commit_extraction`."""
         denied = {turn.id for turn in turns if self.redactor.find_denial_reason(scope, turn) is not None}
-        safe = tuple(self.sanitize_turn(turn) for turn in turns if turn.id not in denied)
+        safe = tuple(self.turn_reader.sanitize_turn(turn) for turn in turns if turn.id not in denied)
         accepted = tuple(
             quoted.hold_instruction(self.sanitize_candidate(candidate))
             for candidate in candidates
@@ -209,17 +172,26 @@ class Writer:
         """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from
         them."""
         told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
-        is_long = any(len(turn.text) > LONG_TEXT for turn in told)
-        prepare = partial(self._prepare_turns, scope, told)
-        safe, jobs = await asyncio.to_thread(prepare) if is_long else prepare()
+        safe = await self._read_texts(self.turn_reader.sanitize_turns, told, told)
         if safe:
+            find_jobs = partial(self._make_jobs, scope, safe)
+            is_long = any(len(turn.text) > LONG_TEXT for turn in safe)
+            jobs = await asyncio.to_thread(find_jobs) if is_long else find_jobs()
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=self.clock.now())
 
-    def _prepare_turns(self, scope: Scope, turns: Sequence[Turn]) -> tuple[list[Turn], tuple[Job, ...]]:
-        """Return turns redacted, and the jobs that follow from them. Raises TooLarge."""
-        safe = [self.sanitize_turn(turn) for turn in turns]
+    async def _read_texts(self, read: Callable[..., _Result], turns: Sequence[Turn], /, *arguments: Any) -> _Result:
+        """Call a method of the reader. The longest of the turns says where: here, in a thread, or in a process."""
+        longest = max((len(turn.text) for turn in turns), default=0)
+        if longest <= LONG_TEXT:
+            return read(*arguments)
+        if longest <= VERY_LONG_TEXT:
+            return await asyncio.to_thread(read, *arguments)
+        return await asyncio.to_thread(self.text_reader.call_function, read, *arguments)
+
+    def _make_jobs(self, scope: Scope, safe: Sequence[Turn]) -> tuple[Job, ...]:
+        """Return the jobs that follow from redacted turns."""
         jobs = self._make_procedure_jobs(scope, safe)
-        return safe, jobs if self.model is None else self.make_extraction_jobs(scope, safe) + jobs
+        return jobs if self.model is None else self.make_extraction_jobs(scope, safe) + jobs
 
     def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
         """Return a job for each of the user's turns from which a model may extract statements."""
@@ -264,22 +236,6 @@ class Writer:
         if len(self.cache.insight_slots) >= _MAX_SPACES:
             self.cache.insight_slots.clear()
         self.cache.insight_slots[scope.space] = slot
-
-    def sanitize_turn(self, turn: Turn) -> Turn:
-        """Return a turn with text, path, tags and actor redacted; one whose text is a SafeText as it is. Raises
-        TooLarge."""
-        if isinstance(turn.text, SafeText):
-            return turn
-        if len(turn.text) > (most := self.settings.limits.turn_chars):
-            raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
-        sanitize = self.redactor.sanitize_text
-        return replace(
-            turn,
-            text=sanitize(turn.text),
-            path=sanitize(turn.path) if turn.path else None,
-            tags=tuple(map(sanitize, turn.tags)),
-            actor=sanitize(turn.actor) if turn.actor else None,
-        )
 
     def sanitize_candidate(self, candidate: Candidate) -> Candidate:
         """Return a candidate with every text in it redacted. Raises BadInput for an alias that cannot be kept."""

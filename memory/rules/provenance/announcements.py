@@ -91,16 +91,17 @@ _OUTCOME = lazy_compile(
 )
 
 
-def find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The spans after announcements, up to the end of a delimited text or of the whole text."""
+def find_announced_spans(text: str, delimited: list[tuple[int, int]], open_from: int) -> Iterator[tuple[int, int]]:
+    """The spans after announcements, up to the end of a delimited text or of the whole text.
+
+    From `open_from` on all is quoted anyway: what would begin after it is not looked for."""
     ends = _DelimitedEnds(text, sorted(delimited))
     remarks = _RemarkChecker(text)
-    open_from = len(text) + 1  # a later announcement adds nothing
     has_break = any(mark in text for mark in ":：\n")
     for pattern in (*_LOOSE, *_ANNOUNCED, _HANDED_OVER) if has_break else _LOOSE:
         for announcement in pattern.finditer(text):
             start = _skip_space(text, announcement.end())
-            if start >= open_from or (
+            if start > open_from or (
                 _OUTCOME.search(announcement.group()) and remarks.has_remark(announcement.end(), start)
             ):
                 continue
@@ -108,13 +109,15 @@ def find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterato
             if end <= start:
                 end, open_from = len(text), start
             yield start, end
-    yield from _find_led_spans(text, ends)
+    yield from _find_led_spans(text, ends, open_from)
 
 
-def _find_led_spans(text: str, ends: _DelimitedEnds) -> Iterator[tuple[int, int]]:
-    """The spans after leads, up to the end of a delimited text or of the whole text."""
+def _find_led_spans(text: str, ends: _DelimitedEnds, open_from: int) -> Iterator[tuple[int, int]]:
+    """The spans after leads, up to the end of a delimited text or of the whole text; none begins after `open_from`."""
     done = covered = 0
     for boundary in _BOUNDARY.finditer(text):
+        if boundary.start() > open_from:
+            return
         lead = text[max(done, boundary.start() - _LEAD) : boundary.start()].strip(_EDGES)
         done = boundary.end()
         kind = boundary.lastgroup or ""

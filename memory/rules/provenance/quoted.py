@@ -167,12 +167,13 @@ def find_quoted_spans(text: str) -> list[tuple[int, int]]:
     marked = [*_find_fenced(text), *_find_tagged(text), *_find_lines(text)]
     quotes = _find_quotes(text)
     spans = [*marked, *(_select_foreign_quotes(text, quotes) if quotes else ())]
-    spans += announcements.find_announced_spans(text, [*marked, *quotes])
     spans += requests.find_foreign_spans(text)
     spans += documents.find_letter_spans(text)
     spans += documents.find_transcript_spans(text)
     spans += documents.find_listing_spans(text)
     spans += requests.find_ordered_spans(text)
+    open_from = min((start for start, end in spans if end == len(text)), default=len(text))
+    spans += announcements.find_announced_spans(text, [*marked, *quotes], open_from)
     return sorted(spans)
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,7 @@ Span = tuple[int, int, str]
 _CACHE_SIZE = 500
 _CACHED_CHARS = 4_000  # a longer text is not worth the place of others, and has one of few places of its own
 _LONG_CACHE_SIZE = 8
+_SHARED = 8  # settings whose redactors are shared in a process that reads for others
 
 # A boundary that also holds between a CJK character and a key, where \b does not.
 _EDGE = r"(?<![A-Za-z0-9])"
@@ -140,6 +141,10 @@ class Redactor:
         self._phone = settings is not None and settings.phone
         self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
 
+    def __reduce__(self) -> tuple[Callable[[RedactionSettings | None], Redactor], tuple[RedactionSettings | None]]:
+        """Where it is unpickled, the redactors of the same settings are one, with one cache."""
+        return _share_redactor, (self._settings,)
+
     def sanitize_text(self, text: str) -> SafeText:
         """The text as it may be stored, embedded and logged: normalized, with `[redacted:kind]` for each secret.
 
@@ -187,6 +192,11 @@ class Redactor:
 
     def _redact_normalized(self, text: str) -> tuple[str, int]:
         return redact_secrets(normalize_text(text), email=self._email, phone=self._phone, patterns=self._patterns)
+
+
+@lru_cache(maxsize=_SHARED)
+def _share_redactor(settings: RedactionSettings | None) -> Redactor:
+    return Redactor(settings)
 
 
 def find_denial(
