@@ -18,7 +18,9 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
+from muniment.memory.rules.redaction.layouts import find_continuation, find_named_values, has_layout_sign
 from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
+from muniment.memory.rules.redaction.token_formats import find_tokens, may_have_token
 
 Span = tuple[int, int, str]
 _CACHE_SIZE = 500
@@ -43,7 +45,7 @@ _BEARER = re.compile(
 )
 _URL = re.compile(r"://[^\s:/@]{0,64}:([^\s/?#\"'<>]{1,128})@")
 _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_BODY = re.compile(r"\s*(?:[A-Za-z0-9+/=\\]{16,}\s*)*")
+_PEM_BODY = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=\\]{16,}[\s>|]*)*")
 
 _TOKEN = re.compile(
     r"(?i)(?:token|secret)[\"']?[ \t]{0,4}[:=：][ \t]{0,4}[\"']?(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
@@ -68,7 +70,7 @@ _SECRET_NEAR = (
     re.compile(
         r"(?i)(?<![!-~])"
         + _MIXED
-        + r"[ \t](?:as|for)[ \t](?:the|my|a|our)[ \t](?:[a-z]{1,20}[ \t])?pass(?:word|code|phrase)\b"
+        + r"[ \t](?:as|for|is)[ \t](?:the|my|a|our)[ \t](?:[a-z]{1,20}[ \t])?pass(?:word|code|phrase)\b"
     ),
 )
 _ZH = r"(?:密码|口令|密钥|秘钥|令牌)"
@@ -87,7 +89,8 @@ _PIN = re.compile(
 _NOT_A_SECRET = load_lexicon("secrets.en").get_words("not_secret")
 
 _GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # between the groups of a number
-_DIGITS = re.compile(rf"\d+(?:{_GAP}\d+)*")
+_CARD_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff/_|*·,–—‐‑−-]"
+_DIGITS = re.compile(rf"\d+(?:{_CARD_GAP}{{1,3}}\d+)*")
 _CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), *((n,) for n in range(13, 20))})
 _CARD_DIGITS = min(map(sum, _CARD_SHAPES))
 _IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
@@ -222,6 +225,8 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
     for part, marks in _MARKS:
         if part in lowered and any(map(lowered.__contains__, marks)):
             return False
+    if may_have_token(text, lowered) or has_layout_sign(lowered):
+        return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
     if text.isascii():
@@ -275,8 +280,11 @@ def _has_unusual_characters(text: str) -> bool:
 
 def _find_secrets(text: str) -> Iterator[Span]:
     yield from _find_private_keys(text)
+    yield from ((*span, "password") for span in find_named_values(text))
+    yield from ((start, find_continuation(text, end), "api_key") for start, end in find_tokens(text))
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
-        yield from ((*match.span(), kind) for match in pattern.finditer(text))
+        for match in pattern.finditer(text):
+            yield match.start(), find_continuation(text, match.end()), kind
     for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password"), (_PIN, "password")):
         yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
     for match in _SECRET.finditer(text):
