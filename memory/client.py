@@ -12,7 +12,7 @@ from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry, Node
 from muniment.memory.domain.memory import Neighbour, StoredMemory
-from muniment.memory.domain.plan import ImportReport, Receipt
+from muniment.memory.domain.plan import ImportReport, Receipt, raise_refusal
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, ToolUse, Turn
@@ -20,9 +20,9 @@ from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
-from muniment.memory.flows.writing.write import raise_refusal
 from muniment.memory.jobs import Jobs
 from muniment.memory.ports.llm import ChatModel
+from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
@@ -318,7 +318,9 @@ class Conversation:
     def redact(self, text: str) -> str:
         """Return the text without secrets. A text that holds none is returned unchanged, to the byte. Call it from a
         thread for a long text."""
-        return self._memory.engine.redact_text(text)
+        engine = self._memory.engine
+        redact = engine.redactor.redact_text
+        return engine.text_reader.call_function(redact, text) if len(text) > VERY_LONG_TEXT else redact(text)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a message, by the vocabulary of the configured model."""

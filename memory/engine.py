@@ -47,13 +47,12 @@ from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
-from muniment.memory.flows.writing.write import Writer
+from muniment.memory.flows.writing.write import TurnReader, Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
-from muniment.memory.ports.readers import VERY_LONG_TEXT, TextReader
+from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 
@@ -184,11 +183,6 @@ class Engine:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = ("store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters")
         return self.build(**{name: getattr(self, name) for name in names} | changes)
-
-    def redact_text(self, text: str) -> str:
-        """Return the text without secrets. Call it from a thread for a long text."""
-        redact = self.redactor.redact_text
-        return self.text_reader.call_function(redact, text) if len(text) > VERY_LONG_TEXT else redact(text)
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:
         """Return the result of a long `call` with the engine of the space's embedder, for which the database is asked

@@ -18,8 +18,8 @@ This product is licensed under the Apache License, Version 2.0; see LICENSE.
 An installation with all extras also installs the packages below. Each is under a licence of its own, whose text is in
 its wheel. The embedder bge-small-en-v1.5 (BAAI, MIT) is fetched by the first start.
 
-The formats of tokens in memory/rules/redaction/token_formats.yaml are those of gitleaks (MIT, Copyright (c) 2019 Zachary
-Rice).
+The formats of tokens in memory/rules/redaction/token_formats.yaml are those of gitleaks (MIT, Copyright (c) 2019
+Zachary Rice).
 
 This list is written by `make notice`.
 

@@ -13,6 +13,7 @@ from muniment.memory.domain.journal import Action, Band, Node
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
+from muniment.memory.errors import BadInput
 
 IndexPart = Literal["vectors", "words", "dropped"]
 
@@ -125,3 +126,11 @@ class SpaceDump:
 
     rev: Revision
     rows: tuple[dict[str, Any], ...] = field(default=())
+
+
+def raise_refusal(receipt: Receipt) -> Receipt:
+    """Return a receipt; raise BadInput for one that has reasons of refusal and no change."""
+    if receipt.refused and not receipt.changes:
+        reasons = tuple(dict.fromkeys(receipt.refused))
+        raise BadInput(f"cannot be kept: {'; '.join(reasons)}", reasons=list(reasons))
+    return receipt

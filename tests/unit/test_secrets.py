@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from muniment.memory.config.settings import load_settings
-from muniment.memory.rules.redaction.redact import Redactor
+from muniment.memory.rules.redaction.redact import Redactor, needs_no_redaction
+from muniment.memory.rules.redaction.secret_data import load_secret_data
 from muniment.memory.rules.redaction.token_formats import compute_entropy
 
 REDACTOR = Redactor(load_settings({"HOME": "/nonexistent"}).redact)
@@ -290,6 +291,15 @@ def test_nothing_of_everyday_messages_is_taken_for_a_secret() -> None:
     texts = [text for text in list_texts(json.loads(SAID.read_text(encoding="utf-8"))) if "[redacted:" not in text]
     assert len(texts) > 500
     assert not [text for text in texts if "[redacted:" in REDACTOR.sanitize_text(text)]
+
+
+def test_a_quick_search_passes_over_no_name_and_no_kind() -> None:
+    """What the quick search lets through is never looked at again."""
+    words = load_secret_data("password_words")
+    for name in (*words.get_phrases("names"), *words.get_phrases("phrases")):
+        assert not needs_no_redaction(f"a {name} b"), name
+    for kind in KINDS:
+        assert not needs_no_redaction(fill(kind, random.Random(kind))[0]), kind
 
 
 @pytest.mark.parametrize(("text", "bits"), [("", 0.0), ("aaaa", 0.0), ("abab", 1.0), ("abcd", 2.0)])

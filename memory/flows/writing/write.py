@@ -7,22 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from time import thread_time
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from muniment.memory.config.schema import Limits
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.ids import Revision, SafeText
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import Fact, compose_document
-from muniment.memory.domain.plan import ExtractionRecord, Receipt
+from muniment.memory.domain.plan import ExtractionRecord, Receipt, raise_refusal
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import Search
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, TooLarge
 from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, WriteBehind
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
@@ -33,8 +35,9 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT, TextReader
 from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
-from muniment.memory.rules.extraction.turn_reader import LONG_TEXT, MAX_PREVIOUS, TurnReader
+from muniment.memory.rules.extraction.requested import LONG_TEXT, read_requested
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
@@ -47,9 +50,62 @@ _Result = TypeVar("_Result")
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
 _CUT_QUOTE = 40  # characters before a cut that are quoted
 _UNREAD = 'what begins with "{}" (a long text is read for {:g} seconds; limits.reading_seconds)'
+_MAX_PREVIOUS = 2  # turns before a turn that say what it answers
 _MAX_SPACES = 10_000  # whose slots of insights are cached
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReader:
+    """Reads turns by the rules, within these limits. `per_turn` is the most statements of a turn."""
+
+    redactor: Redactor
+    limits: Limits
+    per_turn: int
+
+    def read_turn(self, turn: Turn, previous: Sequence[Turn]) -> tuple[Turn, str | None, Extraction]:
+        """Return a turn redacted, the gate's reason why nothing is taken from it, and what is taken from it.
+
+        A turn of more than `LONG_TEXT` characters is read for `limits.reading_seconds`. Raises TooLarge."""
+        ends = thread_time() + self.limits.reading_seconds if len(turn.text) > LONG_TEXT else None
+        safe = self.sanitize_turn(turn)
+        # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
+        parts = quoted.split_quoted(safe) if safe.role == "user" else None
+        own = replace(safe, text=parts.own_text) if parts else safe
+        instructions = quoted.find_quoted_instructions(safe, parts) if parts and parts.quotes else ()
+        if requests.KEEP_WORD.search(own.text):  # a request to keep a procedure is no statement
+            own = replace(own, text=requests.strip_keep_request(own.text))
+        reason = gate.find_skip_reason(own.text, own.role)
+        longest = self.limits.turn_chars  # a turn that was refused for its length is no context either
+        readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
+        before = tuple(map(self.sanitize_turn, readable))
+        is_late = (lambda: thread_time() > ends) if ends is not None else None
+        extraction = Extraction()
+        if reason is None:
+            extraction = extract_statements(own, before, most=self.per_turn, is_late=is_late)
+        return safe, reason, replace(extraction, candidates=extraction.candidates + instructions)
+
+    def read_requested_text(self, turn: Turn) -> tuple[Turn, tuple[Candidate, ...]]:
+        """Return a text to remember redacted, and what is kept of it. Raises TooLarge, BadInput."""
+        safe = self.sanitize_turn(turn)
+        return safe, read_requested(safe)
+
+    def sanitize_turn(self, turn: Turn) -> Turn:
+        """Return a turn with text, path, tags and actor redacted; one whose text is a SafeText as it is. Raises
+        TooLarge."""
+        if isinstance(turn.text, SafeText):
+            return turn
+        if len(turn.text) > (most := self.limits.turn_chars):
+            raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
+        sanitize = self.redactor.sanitize_text
+        return replace(
+            turn,
+            text=sanitize(turn.text),
+            path=sanitize(turn.path) if turn.path else None,
+            tags=tuple(map(sanitize, turn.tags)),
+            actor=sanitize(turn.actor) if turn.actor else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,7 +142,7 @@ class Writer:
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
         safe, reason, extraction = await self._read_texts(
-            self.turn_reader.read_turn, (turn, *previous[-MAX_PREVIOUS:]), turn, previous
+            self.turn_reader.read_turn, (turn, *previous[-_MAX_PREVIOUS:]), turn, previous
         )
         if aliases:
             extraction = replace(extraction, candidates=self._name_candidates(extraction.candidates, aliases))
@@ -172,9 +228,9 @@ class Writer:
         """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from
         them."""
         told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
-        safe = await self._read_texts(self.turn_reader.sanitize_turns, told, told)
+        safe = [await self._read_texts(self.turn_reader.sanitize_turn, (turn,), turn) for turn in told]
         if safe:
-            find_jobs = partial(self._make_jobs, scope, safe)
+            find_jobs = partial(self._make_turn_jobs, scope, safe)
             is_long = any(len(turn.text) > LONG_TEXT for turn in safe)
             jobs = await asyncio.to_thread(find_jobs) if is_long else find_jobs()
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=self.clock.now())
@@ -188,11 +244,6 @@ class Writer:
             return await asyncio.to_thread(read, *arguments)
         return await asyncio.to_thread(self.text_reader.call_function, read, *arguments)
 
-    def _make_jobs(self, scope: Scope, safe: Sequence[Turn]) -> tuple[Job, ...]:
-        """Return the jobs that follow from redacted turns."""
-        jobs = self._make_procedure_jobs(scope, safe)
-        return jobs if self.model is None else self.make_extraction_jobs(scope, safe) + jobs
-
     def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
         """Return a job for each of the user's turns from which a model may extract statements."""
         return tuple(
@@ -203,8 +254,9 @@ class Writer:
             and self.redactor.find_denial_reason(scope, turn) is None
         )
 
-    def _make_procedure_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-        """Return at most two jobs a thread: one at once for a request to keep a procedure, one after a pause for work.
+    def _make_turn_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+        """Return the jobs that follow from redacted turns: with a model one for each turn that it may read, and at most
+        two a thread for procedures: one at once for a request to keep one, one after a pause for work.
 
         The pause is `procedures.wait_seconds`; all work that comes before its end is one job."""
         jobs: dict[str, Job] = {}
@@ -220,7 +272,8 @@ class Writer:
                 key = f"{_WORK_KEY} {turn.thread}"
                 at = self.clock.now() + timedelta(seconds=self.settings.procedures.wait_seconds)
                 jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
-        return tuple(jobs.values())
+        extraction = () if self.model is None else self.make_extraction_jobs(scope, turns)
+        return (*extraction, *jobs.values())
 
     async def schedule_reflection(self, scope: Scope) -> None:
         """Enqueue the job `reflect` for when the space is due, once per slot. Does nothing without a model."""
@@ -341,11 +394,3 @@ class Writer:
         """Return a request to forget with the search for its memories; None for one without words to search by."""
         query = Query(text=request.words)
         return request, await self.recall.prepare_search(query, tuple(self.settings.categories)) if query.text else None
-
-
-def raise_refusal(receipt: Receipt) -> Receipt:
-    """Return a receipt; raise BadInput for one that has reasons of refusal and no change."""
-    if receipt.refused and not receipt.changes:
-        reasons = tuple(dict.fromkeys(receipt.refused))
-        raise BadInput(f"cannot be kept: {'; '.join(reasons)}", reasons=list(reasons))
-    return receipt

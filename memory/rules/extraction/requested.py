@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.errors import BadInput
+from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.notes import make_notes
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
+LONG_TEXT = 4_000  # characters from which a text is read only for so long, and beside the event loop
+_NO_STATEMENT: Mapping[str, str] = {
+    "question": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
+    "question about the assistant": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
+    "acknowledgement": "there is nothing in it to remember.",
+    "greeting": "there is nothing in it to remember.",
+}
 _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its statements may leave out
 _PART = re.compile(
     r"(?<!\s)\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE
 )
+
+
+def read_requested(safe: Turn) -> tuple[Candidate, ...]:
+    """Return what is kept of a redacted text that a person wants remembered: of more than `LONG_TEXT` characters the
+    text itself. Raises BadInput for an empty text, a question and a mere "ok"."""
+    if not safe.text.strip():
+        raise BadInput("there is no text to remember")
+    if reason := _NO_STATEMENT.get(gate.find_skip_reason(safe.text, safe.role) or ""):
+        raise BadInput(f"cannot be remembered: {reason}")
+    return extract_requested(safe) if len(safe.text) <= LONG_TEXT else (make_verbatim(safe),)
 
 
 def extract_requested(turn: Turn) -> tuple[Candidate, ...]:

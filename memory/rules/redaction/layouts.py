@@ -25,19 +25,10 @@ _ENCODED = lazy_compile(
 _SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
 # A token that goes on at the beginning of the next line, which has nothing else.
 _CONTINUED = lazy_compile(r"[\\=]?\n[ \t>|]{0,8}(?=[A-Za-z_+/=.-]{0,64}[0-9])([A-Za-z0-9_+/=.-]{8,200})[ \t]*(?=\n|\Z)")
-SIGNS = ("cookie", "%3d", "%3a")
-
-
-def has_layout_sign(lowered: str) -> bool:
-    """Whether a text, given in lower case, has a word that stands beside each secret of these layouts."""
-    return any(map(lowered.__contains__, SIGNS)) or any(map(lowered.__contains__, _list_names()))
 
 
 def find_named_values(text: str) -> Iterator[tuple[int, int]]:
     """The spans of values that the words, lines and cells around them say to be secrets."""
-    lowered = text.lower()
-    if not has_layout_sign(lowered):
-        return
     for pattern in _compile_patterns():
         for match in pattern.finditer(text):
             start, end = match.span(1)
@@ -61,12 +52,6 @@ def find_continuation(text: str, end: int) -> int:
 def _is_passphrase(phrase: str) -> bool:
     words = phrase.replace("-", " ").split()
     return len(list(extract_lexemes(" ".join(words)))) >= len(words) * _SHARE_OF_LEXEMES
-
-
-@cache
-def _list_names() -> tuple[str, ...]:
-    words = load_secret_data(_FILE)
-    return tuple(name.lower() for name in (*words.get_phrases("names"), *words.get_phrases("phrases")))
 
 
 @cache

@@ -18,9 +18,9 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
-from muniment.memory.rules.redaction.layouts import find_continuation, find_named_values, has_layout_sign
+from muniment.memory.rules.redaction.layouts import find_continuation, find_named_values
 from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
-from muniment.memory.rules.redaction.token_formats import find_tokens, may_have_token
+from muniment.memory.rules.redaction.token_formats import find_tokens
 
 Span = tuple[int, int, str]
 _CACHE_SIZE = 500
@@ -112,10 +112,17 @@ _MARKS = (
     ("k", ("key", "token", "akia")),
     ("p", ("pass", "pw")),
     ("b", ("bearer", "basic")),
-    ("c", ("secret",)),
+    ("c", ("secret", "code", "codice", "contrase", "cookie")),
     ("s", ("asia",)),
+    ("w", ("wort", "woord", "words")),
+    ("h", ("phrase", "senha")),
+    ("f", ("frase",)),
+    ("l", ("clave", "parola")),
+    ("m", ("mdp", "mnemonic")),
+    ("%", ("%3", "%253")),
 )
-_MARKS_ZH = ("密", "口令", "秘钥", "令牌")
+_RUN = lazy_compile(r"(?<![!-~])[!-~]{20}")  # each token of a provider is so long
+_MARKS_ZH = ("密", "口令", "秘钥", "令牌", "пароль", "パスワード", "暗証番号", "비밀번호", "암호")
 _PIN_NAMES = ("pin", "cvv", "cvc", "otp", "验证码")
 _PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
 _PIN_DIGITS = 3
@@ -225,7 +232,7 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
     for part, marks in _MARKS:
         if part in lowered and any(map(lowered.__contains__, marks)):
             return False
-    if may_have_token(text, lowered) or has_layout_sign(lowered):
+    if _RUN.search(text) is not None:
         return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log2
 
-from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.redaction.secret_data import load_secret_data
 
 _FILES = ("token_formats", "token_formats_more")
 _FIELDS = 4
-# Each token is a run of so many characters without a blank: a quick search before that for the words of the formats.
-_RUN = lazy_compile(r"(?<![!-~])[!-~]{20}")
 
 
 @dataclass(frozen=True)
@@ -55,24 +52,13 @@ class _Formats:
         fields = (row.split(" ", _FIELDS - 1) for row in rows)
         return tuple(_TokenFormat(tuple(words.split(",")), float(least), source) for _, least, words, source in fields)
 
-    @cached_property
-    def keywords(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(word for each in self.formats for word in each.keywords))
-
 
 _FORMATS = _Formats()
-
-
-def may_have_token(text: str, lowered: str) -> bool:
-    """Whether a text may have a token; `lowered` is the text in lower case. False is certain."""
-    return _RUN.search(text) is not None and any(map(lowered.__contains__, _FORMATS.keywords))
 
 
 def find_tokens(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the tokens in a text."""
     lowered = text.lower()
-    if _RUN.search(text) is None:
-        return
     for each in _FORMATS.formats:
         if any(map(lowered.__contains__, each.keywords)):
             yield from each.find_spans(text)
