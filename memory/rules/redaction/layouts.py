@@ -15,7 +15,7 @@ from muniment.memory.rules.redaction.secret_data import load_secret_data
 _FILE = "password_words"
 _EDGE = r"(?<![^\W_])"
 _MIXED = r"(?!\[redacted:)((?=[!-~]{0,40}?[0-9])(?=[!-~]{0,40}?[A-Za-z])[!-{}~]{6,200})"
-_CHANGED = r"(?i)\b(?:changed|set|reset|updated)[ \t](?:\w{1,12}[ \t]){0,3}?"
+_CHANGED = r"\b(?:changed|set|reset|updated)[ \t](?:\w{1,12}[ \t]){0,3}?"
 _COOKIE = lazy_compile(r"(?i)(?<![\w-])(?:set-)?cookie2?[ \t]{0,4}[:=][ \t]{0,4}(?=[\"']?[\w.-]{1,64}=)([^\n]{4,4000})")
 _COOKIE_VALUE = lazy_compile(r"(?<![\w.-])[\w.-]{1,64}=(?=[^;\s\"']{0,80}?[0-9])([^;,\s\"']{8,})")
 _ENCODED = lazy_compile(
@@ -57,22 +57,17 @@ def _is_passphrase(phrase: str) -> bool:
 @cache
 def _compile_patterns() -> tuple[re.Pattern[str], ...]:
     words = load_secret_data(_FILE)
-    name = rf"(?i){_EDGE}(?:{_join(words.get_phrases('names'))})[*_`\"']{{0,3}}"
+    name = rf"{_EDGE}(?:{_join(words.get_phrases('names'))})[*_`\"']{{0,3}}"
     copula = _join(words.get_phrases("copulas"))
     return tuple(
-        map(
-            re.compile,
-            (
-                name + rf"[ \t]{{0,4}}(?:{copula})[ \t]{{0,4}}[:：]?[ \t]{{0,4}}" + _MIXED,
-                name + r"[ \t]{0,4}[:：=][*_`]{0,3}[ \t]{0,4}(?!\[redacted:)([!#-&(-Z\\^-z~]{4,200})(?=[ \t]*(?:\n|$))",
-                name + r"[ \t,]{1,4}" + _MIXED,
-                r"(?i)\b(?:changed|set|reset|updated)[ \t](?:\w{1,12}[ \t]){0,3}?"
-                + name[4:]
-                + r"[ \t]to[ \t]"
-                + _MIXED,
-                name + r"[ \t]{0,4}[:：]?[*_`\"']{0,3}[ \t]{0,4}\n[ \t>*`-]{0,8}" + _MIXED,
-                name + r"[ \t]{0,40}[|\t][ \t]{0,40}[`\"']?" + _MIXED,
-            ),
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (
+            name + rf"[ \t]{{0,4}}(?:{copula})[ \t]{{0,4}}[:：]?[ \t]{{0,4}}" + _MIXED,
+            name + r"[ \t]{0,4}[:：=][*_`]{0,3}[ \t]{0,4}(?!\[redacted:)([!#-&(-Z\\^-z~]{4,200})(?=[ \t]*(?:\n|$))",
+            name + r"[ \t,]{1,4}" + _MIXED,
+            _CHANGED + name + r"[ \t]to[ \t]" + _MIXED,
+            name + r"[ \t]{0,4}[:：]?[*_`\"']{0,3}[ \t]{0,4}\n[ \t>*`-]{0,8}" + _MIXED,
+            name + r"[ \t]{0,40}[|\t][ \t]{0,40}[`\"']?" + _MIXED,
         )
     )
 
