@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
@@ -81,7 +82,9 @@ async def open_savers(settings: Settings, redact: Redact | None = None) -> Async
 async def checkpointer() -> AsyncIterator[PooledSaver]:
     """The saver of LangGraph's server, by the settings of this process, with the janitor and a worker for jobs.
 
-    The server enters it once and leaves it at its end. Raises BadConfig, StoreDown."""
+    The server enters it once and leaves it at its end. From here on only its account may read the files that it writes:
+    `.langgraph_api` has the raw inputs of runs. Raises BadConfig, StoreDown."""
+    os.umask(0o077)
     settings = load_settings()
     async with (
         open_saver(

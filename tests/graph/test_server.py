@@ -92,6 +92,35 @@ async def test_the_story_on_a_real_server(address: str, database_url: str, monke
         await tell(client)
 
 
+STUDIO = "https://smith.langchain.com"
+
+
+@pytest.mark.timeout(120)
+async def test_pages_of_others_read_nothing_and_files_are_its_own(address: str, tmp_path: Path) -> None:
+    """Studio and pages of this machine may read answers; any other page may not. Other accounts read no file."""
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    async with httpx.AsyncClient(base_url=address) as client:
+        for origin in (STUDIO, "http://localhost:3000", "http://127.0.0.1", "http://[::1]:8080"):
+            answer = await client.options("/threads", headers={"Origin": origin, **preflight})
+            assert answer.headers.get("access-control-allow-origin") == origin, origin
+        for origin in ("https://evil.example", "http://localhost.evil.example", f"{STUDIO}.evil.example", "null"):
+            asked = await client.options("/threads", headers={"Origin": origin, **preflight})
+            read = await client.post("/threads/search", json={}, headers={"Origin": origin})
+            for answer in (asked, read):
+                assert "access-control-allow-origin" not in answer.headers, origin
+    async with get_client(url=address) as client_of_server:
+        thread = (await client_of_server.threads.create())["thread_id"]
+        await say(client_of_server, thread, "ana", "I live in Lisbon.")
+    kept = tmp_path / ".langgraph_api"
+    for _ in range(600):
+        if kept.exists() and any(each.is_file() for each in kept.rglob("*")):
+            break
+        await asyncio.sleep(0.1)
+    files = [each for each in kept.rglob("*") if each.is_file()]
+    assert files
+    assert {each.name: oct(each.stat().st_mode & 0o077) for each in files} == {each.name: "0o0" for each in files}
+
+
 async def consent(client: LangGraphClient, thread: str) -> None:
     """The run has stopped with a question; what resumes it is the answer, and the profile has the value from then
     on."""
