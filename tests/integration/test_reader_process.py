@@ -22,7 +22,7 @@ from muniment.memory.rules.redaction.redact import Redactor
 from tests.engine import engine, said, scope, settings
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
-VERY_LONG = f"My sister Anna lives in Porto. The key is {SECRET}. " + "The shelf is made of oak. " * 1_000
+VERY_LONG = f"My sister Anna lives in Porto. The key is {SECRET}. " + "The weather is fine. " * 1_200
 
 
 @pytest.fixture
@@ -135,9 +135,10 @@ def test_a_script_without_a_guard_runs_once_and_leaves_no_process() -> None:
 
 
 async def test_a_very_long_text_is_read_by_it(database_url: str) -> None:
-    ana = scope()
+    ana, tuned = scope(), settings(database_url)
+    tuned = tuned.model_copy(update={"limits": tuned.limits.model_copy(update={"reading_seconds": 60.0})})
     READER.close()
-    async with engine(database_url) as memory:
+    async with engine(database_url, tuned=tuned) as memory:
         receipt = await memory.learn(ana, said(VERY_LONG))
         assert READER.pid is not None
         texts = [each.text for each in await memory.list(ana)]

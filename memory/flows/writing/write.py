@@ -37,7 +37,7 @@ from muniment.memory.ports.readers import VERY_LONG_TEXT, TextReader
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
-from muniment.memory.rules.extraction.requested import LONG_TEXT, read_requested
+from muniment.memory.rules.extraction.requested import LONG_TEXT, load_rules, read_requested
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
@@ -68,7 +68,10 @@ class TurnReader:
         """Return a turn redacted, the gate's reason why nothing is taken from it, and what is taken from it.
 
         A turn of more than `LONG_TEXT` characters is read for `limits.reading_seconds`. Raises TooLarge."""
-        ends = thread_time() + self.limits.reading_seconds if len(turn.text) > LONG_TEXT else None
+        ends = None
+        if len(turn.text) > LONG_TEXT:
+            load_rules()
+            ends = thread_time() + self.limits.reading_seconds
         safe = self.sanitize_turn(turn)
         # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
         parts = quoted.split_quoted(safe) if safe.role == "user" else None

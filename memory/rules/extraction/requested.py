@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
 
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
@@ -12,9 +14,11 @@ from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.notes import make_notes
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 LONG_TEXT = 4_000  # characters from which a text is read only for so long, and beside the event loop
+_SAMPLE = 'My sister\'s phone number changed on 3 May. I wrote: "I am in Lisbon".\n我住在里斯本，我妹妹五月三号来。'
 _NO_STATEMENT: Mapping[str, str] = {
     "question": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
     "question about the assistant": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
@@ -25,6 +29,14 @@ _MAX_UNCOVERED = 1 / 3  # the share of the words of a text to remember that its 
 _PART = re.compile(
     r"(?<!\s)\s*(?:[,;.!?，。；、！？]|\b(?:and|but|or|plus)\b|和|与|以及|还有|但是?|而且)\s*", re.IGNORECASE
 )
+
+
+@cache
+def load_rules() -> None:
+    """Load and compile what the rules need for their first text, once a process: no deadline should count it."""
+    sample = Turn.make(session="", key="", role="user", text=_SAMPLE, at=datetime(2026, 1, 1, tzinfo=UTC))
+    quoted.find_quoted_instructions(sample)
+    extract_statements(sample)
 
 
 def read_requested(safe: Turn) -> tuple[Candidate, ...]:
