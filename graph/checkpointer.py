@@ -28,6 +28,7 @@ from muniment.graph.saver import (
 )
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.errors import Denied
 
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock around the creation of the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
@@ -37,11 +38,14 @@ _MAX_CONNECTIONS = 8
 
 
 @asynccontextmanager
-async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None = None) -> AsyncIterator[PooledSaver]:
+async def open_saver(
+    dsn: str, redact: Redact | None = None, tenant: str | None = None, *, owner: str | None = None
+) -> AsyncIterator[PooledSaver]:
     """A saver for concurrent use over a pool of its own; creates its tables. Raises StoreDown, Denied.
 
-    Without `redact` it removes what is a secret under any settings. `tenant` is that of a run that names none: with it
-    an erasure also finds a thread whose first turn was cut short."""
+    `owner` is the address of the login that creates the tables, where that of `dsn` may not. Without `redact` it
+    removes what is a secret under any settings. `tenant` is that of a run that names none: with it an erasure also
+    finds a thread whose first turn was cut short."""
     pool: CheckpointPool = AsyncConnectionPool(
         dsn,
         min_size=1,
@@ -58,23 +62,34 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
         async with translate_errors():
             await pool.open(wait=True, timeout=_CONNECT_SECONDS)
             async with pool.connection() as conn:
-                await _create_tables(conn)
+                await _ensure_tables(conn, owner)
         yield PooledSaver(pool, redact or bootstrap.make_redactor(), tenant)
     finally:
         await pool.close()
 
 
 @asynccontextmanager
+async def open_thread_saver(settings: Settings, redact: Redact | None = None) -> AsyncIterator[PooledSaver]:
+    """The saver of the threads by these settings, opened. Raises BadConfig, StoreDown, Denied."""
+    address = await bootstrap.ensure_checkpoint_database(settings)
+    owner = None if settings.checkpoints_url else await bootstrap.find_owner_address(settings)
+    redact = redact or bootstrap.make_redactor(settings)
+    async with open_saver(address, redact, settings.tenant, owner=owner) as saver:
+        yield saver
+
+
+@asynccontextmanager
 async def open_savers(settings: Settings, redact: Redact | None = None) -> AsyncIterator[list[PooledSaver]]:
     """Savers of all databases that may hold checkpoints, opened: that of the settings, and the memory's, where it is
     another one and has the tables from before. Raises BadConfig, StoreDown."""
-    address = await bootstrap.ensure_checkpoint_database(settings)
     async with AsyncExitStack() as stack:
-        savers = [await stack.enter_async_context(open_saver(address, redact, settings.tenant))]
+        savers = [await stack.enter_async_context(open_thread_saver(settings, redact))]
         if settings.checkpoints_url:
-            before = await bootstrap.ensure_database(settings)
+            address, before = settings.checkpoints_url.get_secret_value(), await bootstrap.ensure_database(settings)
             if not await bootstrap.is_same_database(address, before) and await _has_saver_tables(before):
-                savers.append(await stack.enter_async_context(open_saver(before, redact, settings.tenant)))
+                owner = await bootstrap.find_owner_address(settings)
+                saver = open_saver(before, redact, settings.tenant, owner=owner)
+                savers.append(await stack.enter_async_context(saver))
         yield savers
 
 
@@ -87,9 +102,7 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
     os.umask(0o077)
     settings = load_settings()
     async with (
-        open_saver(
-            await bootstrap.ensure_checkpoint_database(settings), bootstrap.make_redactor(settings), settings.tenant
-        ) as saver,
+        open_thread_saver(settings) as saver,
         run_janitor(saver, settings),
         bootstrap.create_memory(settings) as memory,
         bootstrap.run_worker(settings, memory),
@@ -110,6 +123,34 @@ async def _has_saver_tables(dsn: str) -> bool:
         await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn,
     ):
         return await _query_bool(conn, f"select to_regclass('{SCHEMA}.checkpoints') is not null as yes")
+
+
+async def create_tables(settings: Settings) -> None:
+    """Create the tables of the saver by these settings, unless they exist. Raises StoreDown, Denied."""
+    async with open_thread_saver(settings):
+        pass
+
+
+async def _ensure_tables(conn: CheckpointConnection, owner: str | None) -> None:
+    """Create the tables over this connection, or over one of the owner where this login may not create any."""
+    if not await _query_bool(conn, tables.IS_RESTRICTED):
+        await _create_tables(conn)
+        return
+    is_current = await _query_bool(conn, tables.HAS_TABLES) and await _query_bool(
+        conn, f"select max(v) >= {len(AsyncPostgresSaver.MIGRATIONS) - 1} as yes from {SCHEMA}.checkpoint_migrations"
+    )
+    if is_current and (owner is None or await _query_bool(conn, tables.HAS_INDEX_AND_VIEW)):
+        return
+    if owner is None:
+        raise Denied(
+            "the tables of the checkpoints are missing or of an earlier version, and this login may not create them: "
+            "`muniment migrate` with MUNIMENT_OWNER_URL does"
+        )
+    async with await CheckpointConnection.connect(
+        owner, autocommit=True, prepare_threshold=0, row_factory=dict_row
+    ) as own:
+        await _configure_connection(own)
+        await _create_tables(own)
 
 
 async def _create_tables(conn: CheckpointConnection) -> None:

@@ -222,6 +222,24 @@ select pg_has_role(relowner, 'usage') and has_schema_privilege(relnamespace, 'cr
 from pg_class where oid = to_regclass('checkpoints')
 """
 
+# Whether the login may create no table in the schema, which another one owns.
+IS_RESTRICTED: LiteralString = """
+select exists (
+  select from pg_catalog.pg_namespace where nspname = 'checkpoints' and not has_schema_privilege(oid, 'create')) as yes
+"""
+
+HAS_TABLES: LiteralString = """
+select count(*) = 5 as yes from pg_catalog.pg_class
+where relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'checkpoints') and relkind = 'r'
+  and relname in ('checkpoint_migrations', 'checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'janitor')
+"""
+
+HAS_INDEX_AND_VIEW: LiteralString = """
+select count(*) = 2 as yes from pg_catalog.pg_class c left join pg_catalog.pg_index i on i.indexrelid = c.oid
+where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'checkpoints')
+  and (c.relname = 'checkpoints_space_idx' and i.indisvalid or c.relname = 'supervisor_checkpoints')
+"""
+
 # First in a transaction whose session may have other settings.
 SET_SEARCH_PATH: LiteralString = """
 select set_config('search_path', %s, true), set_config('idle_in_transaction_session_timeout',

@@ -21,7 +21,7 @@ from muniment.memory.config.settings import (
 )
 from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.engine import Engine
-from muniment.memory.errors import BadConfig
+from muniment.memory.errors import BadConfig, Denied
 from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
@@ -34,12 +34,19 @@ from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
-from muniment.memory.stores.postgres.embedded import server
-from muniment.memory.stores.postgres.schema import scrub
+from muniment.memory.stores.postgres.embedded import login, server
+from muniment.memory.stores.postgres.schema import grants, scrub
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
 
 _NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does
+
+_MIGRATE_AS_OWNER = (
+    "the login that owns the tables migrates them (MUNIMENT_OWNER_URL=… muniment migrate), and `muniment grant` gives "
+    "another login what the engine needs"
+)
+
+read_grant_script = grants.read_grant_script
 
 # For connections that are not a store's: the checkpointer has a pool of its own.
 enable_keepalive, read_silence_limit = keepalive.enable_keepalive, keepalive.read_silence_limit
@@ -64,10 +71,7 @@ def create_memory(
     def make_other(name: str) -> tuple[Store, Embedder]:
         return store.for_model(name), others_by_name.get(name) or make_stored_embedder(settings, name)
 
-    async def address() -> str:
-        return await ensure_database(settings)
-
-    store = PostgresStore(address, model=chosen.name)
+    store = _make_store(settings, chosen.name)
     chat = model or make_chat_model(settings)
     return Memory(
         Engine.build(
@@ -108,11 +112,7 @@ async def open_worker(
 
     Without a schedule it enqueues neither maintenance nor the indexes of large spaces. It has its own
     connections, so that no reply waits for a worker's."""
-
-    async def address() -> str:
-        return await ensure_database(settings)
-
-    queue = PostgresStore(address, model=memory.engine.embedder.name)
+    queue = _make_store(settings, memory.engine.embedder.name)
     try:
         yield Worker(
             queue.jobs,
@@ -227,9 +227,18 @@ def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
 
 async def ensure_database(settings: Settings) -> str:
     """Return the address of the migrated database. Starts the embedded server when none is named. Raises StoreDown."""
-    dsn = await _resolve_address(settings)
-    await apply_migrations(dsn)
-    return dsn
+    await migrate_database(settings)
+    return await _find_login_address(settings)
+
+
+async def find_owner_address(settings: Settings) -> str:
+    """Return the address of the login that owns the tables of the memory. Starts the embedded server when no database
+    is named. Raises StoreDown.
+
+    Without MUNIMENT_OWNER_URL a server of one's own has one login for everything."""
+    url = settings.owner_url or settings.database_url
+    dsn = url.get_secret_value() if url else await server.ensure_server(settings.home)
+    return keepalive.add_keepalive(dsn, settings.database.silent_seconds)
 
 
 async def ensure_checkpoint_database(settings: Settings) -> str:
@@ -247,7 +256,7 @@ async def scrub_database(settings: Settings, on_table: Callable[[int], None] | N
 
     `on_table` is called with the number of tables that are done. Raises Denied, Conflict, StoreDown, StoreError."""
     dsn, threads = await ensure_database(settings), await ensure_checkpoint_database(settings)
-    done = await scrub.scrub_database(dsn, on_table)
+    done = await scrub.scrub_database(await find_owner_address(settings), on_table)
     return done if await is_same_database(dsn, threads) else done + await scrub.scrub_database(threads, on_table)
 
 
@@ -257,8 +266,29 @@ async def is_same_database(dsn: str, other: str) -> bool:
 
 
 async def migrate_database(settings: Settings) -> list[str]:
-    """Apply the migrations that are not applied yet. Returns their names."""
-    return await apply_migrations(await _resolve_address(settings))
+    """Apply the migrations that are not applied yet. Returns their names.
+
+    Raises Denied, with the way out, for a login that may not."""
+    owner = await find_owner_address(settings)
+    if settings.is_embedded:
+        await login.ensure_login(settings.home)
+        return await apply_migrations(owner, login=login.LOGIN)
+    try:
+        return await apply_migrations(owner)
+    except Denied as error:
+        raise Denied(f"{error}: {_MIGRATE_AS_OWNER}", **error.data) from None
+
+
+async def grant_login(settings: Settings, name: str) -> None:
+    """Give a login of a server of one's own what the engine needs, and nothing else. May be repeated.
+
+    Raises NotFound, BadInput, Denied; BadConfig for the embedded server, whose login has what it needs."""
+    if settings.is_embedded:
+        raise BadConfig(
+            "the embedded Postgres has its login already: set MUNIMENT_OWNER_URL to grant on another server"
+        )
+    await migrate_database(settings)
+    await grants.grant_login(await find_owner_address(settings), name)
 
 
 async def stop_server(settings: Settings) -> bool:
@@ -268,10 +298,20 @@ async def stop_server(settings: Settings) -> bool:
 
 async def get_server_status(settings: Settings) -> dict[str, Any] | None:
     """Return the state of the embedded server, or None when it does not run or another database is named."""
-    return None if settings.database_url is not None else await server.find_server(settings.home)
+    return await server.find_server(settings.home) if settings.is_embedded else None
 
 
-async def _resolve_address(settings: Settings) -> str:
-    url = settings.database_url
-    dsn = url.get_secret_value() if url else await server.ensure_server(settings.home)
+async def _find_login_address(settings: Settings) -> str:
+    url = settings.database_url or settings.owner_url
+    dsn = url.get_secret_value() if url else await login.ensure_login(settings.home)
     return keepalive.add_keepalive(dsn, settings.database.silent_seconds)
+
+
+def _make_store(settings: Settings, model: str) -> PostgresStore:
+    async def find_address() -> str:
+        return await ensure_database(settings)
+
+    async def find_owner() -> str:
+        return await find_owner_address(settings)
+
+    return PostgresStore(find_address, model=model, owner=find_owner)

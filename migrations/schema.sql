@@ -25,6 +25,19 @@ CREATE FUNCTION muniment.all_categories() RETURNS boolean
 
 COMMENT ON FUNCTION muniment.all_categories() IS 'Whether the transaction has entered its space without an allowlist of categories.';
 
+CREATE FUNCTION muniment.analyze_memories() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if (select reltuples < 0 from pg_class where oid = 'muniment.memories'::regclass)
+     and pg_relation_size('muniment.memories') > 500000 then
+    analyze muniment.memories (space_id, memory_id, state, category);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION muniment.analyze_memories() IS 'Measures the table of memories once, before autovacuum does.';
+
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
     AS $_$
@@ -715,6 +728,8 @@ CREATE TABLE muniment.embedders (
     run uuid
 );
 
+ALTER TABLE ONLY muniment.embedders FORCE ROW LEVEL SECURITY;
+
 COMMENT ON TABLE muniment.embedders IS 'A row is an embedding model that vectors come from. Lookup data of a few rows for the whole database, without row-level security; a reference table on Citus.';
 
 COMMENT ON COLUMN muniment.embedders.model IS 'The name of the model, as memories.embedding_model has it.';
@@ -1399,6 +1414,28 @@ ALTER TABLE ONLY muniment.thread_revision
 ALTER TABLE ONLY muniment.turns
     ADD CONSTRAINT turns_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
+ALTER TABLE jobs.queue ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY queue_own ON jobs.queue TO muniment_app USING (((split_part(dedup_key, ':'::text, 1) = ANY ((( SELECT muniment.my_spaces() AS my_spaces))::text[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((split_part(dedup_key, ':'::text, 1) = ANY ((( SELECT muniment.my_spaces() AS my_spaces))::text[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY queue_own ON jobs.queue IS 'The application enters one space at a time and works with its jobs.';
+
+CREATE POLICY queue_worker ON jobs.queue TO muniment_worker USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY queue_worker ON jobs.queue IS 'A worker takes the jobs of all spaces, and enters none.';
+
+ALTER TABLE jobs.slots ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY slots_worker ON jobs.slots TO muniment_worker USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY slots_worker ON jobs.slots IS 'A worker takes the jobs of all spaces, and enters none.';
+
+ALTER TABLE jobs.workers ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY workers_worker ON jobs.workers TO muniment_worker USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY workers_worker ON jobs.workers IS 'A worker takes the jobs of all spaces, and enters none.';
+
 ALTER TABLE muniment.consent_requests ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY consent_requests_eraser ON muniment.consent_requests TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -1446,6 +1483,20 @@ COMMENT ON POLICY consolidation_runs_no_update ON muniment.consolidation_runs IS
 CREATE POLICY consolidation_runs_own ON muniment.consolidation_runs TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY consolidation_runs_own ON muniment.consolidation_runs IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
+ALTER TABLE muniment.embedders ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY embedders_keeper ON muniment.embedders TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY embedders_keeper ON muniment.embedders IS 'The keeper reads and writes them in transactions that enter no space.';
+
+CREATE POLICY embedders_lock ON muniment.embedders FOR UPDATE TO muniment_app USING (true) WITH CHECK (false);
+
+COMMENT ON POLICY embedders_lock ON muniment.embedders IS 'It locks them, which needs the right to update, and changes none.';
+
+CREATE POLICY embedders_read ON muniment.embedders FOR SELECT TO muniment_app USING (true);
+
+COMMENT ON POLICY embedders_read ON muniment.embedders IS 'The application reads which embedders there are.';
 
 ALTER TABLE muniment.erasures ENABLE ROW LEVEL SECURITY;
 
@@ -1497,7 +1548,7 @@ CREATE POLICY extractions_eraser ON muniment.extractions TO muniment_eraser USIN
 
 COMMENT ON POLICY extractions_eraser ON muniment.extractions IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
-CREATE POLICY extractions_keeper ON muniment.extractions FOR SELECT TO muniment_keeper USING (true);
+CREATE POLICY extractions_keeper ON muniment.extractions FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY extractions_keeper ON muniment.extractions IS 'The keeper reads over all spaces; its grants leave out every text.';
 
@@ -1545,7 +1596,7 @@ CREATE POLICY memories_eraser ON muniment.memories TO muniment_eraser USING (((s
 
 COMMENT ON POLICY memories_eraser ON muniment.memories IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
-CREATE POLICY memories_keeper ON muniment.memories FOR SELECT TO muniment_keeper USING (true);
+CREATE POLICY memories_keeper ON muniment.memories FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY memories_keeper ON muniment.memories IS 'The keeper reads over all spaces; its grants leave out every text.';
 
@@ -1571,7 +1622,7 @@ CREATE POLICY memory_versions_eraser ON muniment.memory_versions TO muniment_era
 
 COMMENT ON POLICY memory_versions_eraser ON muniment.memory_versions IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
-CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO muniment_keeper USING (true);
+CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY memory_versions_keeper ON muniment.memory_versions IS 'The keeper reads over all spaces; its grants leave out every text.';
 
@@ -1667,7 +1718,7 @@ CREATE POLICY spaces_eraser ON muniment.spaces TO muniment_eraser USING (((space
 
 COMMENT ON POLICY spaces_eraser ON muniment.spaces IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
-CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USING (true);
+CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY spaces_keeper ON muniment.spaces IS 'The keeper reads over all spaces; its grants leave out every text.';
 
@@ -1751,7 +1802,7 @@ COMMENT ON POLICY swept_own ON muniment.swept IS 'The application sees and write
 
 ALTER TABLE muniment.tenant_embedders ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY tenant_embedders_keeper ON muniment.tenant_embedders TO muniment_keeper USING (true) WITH CHECK (true);
+CREATE POLICY tenant_embedders_keeper ON muniment.tenant_embedders TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY tenant_embedders_keeper ON muniment.tenant_embedders IS 'The keeper reads and writes the choices of all tenants at the end of a switch.';
 
@@ -1808,10 +1859,15 @@ CREATE POLICY turns_own ON muniment.turns TO muniment_app USING (((space_id = AN
 COMMENT ON POLICY turns_own ON muniment.turns IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 GRANT USAGE ON SCHEMA jobs TO muniment_app;
+GRANT USAGE ON SCHEMA jobs TO muniment_worker;
 
 GRANT USAGE ON SCHEMA muniment TO muniment_app;
 GRANT USAGE ON SCHEMA muniment TO muniment_keeper;
 GRANT USAGE ON SCHEMA muniment TO muniment_eraser;
+GRANT USAGE ON SCHEMA muniment TO muniment_worker;
+
+REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
@@ -1830,11 +1886,12 @@ GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.queue TO muniment_app;
+GRANT SELECT,INSERT,DELETE ON TABLE jobs.queue TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.queue TO muniment_worker;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.slots TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.slots TO muniment_worker;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.workers TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.workers TO muniment_worker;
 
 GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
 GRANT SELECT,INSERT,DELETE ON TABLE muniment.journal TO muniment_eraser;
@@ -1857,8 +1914,10 @@ GRANT UPDATE(old) ON TABLE muniment.consent_requests TO muniment_eraser;
 GRANT SELECT,DELETE ON TABLE muniment.consolidation_runs TO muniment_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consolidation_runs TO muniment_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.embedders TO muniment_app;
-GRANT SELECT ON TABLE muniment.embedders TO muniment_keeper;
+GRANT SELECT ON TABLE muniment.embedders TO muniment_app;
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.embedders TO muniment_keeper;
+
+GRANT UPDATE(model) ON TABLE muniment.embedders TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE muniment.erasures TO muniment_eraser;
 GRANT SELECT,INSERT ON TABLE muniment.erasures TO muniment_app;

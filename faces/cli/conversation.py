@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
-from muniment.graph.checkpointer import open_saver
+from muniment.graph.checkpointer import open_thread_saver
 from muniment.graph.janitor import run_janitor
 from muniment.graph.supervisor import build
 from muniment.graph.turn import finish_turn, make_thread_key
@@ -48,13 +48,7 @@ class ChatSession:
 
         Raises BadConfig, StoreDown."""
         memory = self._memory = await self._exit_stack.enter_async_context(bootstrap.create_memory(self.settings))
-        saver = await self._exit_stack.enter_async_context(
-            open_saver(
-                await bootstrap.ensure_checkpoint_database(self.settings),
-                bootstrap.make_redactor(self.settings),
-                self.settings.tenant,
-            )
-        )
+        saver = await self._exit_stack.enter_async_context(open_thread_saver(self.settings))
         model = bootstrap.make_chat_model(self.settings)
         self._has_model = model is not None
         if model is not None:

@@ -72,6 +72,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Move memories of former versions to the category that facts of their kind have now.",
     ),
     "migrate": ("database.migrate:migrate_database", "Bring the database's tables up to date."),
+    "grant": (
+        "database.grant:grant_login",
+        "Give a login of your own Postgres what the engine needs, and nothing else.",
+    ),
     "status": (
         "database.status:show_status",
         "Show the database, the embedder and what a user's memory holds, and when it was last tended.",

@@ -52,6 +52,6 @@ def create_memory(settings: Settings) -> Memory:
 
 async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:
     """Open the memory, with a spinner on a terminal. Raises StoreDown, BadConfig."""
-    description = "opening the database…" if settings.database_url else "starting the database…"
+    description = "starting the database…" if settings.is_embedded else "opening the database…"
     with terminal.show_spinner(description, quiet=quiet):
         await memory.open()

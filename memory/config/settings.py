@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
 
+from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
 from muniment.memory.config.schema import (
     Category,
     Checkpoints,
@@ -57,7 +58,6 @@ DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
 MULTILINGUAL_EMBEDDER = "multilingual-e5-small-q4"
 HASH_EMBEDDER = "hash-256"
 OPENAI = "openai:"
-_DSN = "a postgresql:// URL or a key=value DSN"
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
 _Section = TypeVar("_Section", bound=SettingsPart)
 
@@ -98,6 +98,7 @@ class Settings(_Sections):
     allowlists: dict[str, tuple[str, ...]]
     home: Path
     database_url: SecretStr | None = None
+    owner_url: SecretStr | None = None
     checkpoints_url: SecretStr | None = None
     chat_model: str | None = None
     api_key: SecretStr | None = None
@@ -105,6 +106,11 @@ class Settings(_Sections):
     embedder: str = DEFAULT_EMBEDDER
     embedder_folder: Path
     tenant: str = "default"
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the memories are on the embedded server: no address names another one."""
+        return self.database_url is None and self.owner_url is None
 
     def find_profile(self, name: str) -> EmbedderProfile:
         """The similarity profile of the embedder of this name, or the one called `default`."""
@@ -120,7 +126,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
     Raises `BadConfig` with one line: the file, the line and the key, or the environment variable, and what is
     allowed."""
-    env = _Environment(os.environ if environ is None else environ)
+    env = Environment(os.environ if environ is None else environ)
     default = parse_yaml("memory.yaml (default)", (files("muniment.config") / "memory.yaml").read_bytes())
     named = env.read_path("MUNIMENT_CONFIG")
     source = _Source(default, parse_yaml(str(named), read_file(named)) if named else None)
@@ -139,11 +145,12 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         categories=categories,
         allowlists=allowlists,
         home=env.read_path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
-        database_url=env.read_secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
-        checkpoints_url=env.read_secret("MUNIMENT_CHECKPOINTS_URL", _is_dsn, _DSN),
+        database_url=env.read_secret("MUNIMENT_DATABASE_URL", is_dsn, DSN),
+        owner_url=env.read_secret("MUNIMENT_OWNER_URL", is_dsn, DSN),
+        checkpoints_url=env.read_secret("MUNIMENT_CHECKPOINTS_URL", is_dsn, DSN),
         chat_model=model,
-        api_key=env.read_secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
-        base_url=env.read_text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
+        api_key=env.read_secret("OPENAI_API_KEY", is_one_word, "one word without spaces"),
+        base_url=env.read_text("OPENAI_BASE_URL", is_url, "an http:// or https:// URL"),
         embedder=env.read_text("MUNIMENT_EMBEDDER", is_embedder_name, "a model's name, or openai:NAME")
         or DEFAULT_EMBEDDER,
         embedder_folder=env.read_path("MUNIMENT_EMBEDDER_FOLDER")
@@ -152,53 +159,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     )
 
 
-# The environment
-
-
-@dataclass(frozen=True, slots=True)
-class _Environment:
-    values: Mapping[str, str]
-
-    def read_text(self, name: str, valid: Callable[[str], bool] = bool, allowed: str = "UTF-8 text") -> str | None:
-        """The trimmed value; an empty variable counts as not set."""
-        value = self.values.get(name, "").strip()
-        if not value:
-            return None
-        if any("\ud800" <= char <= "\udfff" for char in value):
-            raise BadConfig(f"environment: {name} is not UTF-8", key=name)
-        if not valid(value):
-            raise BadConfig(f"environment: {name} is {describe_shape(value)}; allowed: {allowed}", key=name)
-        return value
-
-    def read_secret(self, name: str, valid: Callable[[str], bool], allowed: str) -> SecretStr | None:
-        value = self.read_text(name, valid, allowed)
-        return SecretStr(value) if value else None
-
-    def read_path(self, name: str) -> Path | None:
-        value = self.read_text(name)
-        try:
-            return Path(value).expanduser().absolute() if value else None
-        except RuntimeError as error:  # what pathlib raises when `~` has no home
-            raise BadConfig(
-                f"environment: {name} begins with ~ but there is no home folder of that name", key=name
-            ) from error
-
-
-def _is_dsn(value: str) -> bool:
-    return value.startswith(("postgresql://", "postgres://")) or bool(re.match(r"\w+\s*=", value))
-
-
-def _is_one_word(value: str) -> bool:
-    return len(value.split()) == 1
-
-
-def _is_url(value: str) -> bool:
-    return value.startswith(("http://", "https://")) and _is_one_word(value)
-
-
 def is_embedder_name(value: str) -> bool:
     """Whether this may be the name of an embedder: whether there is one, its maker knows."""
-    return _is_one_word(value) and value.partition(":")[0] != "" and value != OPENAI
+    return is_one_word(value) and value.partition(":")[0] != "" and value != OPENAI
 
 
 # The files

@@ -115,11 +115,10 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
                 await embed_rest()
                 if await self._list_remaining(conn, within, run):
                     raise Conflict("something was written in between")
+            await conn.execute(_ROLES["keeper"])
             await self._check_run(conn, run)
             if within.space is None:
-                await conn.execute(_ROLES["keeper"])
                 await conn.execute(_SWITCH["choose_for_tenant" if within.tenant else "forget_choices"], params)
-                await conn.execute(_ROLES["app"])
             if within.is_database:
                 await conn.execute(_SWITCH["deactivate"], params)
                 await conn.execute(_SWITCH["activate"], params)
@@ -157,11 +156,10 @@ class PostgresEmbedderSwitch(EmbedderSwitchStore):
     async def _begin_switch(self, within: SwitchRange) -> UUID | None:
         params = _build_range(within) | {"model": self._model}
         async with self._connections.transaction() as conn:
+            await conn.execute(_ROLES["keeper"])
             await conn.execute(_SWITCH["lock_models"])
             await conn.execute(_SWITCH["abandon"], params)
-            await conn.execute(_ROLES["keeper"])
             is_due = require_row(await (await conn.execute(_SWITCH["is_due"], params)).fetchone())["due"]
-            await conn.execute(_ROLES["app"])
             if is_due is None and within.space is not None:
                 raise NotFound(f"there is nothing of {within.space.owner!r} yet")
             if not is_due:

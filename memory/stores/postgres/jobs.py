@@ -45,7 +45,7 @@ class PostgresJobQueue(JobQueue):
         self._connections = connections
 
     async def enqueue_jobs(self, jobs: Sequence[Job]) -> None:
-        async with self._connections.statement(once=False) as conn:
+        async with self._connections.working() as conn:
             await send_jobs(conn, jobs)
 
     async def register_worker(self) -> int:
@@ -70,7 +70,7 @@ class PostgresJobQueue(JobQueue):
             ("take_in_order", {"start": start, "end": end}) for start, end in bounds
         ]
         ways.insert(choice((0, 2)), ("take_by_time", {}))  # noqa: S311 - not a secret
-        async with self._connections.transaction() as conn:
+        async with self._connections.working() as conn:
             await conn.execute(_JOBS["by_index"])
             for block, range_ in ways:
                 if row := await (await conn.execute(_JOBS[block], params | range_)).fetchone():
@@ -91,7 +91,7 @@ class PostgresJobQueue(JobQueue):
             await self._execute_together("reschedule", **params)  # its twin was enqueued at this moment
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
-        async with self._connections.statement() as conn:
+        async with self._connections.working() as conn:
             counts = await (await conn.execute(_JOBS["counts"])).fetchall()
         return {row.pop("name"): row for row in counts}
 
@@ -120,15 +120,15 @@ class PostgresJobQueue(JobQueue):
             return [rows.parse_turn(row) for row in await cursor.fetchall()]
 
     async def _fetch_row(self, name: str, **values: Any) -> DictRow | None:
-        async with self._connections.statement() as conn:
+        async with self._connections.working() as conn:
             return await (await conn.execute(_JOBS[name], values)).fetchone()
 
     async def _execute_together(self, *names: str, **values: Any) -> int:
         """Execute blocks in one transaction; return how many rows the last one changed."""
-        async with self._connections.transaction() as conn:
+        async with self._connections.working() as conn:
             for name in names:
-                changed = (await conn.execute(_JOBS[name], values)).rowcount
-        return changed
+                cursor = await conn.execute(_JOBS[name], values)
+        return cursor.rowcount
 
 
 def _parse_ticket(row: DictRow, worker: int) -> JobTicket:

@@ -160,6 +160,7 @@ class PostgresUsage(UsageStore):
         async with self._tenant_transaction(scope) as conn:
             lines = await (await conn.execute(_USAGE["spending"], params)).fetchall()
             days = await (await conn.execute(_USAGE["days"], params)).fetchall()
+        async with self._connections.transaction() as conn:
             await conn.execute(_ROLES["keeper"])
             counted = await conn.execute(_USAGE["facts"], params | {"since": _start_of_day(since)})
             facts = require_row(await counted.fetchone())["facts"]

@@ -106,7 +106,7 @@ class PostgresMaintenance(MaintenanceStore):
             while True:
                 await conn.execute(_ROLES["keeper"])
                 spaces = await (await conn.execute(_MAINTENANCE["due_spaces"], params)).fetchall()
-                await conn.execute(_ROLES["app"])
+                await conn.execute(_ROLES["worker"])
                 scopes = [rows.parse_scope(row) for row in spaces]
                 jobs = [encode_job(Job(name="tend", scope=scope)) for scope in scopes]
                 job_params = {
@@ -122,7 +122,7 @@ class PostgresMaintenance(MaintenanceStore):
     async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
         job = encode_job(Job(name=name, scope=_NO_SCOPE))
         params = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
-        async with self._connections.statement() as conn:
+        async with self._connections.working() as conn:
             return bool(require_row(await (await conn.execute(_MAINTENANCE["periodic"], params)).fetchone())["new"])
 
     async def list_unembedded(self, scope: Scope, limit: int) -> list[UnembeddedRow]:

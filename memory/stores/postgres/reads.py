@@ -101,10 +101,11 @@ class PostgresReads:
             rev = require_row(await (await conn.execute(_READ["rev"], space)).fetchone())
             counts = require_row(await (await conn.execute(_READ["counts"], space)).fetchone())
             maintenance = await (await conn.execute(_READ["maintenance"], space)).fetchone() or {}
+            version = conn.info.server_version
+        async with self._connections.transaction() as conn:
             await conn.execute(_ROLES["keeper"])  # who sees what a tenant without a space has chosen
             params = {"only": scope.space, "tenant": scope.tenant}
             embedder = require_row(await (await conn.execute(_SWITCH["model_of_space"], params)).fetchone())["model"]
-            version = conn.info.server_version
         server = {"postgres": f"{version // 10000}.{version % 10000}", "embedder": embedder}
         return rev | counts | maintenance | server
 

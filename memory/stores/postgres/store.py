@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections
+from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.erasure import PostgresErasure
@@ -19,13 +17,19 @@ from muniment.memory.stores.postgres.writes import PostgresWrites
 
 
 class PostgresStore:
-    """A Postgres database of memories. `address` finds the database, and may start and migrate it; `model` names the
-    embedder that the vectors given to this store come from. The store opens itself on first use."""
+    """A Postgres database of memories. `address` finds the database, and may start and migrate it; `owner` finds the
+    address of the login that owns its tables, where that is another one; `model` names the embedder that the vectors
+    given to this store come from. The store opens itself on first use."""
 
     def __init__(
-        self, address: Callable[[], Awaitable[str]], *, model: str, connections: PostgresConnections | None = None
+        self,
+        address: FindAddress,
+        *,
+        model: str,
+        owner: FindAddress | None = None,
+        connections: PostgresConnections | None = None,
     ) -> None:
-        self._connections = connections = connections or PostgresConnections(address, model=model)
+        self._connections = connections = connections or PostgresConnections(address, model=model, owner=owner)
         self._indexes = indexes = SpaceIndexes(connections)
         self.searches = PostgresSearches(connections, indexes, model)
         self.reads = PostgresReads(connections, self.searches)

@@ -37,8 +37,8 @@ async def open_saver(settings: Settings, *, quiet: bool) -> AsyncIterator[Pooled
     from muniment.memory import bootstrap  # noqa: PLC0415
 
     with terminal.show_spinner("opening the database…", quiet=quiet):
-        address = await bootstrap.ensure_checkpoint_database(settings)
-    async with checkpointer.open_saver(address, bootstrap.make_redactor(settings), settings.tenant) as saver:
+        await bootstrap.ensure_checkpoint_database(settings)
+    async with checkpointer.open_thread_saver(settings) as saver:
         yield saver
 
 

@@ -16,11 +16,18 @@ def migrate_database(as_json: AsJson = False) -> None:
       muniment migrate
     """
     # Here and below the bootstrap brings the database's driver: nothing for `--help` to wait for.
+    from muniment.graph import checkpointer  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
 
     settings = load_settings()
+
+    async def work() -> list[str]:
+        applied = await bootstrap.migrate_database(settings)
+        await checkpointer.create_tables(settings)
+        return applied
+
     with terminal.show_spinner("starting the database…", quiet=as_json):
-        applied = session.run_async(bootstrap.migrate_database(settings))
+        applied = session.run_async(work())
     if as_json:
         screen.print_json({"applied": applied})
         return

@@ -43,8 +43,9 @@ async def _read_status(settings: Settings, scope: Scope, *, quiet: bool) -> dict
     from muniment.memory import bootstrap  # noqa: PLC0415
 
     configured = {"model": settings.chat_model, "embedder": settings.embedder, "user": scope.owner}
-    if settings.database_url:
-        place: dict[str, Any] = {"database": "MUNIMENT_DATABASE_URL", "running": True}
+    if not settings.is_embedded:
+        name = "MUNIMENT_DATABASE_URL" if settings.database_url else "MUNIMENT_OWNER_URL"
+        place: dict[str, Any] = {"database": name, "running": True}
     else:
         server = await bootstrap.get_server_status(settings)
         place = {"database": "embedded", "home": str(settings.home), "running": server is not None}

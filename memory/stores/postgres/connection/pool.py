@@ -29,9 +29,8 @@ from muniment.memory.stores.postgres.connection.errors import (
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _READ, _SWITCH, _SESSION = map(load_blocks, ("write", "read", "embedder_switch", "session"))
-_POOL = 10
-_WAIT_SECONDS = 15.0
+_WRITE, _READ, _SWITCH, _SESSION, _ROLES = map(load_blocks, ("write", "read", "embedder_switch", "session", "roles"))
+_POOL, _WAIT_SECONDS = 10, 15.0
 _BUFFER_BYTES = 2**20  # bytes; the system may allow less
 _BUSY_SECONDS = 10.0
 
@@ -44,14 +43,15 @@ class Connection(AsyncConnection[DictRow]):
 
 
 Pool = AsyncConnectionPool[Connection]
+FindAddress = Callable[[], Awaitable[str]]
 
 
 class PostgresConnections:
     """A pool of connections, and the transactions on them. `address` finds the database, and may start and migrate
-    it."""
+    it; `owner` finds the address of the login that owns its tables, where that is another one."""
 
-    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
-        self.find_address = address
+    def __init__(self, address: FindAddress, *, model: str, owner: FindAddress | None = None) -> None:
+        self.find_address, self.find_owner_address = address, owner or address
         self.model = model
         self._pool: Pool | None = None
         self._opening = asyncio.Lock()
@@ -245,6 +245,13 @@ class PostgresConnections:
             yield conn
 
     @asynccontextmanager
+    async def working(self) -> AsyncIterator[Connection]:
+        """A transaction on the queue, in the role that works for all spaces, sent in one round trip as in `sending`."""
+        async with self.statement(once=False) as conn:
+            await conn.execute(_ROLES["worker"])
+            yield conn
+
+    @asynccontextmanager
     async def locking(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
         """Try a lock of the whole database: yields whether this process has it meanwhile, and the connection.
 
@@ -262,6 +269,7 @@ class PostgresConnections:
             await _set_session(conn)
             row = await (await conn.execute(_SWITCH["active"])).fetchone()
             if row is None:
+                await conn.execute(_ROLES["keeper"])
                 await conn.execute(_SWITCH["first"], {"model": self.model})
                 row = await (await conn.execute(_SWITCH["active"])).fetchone()
             active = require_row(row)["model"]
@@ -313,14 +321,13 @@ async def _configure_connection(conn: Connection) -> None:
 
 
 async def _set_session(conn: Connection) -> None:
-    """Configure a transaction behind a pooler, where the settings of the connection are unknown."""
+    # Behind a pooler the settings of the connection are unknown.
     if not conn.is_direct:
         await conn.execute(_SESSION["configure"], {"silence": conn.silence_limit, "local": True})
 
 
 def _widen_buffers(conn: Connection) -> None:
-    """Widen the buffer of a Unix socket: a bulk write packs its next rows while the server reads the former ones. Over
-    a network the system does so itself."""
+    # A bulk write packs its next rows while the server reads the former ones. Over a network the system does so itself.
     if (conn.info.host or "").startswith("/"):
         with socket.socket(fileno=os.dup(conn.fileno())) as duplicate:
             duplicate.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)

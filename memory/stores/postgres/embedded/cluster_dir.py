@@ -65,10 +65,10 @@ class ClusterDir:
     def log(self) -> Path:
         return self.data / "server.log"
 
-    def build_dsn(self, database: str) -> str:
-        """Return a connection URI that names the password's file and so does not show the password."""
+    def build_dsn(self, database: str, role: str = ROLE) -> str:
+        """Return a connection URI that names the file of passwords and so does not show a password."""
         sockets, passfile = quote(str(self.sockets), safe=""), quote(str(self.passfile), safe="")
-        return f"postgresql://{ROLE}@/{database}?host={sockets}&port={PORT}&passfile={passfile}"
+        return f"postgresql://{role}@/{database}?host={sockets}&port={PORT}&passfile={passfile}"
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def _start_or_attach(home: Path, fsync: bool, fallback_dir: Path) -> str:
         place = cluster_dir.find_cluster_dir(home)
         if place is None:
             cluster_dir.create_directory(home, cluster_dir.get_private_mode())
-        with _lock_home(home):
+        with lock_home(home):
             place = cluster_dir.find_cluster_dir(home) or cluster_dir.create_cluster_dir(home, fallback_dir)
             if _ping_server(place) is not Ping.OK:
                 binaries = cluster_dir.find_binaries(place.account, fallback_dir)
@@ -98,7 +98,7 @@ def _stop_server(home: Path) -> bool:
     with translate_os_errors(home):
         if cluster_dir.find_cluster_dir(home) is None:
             return False
-        with _lock_home(home):
+        with lock_home(home):
             place = cluster_dir.find_cluster_dir(home)
             pid = None if place is None else _find_postmaster(place)
             if place is None or pid is None:
@@ -128,13 +128,13 @@ def _read_server(home: Path) -> dict[str, Any] | None:
         pid = None if place is None else _find_postmaster(place)
         if place is None or pid is None or _ping_server(place) is not Ping.OK:
             return None
-        with _connect(place) as conn:
+        with connect(place) as conn:
             version = conn.info.parameter_status("server_version")
     return {"pid": pid, "socket": str(place.sockets), "port": PORT, "version": version, "data": str(place.data)}
 
 
 @contextmanager
-def _lock_home(home: Path) -> Iterator[None]:
+def lock_home(home: Path) -> Iterator[None]:
     """Hold the home's lock, which the kernel releases with its process."""
     deadline = monotonic() + PATIENCE_SECONDS + 60
     with os.fdopen(os.open(home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
@@ -173,9 +173,9 @@ def _init_cluster(place: ClusterDir, binaries: Path, fsync: bool) -> None:
     secret_file.unlink(missing_ok=True)
     place.passfile.unlink(missing_ok=True)
     cluster_dir.set_owner(draft, place.account)
-    _write_private_file(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
+    write_private_file(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
     try:
-        _write_private_file(secret_file, secret)
+        write_private_file(secret_file, secret)
         cluster_dir.set_owner(secret_file, place.account)
         args = [
             str(binaries / "initdb"), "-D", str(draft), "-U", ROLE, "-A", "scram-sha-256", "--pwfile", str(secret_file),
@@ -190,7 +190,8 @@ def _init_cluster(place: ClusterDir, binaries: Path, fsync: bool) -> None:
     draft.rename(place.data)
 
 
-def _write_private_file(path: Path, text: str) -> None:
+def write_private_file(path: Path, text: str) -> None:
+    """Write a new file that its owner alone may read. Raises FileExistsError."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
         file.flush()
@@ -289,7 +290,8 @@ def _escape_path(path: Path) -> str:
 
 
 @contextmanager
-def _connect(place: ClusterDir) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+def connect(place: ClusterDir) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    """Connect to the database `postgres` of a running server, as the role that owns it. Raises StoreDown."""
     with (
         translate_errors(f"the embedded Postgres of {place.home}"),
         psycopg.connect(place.build_dsn("postgres"), autocommit=True, connect_timeout=10) as conn,
@@ -298,7 +300,7 @@ def _connect(place: ClusterDir) -> Iterator[psycopg.Connection[tuple[Any, ...]]]
 
 
 def _create_database(place: ClusterDir) -> None:
-    with _connect(place) as conn:
+    with connect(place) as conn:
         if conn.execute("select from pg_database where datname = %s", (DATABASE,)).fetchone() is None:
             conn.execute("create database muniment")
 

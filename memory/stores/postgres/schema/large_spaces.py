@@ -91,9 +91,10 @@ class SpaceIndexes:
             "some": _MIN_CHANGES,
             "share": _CHANGED_RATIO,
         }
+        has_owner = await self._connections.find_owner_address() != await self._connections.find_address()
         async with self._connections.transaction() as conn:
             counted = require_row(await (await conn.execute(_LARGE["count_indexes"])).fetchone())
-            if not counted["may_build"]:
+            if not counted["may_build"] and not has_owner:
                 return []
             await conn.execute(_ROLES["keeper"])
             params["room"] = counted["indexes"] < INDEXES
@@ -102,7 +103,7 @@ class SpaceIndexes:
 
     @asynccontextmanager
     async def _connect_builder(self) -> AsyncIterator[Connection]:
-        """Connect outside any transaction, as a concurrent build needs it, in the role that has logged in.
+        """Connect outside any transaction, as a concurrent build needs it, as the login that owns the tables.
 
         Behind a pooler a build has the server's own settings: there is no transaction to set others for."""
         async with self._connections.locking(_LARGE["try_lock"]) as (acquired, lock_conn):
@@ -115,7 +116,7 @@ class SpaceIndexes:
                 )
             with translate_errors("indexing a space"):
                 async with await Connection.connect(
-                    await self._connections.find_address(), autocommit=True, row_factory=dict_row
+                    await self._connections.find_owner_address(), autocommit=True, row_factory=dict_row
                 ) as conn:
                     if await enable_keepalive(conn):
                         # One worker: parallel ones need shared memory, of which a container has little.

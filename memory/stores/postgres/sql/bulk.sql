@@ -64,11 +64,5 @@ select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thre
 from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[]) b (memory_id, rev, created_at)
 returning rev
 
--- name: analyze (measures the table once, before autovacuum does, where this role owns it)
-do $$ begin
-  set local role none;
-  if (select reltuples < 0 from pg_catalog.pg_class where oid = 'muniment.memories'::regclass)
-     and pg_relation_size('muniment.memories') > 500000 then
-    analyze muniment.memories (space_id, memory_id, state, category);
-  end if;
-end $$
+-- name: analyze (measures the table once, before autovacuum does)
+select muniment.analyze_memories()

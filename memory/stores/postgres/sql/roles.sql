@@ -7,5 +7,8 @@ select set_config('role', 'muniment_keeper', true)
 -- name: eraser (the only role that may remove for good)
 select set_config('role', 'muniment_eraser', true)
 
+-- name: worker (the role that takes jobs of all spaces, and enters none)
+select set_config('role', 'muniment_worker', true)
+
 -- name: own (the role that has logged in)
 select set_config('role', 'none', true)
