@@ -23,7 +23,7 @@ from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.store import PostgresStore
-from tests import citus
+from tests.citus import databases as citus
 from tests.conftest import Clones
 from tests.engine import NOON, engine, note, said, scope
 
