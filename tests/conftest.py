@@ -23,7 +23,7 @@ from psycopg.conninfo import make_conninfo
 
 from muniment.memory.stores.postgres.embedded import server
 from muniment.memory.stores.postgres.schema import migrate
-from tests import citus
+from tests.citus import databases as citus
 
 T = TypeVar("T")
 DISK, MEMORY = Path(tempfile.gettempdir()), Path("/dev/shm")

@@ -36,20 +36,59 @@ from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes');
 
--- Citus takes no subquery in a policy: there each function is called as it is. And a node plans a search before it has entered
+-- Citus makes a policy on the nodes without its "as restrictive": there it would let pass what it is to hold back. So what it asks
+-- for goes into each policy that it restricts, which becomes one policy for each kind of statement.
+--
+-- And Citus takes no subquery in a policy: there each function is called as it is. A node plans a search before it has entered
 -- the space: the planner, which asks such a function, would take any row for one that nobody sees, and any index for as good as
--- another. Of `array_position` it takes no such thing. What a policy lets pass stays the same.
-select format('alter policy %I on %I.%I', policyname, schemaname, tablename)
-  || coalesce(' using (' || let || ')', '') || coalesce(' with check (' || checked || ')', '')
-from pg_policies, lateral (
-  select regexp_replace(regexp_replace(qual, called, plainly, 'g'), among, found, 'g'),
-    regexp_replace(regexp_replace(with_check, called, plainly, 'g'), among, found, 'g')
-  from (values (  -- without the schema, as it is told to a role that is called `muniment`
-    '\( SELECT (?:muniment\.)?(\w+\(\)) AS \w+\)', 'muniment.\1',
-    '(space_id|category) = ANY \((?:muniment\.)?(\w+\(\))(?:::\w+\[\])?\)', 'array_position(muniment.\2, \1) is not null'
-  )) c (called, plainly, among, found)
-) said (let, checked)
-where schemaname = 'muniment' and (let, checked) is distinct from (qual, with_check) \gexec
+-- another. Of `array_position` it takes no such thing. What all policies together let pass stays the same.
+do $$
+declare
+  made text;
+begin
+  foreach made in array coalesce((
+    with part as (
+      select p.policyname, format('%I.%I', p.schemaname, p.tablename) as place, p.roles, verb,
+        concat_ws(' and ', p.qual, string_agg(r.qual, ' and ')) as let,
+        concat_ws(' and ', coalesce(p.with_check, p.qual), string_agg(coalesce(r.with_check, r.qual), ' and ')) as checked,
+        sum(count(r.policyname)) over (partition by p.schemaname, p.tablename, p.policyname) > 0 as restricted
+      from pg_policies p cross join unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) verb
+      left join pg_policies r on r.permissive = 'RESTRICTIVE' and r.roles && p.roles and r.cmd in ('ALL', verb)
+        and (r.schemaname, r.tablename) = (p.schemaname, p.tablename)
+      where p.schemaname = 'muniment' and p.permissive = 'PERMISSIVE' and p.cmd in ('ALL', verb)
+      group by p.schemaname, p.tablename, p.policyname, p.roles, p.qual, p.with_check, verb
+    ), step (n, text) as (
+      select distinct 1, format('drop policy %I on %s', policyname, place) from part where restricted
+      union all
+      select 2, format('create policy %I on %s for %s to %s', policyname || '_' || lower(verb), place, verb,
+          (select string_agg(quote_ident(name), ', ') from unnest(roles) name))
+        || case when verb <> 'INSERT' then format(' using (%s)', let) else '' end
+        || case when verb in ('INSERT', 'UPDATE') then format(' with check (%s)', checked) else '' end
+      from part where restricted
+      union all
+      select 3, format('drop policy %I on %I.%I', policyname, schemaname, tablename)
+      from pg_policies where schemaname = 'muniment' and permissive = 'RESTRICTIVE'
+    )
+    select array_agg(text order by n, text) from step), '{}')
+  loop
+    execute made;
+  end loop;
+  foreach made in array coalesce((
+    select array_agg(format('alter policy %I on %I.%I', policyname, schemaname, tablename)
+      || coalesce(' using (' || let || ')', '') || coalesce(' with check (' || checked || ')', ''))
+    from pg_policies, lateral (
+      select regexp_replace(regexp_replace(qual, called, plainly, 'g'), among, sought, 'g'),
+        regexp_replace(regexp_replace(with_check, called, plainly, 'g'), among, sought, 'g')
+      from (values (  -- without the schema, as it is told to a role that is called `muniment`
+        '\( SELECT (?:muniment\.)?(\w+\(\)) AS \w+\)', 'muniment.\1',
+        '(space_id|category) = ANY \((?:muniment\.)?(\w+\(\))(?:::\w+\[\])?\)', 'array_position(muniment.\2, \1) is not null'
+      )) c (called, plainly, among, sought)
+    ) said (let, checked)
+    where schemaname = 'muniment' and (let, checked) is distinct from (qual, with_check)), '{}')
+  loop
+    execute made;
+  end loop;
+end $$;
 
 -- Lookup data of a handful of rows: a copy on each node.
 select create_reference_table('muniment.embedders')

@@ -23,34 +23,32 @@ from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.store import PostgresStore
-from tests import citus
+from tests.citus import databases as citus
+from tests.citus.databases import clustered, plain
 from tests.conftest import Clones
 from tests.engine import NOON, engine, note, said, scope
 
 FOLDER = files("muniment.migrations") / "citus"
-SCRIPT = (FOLDER / "distribute.sql").read_text(encoding="utf-8")
-POLICIES = re.search(r"^select format\('alter policy.*?(?= \\gexec)", SCRIPT, re.DOTALL | re.MULTILINE)
+SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
 TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
-
-clustered = pytest.mark.skipif(not citus.WORKERS, reason="MUNIMENT_TEST_CITUS_WORKERS names no Citus workers")
-plain = pytest.mark.skipif(bool(citus.WORKERS), reason="a plain Postgres has the functions of the migrations")
 
 
 @pytest.fixture
 def other_url(clones: Clones, template: str) -> Iterator[str]:
     """A second database, with the functions and the policies that Citus gets."""
-    assert POLICIES is not None
     for url in clones.make(template):
         with psycopg.connect(url) as conn:
             conn.execute(FUNCTIONS.encode())
-            for (changed,) in conn.execute(POLICIES[0].encode()).fetchall():
-                conn.execute(changed)
-            assert conn.execute(POLICIES[0].encode()).fetchall() == []
-            rest = "select from pg_policies where schemaname = 'muniment' and concat(qual, with_check) ilike '%select%'"
-            assert conn.execute(rest).fetchall() == []
+        citus.restate_policies(url)
         yield url
+
+
+def policies(url: str) -> list[tuple[str, ...]]:
+    """What the catalogue says of every policy."""
+    with psycopg.connect(url) as conn:
+        return conn.execute("select * from pg_policies where schemaname = 'muniment' order by 1, 2, 3").fetchall()
 
 
 def distributed() -> list[str]:
@@ -97,6 +95,21 @@ def test_functions_exist(database_url: str) -> None:
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
     assert known - names == {"near"}  # a table function: it runs on the coordinator, its statements where the space is
     assert names <= known
+
+
+def test_every_role_can_reach_the_nodes(database_url: str) -> None:
+    """Whoever may use a table has to log in to the nodes, with the settings of the connections; a role that a migration
+    adds and the script forgets could not."""
+    with psycopg.connect(database_url) as conn:
+        granted = conn.execute("""
+            select distinct a.grantee::regrole::text from pg_class c, aclexplode(c.relacl) a
+            where c.relnamespace = 'muniment'::regnamespace and a.grantee not in (c.relowner, 0)""").fetchall()
+    roles = {role for (role,) in granted}
+    assert roles >= {"muniment_app", "muniment_keeper", "muniment_eraser"}
+    assert set(re.findall(r"^alter role (\w+) login;", SCRIPT, re.MULTILINE)) == roles
+    configured = re.search(r"where rolname in \((.*?)\)", SCRIPT)
+    assert configured is not None
+    assert set(re.findall(r"'(\w+)'", configured[1])) == roles
 
 
 def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
@@ -196,6 +209,22 @@ async def test_the_functions_do_the_same(database_url: str, other_url: str) -> N
     told = await lived(database_url)
     assert len(told) > 15
     assert await lived(other_url) == told
+
+
+@plain
+def test_the_policies_are_such_as_citus_takes(database_url: str, other_url: str) -> None:
+    """None restricts others and none has a subquery; and whoever runs the script again changes nothing."""
+    before, made = policies(database_url), policies(other_url)
+    restricting = [one for one in before if "RESTRICTIVE" in one]
+    assert restricting
+    assert not [one for one in made if "RESTRICTIVE" in one or "SELECT" in f"{one[6]}{one[7]}"]
+    citus.restate_policies(other_url)
+    assert policies(other_url) == made
+    roles = {(one[1], str(one[4])) for one in before}
+    for _, table, _, _, role, *_ in restricting:  # who is restricted is whom the others are for
+        assert not [other for place, other in roles if place == table and other != str(role) and "public" in other]
+        assert (table, str(role)) in roles
+        assert len(role) == 1
 
 
 @plain

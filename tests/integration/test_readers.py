@@ -12,16 +12,19 @@ from psycopg import sql
 
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.turn import Turn
+from tests.citus import databases as citus
 from tests.engine import engine, note, said, scope
 
 TOLD = [("The user rows on Sundays", "activity"), ("The user wants to row to Porto", "goals")]
 STATEMENTS: tuple[LiteralString, ...] = (
     "delete from muniment.{table}",
+    "delete from muniment.{table} where space_id = {space}",
     "delete from muniment.{table} where space_id = any(muniment.my_spaces())",
     "delete from muniment.{table} where ctid in (select ctid from muniment.{table})",
     "with gone as (delete from muniment.{table} returning *) select count(*) from gone",
     "update muniment.{table} set {column} = {column}",
     "update muniment.{table} set {column} = null",
+    "update muniment.{table} set {column} = null where space_id = {space}",
     "update muniment.{table} set space_id = gen_random_uuid()",
     "with mine as (update muniment.{table} set {column} = {column} returning *) select count(*) from mine",
     "insert into muniment.{table} select * from muniment.{table}",
@@ -32,9 +35,12 @@ STATEMENTS: tuple[LiteralString, ...] = (
 )
 
 
-@pytest.fixture
-async def told_url(database_url: str) -> str:
-    """A database with a space that has a row in most tables."""
+@pytest.fixture(params=["migrations", pytest.param("citus", marks=citus.plain)])
+async def told_url(database_url: str, request: pytest.FixtureRequest) -> str:
+    """A database with a space that has a row in most tables; with the policies of the migrations, or with those that
+    Citus gets."""
+    if request.param == "citus":
+        citus.restate_policies(database_url)
     async with engine(database_url) as memory:
         where = scope(thread="A")
         turns: Sequence[Turn] = [said("I live in Porto"), said("I work at Acme")]
@@ -97,7 +103,8 @@ async def test_a_reader_changes_nothing(told_url: str, admin: psycopg.Connection
     assert sum(map(bool, before.values())) >= 8
     for table, column in list_tables(admin):
         for statement in STATEMENTS:
-            text = sql.SQL(statement).format(table=sql.Identifier(table), column=sql.Identifier(column))
+            names = {"table": sql.Identifier(table), "column": sql.Identifier(column)}
+            text = sql.SQL(statement).format(space=sql.Literal(scope().space), **names)
             with psycopg.connect(told_url) as conn:
                 try:
                     enter(conn, ["activity", "profile"])

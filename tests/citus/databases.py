@@ -6,6 +6,7 @@ import time
 from importlib.resources import files
 
 import psycopg
+import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -13,6 +14,12 @@ WORKERS = os.environ.get("MUNIMENT_TEST_CITUS_WORKERS", "").split()  # addresses
 SHARDS = 4
 _FOLDER = files("muniment.migrations") / "citus"
 _PATIENCE_SECONDS = 20.0
+clustered = pytest.mark.skipif(not WORKERS, reason="MUNIMENT_TEST_CITUS_WORKERS names no Citus workers")
+plain = pytest.mark.skipif(bool(WORKERS), reason="a plain Postgres has the functions of the migrations")
+
+
+SCRIPT = (_FOLDER / "distribute.sql").read_text(encoding="utf-8")
+POLICIES = SCRIPT[SCRIPT.index("do $$") : SCRIPT.index("end $$;") + len("end $$;")]
 
 
 def on(node: str, statement: sql.Composed) -> None:
@@ -25,6 +32,12 @@ def scripts() -> str:
     if not WORKERS:
         return ""
     return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("distribute.sql", "functions.sql"))
+
+
+def restate_policies(url: str) -> None:
+    """Give a plain database the policies that the script makes for Citus."""
+    with psycopg.connect(url) as conn:
+        conn.execute(POLICIES.encode())
 
 
 def join(coordinator: str) -> None:
