@@ -62,7 +62,7 @@ async def open_saver(
         async with translate_errors():
             await pool.open(wait=True, timeout=_CONNECT_SECONDS)
             async with pool.connection() as conn:
-                await _ensure_tables(conn, owner)
+                await _ensure_tables(conn, None if owner == dsn else owner)
         yield PooledSaver(pool, redact or bootstrap.make_redactor(), tenant)
     finally:
         await pool.close()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
@@ -227,7 +229,7 @@ def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
 
 async def ensure_database(settings: Settings) -> str:
     """Return the address of the migrated database. Starts the embedded server when none is named. Raises StoreDown."""
-    await migrate_database(settings)
+    await _migrate_database(settings, check=True)
     return await _find_login_address(settings)
 
 
@@ -269,12 +271,18 @@ async def migrate_database(settings: Settings) -> list[str]:
     """Apply the migrations that are not applied yet. Returns their names.
 
     Raises Denied, with the way out, for a login that may not."""
+    return await _migrate_database(settings)
+
+
+async def _migrate_database(settings: Settings, *, check: bool = False) -> list[str]:
     owner = await find_owner_address(settings)
     if settings.is_embedded:
         await login.ensure_login(settings.home)
-        return await apply_migrations(owner, login=login.LOGIN)
+        return await apply_migrations(owner, then=partial(grants.ensure_grants, login=login.LOGIN))
+    named = conninfo_to_dict(await _find_login_address(settings)).get("user")
+    name = None if named is None else str(named)
     try:
-        return await apply_migrations(owner)
+        return await apply_migrations(owner, then=partial(grants.check_grants, login=name) if check else None)
     except Denied as error:
         raise Denied(f"{error}: {_MIGRATE_AS_OWNER}", **error.data) from None
 

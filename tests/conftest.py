@@ -22,7 +22,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from muniment.memory.stores.postgres.embedded import server
-from muniment.memory.stores.postgres.schema import migrate
+from muniment.memory.stores.postgres.schema import grants, migrate
+from tests import logins
 from tests.citus import databases as citus
 
 T = TypeVar("T")
@@ -95,7 +96,7 @@ def named(url: str, database: str) -> str:
 def template(cluster_url: str) -> str:
     """The name of a migrated database to clone, made once for each state of the migrations."""
     steps = migrate._read_folder(files("muniment.migrations"))
-    made_of = "".join(step.name + step.checksum for step in steps) + citus.scripts()
+    made_of = "".join(step.name + step.checksum for step in steps) + citus.scripts() + grants.read_grant_script()
     name = "template_" + sha256(made_of.encode()).hexdigest()[:16]
     draft = f"{name}_{uuid.uuid4().hex[:8]}"
     with psycopg.connect(cluster_url, autocommit=True) as conn:
@@ -106,6 +107,8 @@ def template(cluster_url: str) -> str:
             if citus.WORKERS:
                 citus.join(named(cluster_url, draft))
             alone(migrate.apply_migrations(named(cluster_url, draft)))
+            logins.create_login(conn)
+            alone(grants.grant_login(named(cluster_url, draft), logins.LOGIN))
             if citus.WORKERS:
                 citus.distribute(named(cluster_url, draft))
             for node in (*citus.WORKERS, cluster_url):

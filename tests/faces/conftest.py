@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from muniment.faces.cli.app import run_command
+from tests.logins import build_login_url
 
 PROGRAM = str(Path(sys.executable).with_name("muniment"))
 
@@ -39,10 +40,12 @@ Muniment = Callable[..., Outcome]
 
 @pytest.fixture
 def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
-    """What the process sees: this database, an embedder that needs no model, a home that is nobody's."""
+    """What the process sees: this database as the engine's login and as its owner, an embedder that needs no model, a
+    home that is nobody's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
     return kept | {
-        "MUNIMENT_DATABASE_URL": database_url,
+        "MUNIMENT_DATABASE_URL": build_login_url(database_url),
+        "MUNIMENT_OWNER_URL": database_url,
         "MUNIMENT_EMBEDDER": "hash-256",
         "MUNIMENT_HOME": str(tmp_path / "home"),
     }

@@ -221,7 +221,7 @@ def test_database_down(muniment: Muniment) -> None:
 
 def test_embedded_server(muniment: Muniment, environment: dict[str, str], home: Path) -> None:
     """With no database named, one starts by itself, `status` starts nothing, and `stop` stops it."""
-    del environment["MUNIMENT_DATABASE_URL"]
+    del environment["MUNIMENT_DATABASE_URL"], environment["MUNIMENT_OWNER_URL"]
     environment["MUNIMENT_HOME"] = str(home)
     assert muniment("status", "--json").json["running"] is False
     assert muniment("stop", "--json").json == {"stopped": False}

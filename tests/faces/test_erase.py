@@ -23,7 +23,7 @@ from tests.faces.conftest import PROGRAM, Muniment, Outcome
 SAID = "I am allergic to walnuts.\nWhat may I eat?\n"
 
 
-def held(environment: dict[str, str], which: str = "DATABASE") -> str:
+def held(environment: dict[str, str], which: str = "OWNER") -> str:
     """All that a database holds, as one text; the bytes of the checkpoints as they are."""
     with psycopg.connect(environment[f"MUNIMENT_{which}_URL"]) as admin:
         tables = admin.execute("""
@@ -34,7 +34,7 @@ def held(environment: dict[str, str], which: str = "DATABASE") -> str:
 
 
 def threads(environment: dict[str, str]) -> int:
-    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as admin:
+    with psycopg.connect(environment["MUNIMENT_OWNER_URL"]) as admin:
         row = admin.execute("select count(distinct thread_id) from checkpoints.checkpoints").fetchone()
     return int(row[0]) if row else 0
 
@@ -111,12 +111,12 @@ def test_checkpoints_in_two_places(muniment: Muniment, environment: dict[str, st
     environment["MUNIMENT_CHECKPOINTS_URL"] = empty_database_url
     for user in ("ana", "ben"):
         assert muniment("chat", "--user", user, "--thread", "B", said=SAID).code == 0
-    before = [tables_of(url) for url in (environment["MUNIMENT_DATABASE_URL"], empty_database_url)]
+    before = [tables_of(url) for url in (environment["MUNIMENT_OWNER_URL"], empty_database_url)]
     (row,) = muniment("list", "--user", "ana", "--json").json["memories"]
     done = muniment("forget", row["id"], "--hard", "--yes", "--scrub", "--user", "ana", "--json")
     assert (done.code, done.json["scrubbed"]["held"], done.json["scrubbed"]["tables"] > 25) == (0, 0, True)
     assert "checkpoints" in done.json["counts"]
-    after = [tables_of(url) for url in (environment["MUNIMENT_DATABASE_URL"], empty_database_url)]
+    after = [tables_of(url) for url in (environment["MUNIMENT_OWNER_URL"], empty_database_url)]
     assert not any(set(one.items()) & set(other.items()) for one, other in zip(before, after, strict=True))
     assert threads(environment) == 0
     assert muniment("erase", "--user", "ben", "--yes").code == 0
@@ -139,7 +139,7 @@ def test_a_scrub_can_be_done_at_any_time(
     wanted."""
     monkeypatch.setattr(scrub, "_WAIT_SECONDS", 0.01)
     assert muniment("scrub").code == 2
-    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as other:
+    with psycopg.connect(environment["MUNIMENT_OWNER_URL"]) as other:
         other.execute("set transaction isolation level repeatable read")
         other.execute("select count(*) from pg_catalog.pg_class")
         done = muniment("forget", talked, "--hard", "--scrub", "--yes", "--user", "ana", "--json")
@@ -204,7 +204,7 @@ def test_killed_in_the_middle(talked: str, muniment: Muniment, environment: dict
     whole."""
     command = ["forget", talked, "--hard", "--yes", "--user", "ana", "--json"]
     before = threads(environment)
-    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as admin:
+    with psycopg.connect(environment["MUNIMENT_OWNER_URL"]) as admin:
         admin.execute("select from muniment.spaces for no key update")  # a writer that takes its time
         with subprocess.Popen([PROGRAM, *command], env=environment, stdout=subprocess.DEVNULL) as running:
             end = monotonic() + 40
@@ -228,7 +228,7 @@ async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, enviro
     """Killed while the server keeps no segment of its log, it leaves that so; whoever comes next puts it back, but not
     what somebody else has set, nor what another scrub still wants."""
     url = await server.ensure_server(home, fsync=False)
-    del environment["MUNIMENT_DATABASE_URL"]
+    del environment["MUNIMENT_DATABASE_URL"], environment["MUNIMENT_OWNER_URL"]
     environment["MUNIMENT_HOME"] = str(home)
     await apply_migrations(url)
     with psycopg.connect(url, autocommit=True) as admin:

@@ -300,7 +300,7 @@ def test_an_import_that_is_interrupted(muniment: Muniment, environment: dict[str
     words = ["".join(random.Random(n).choices(string.ascii_lowercase, k=7)) for n in range(4000)]
     file.write_text("".join(f'{{"text": "{" ".join(words[n : n + 4])}"}}\n' for n in range(0, 4000, 4)))
     command = [PROGRAM, "import", str(file), "--format", "jsonl"]
-    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"], autocommit=True) as admin:
+    with psycopg.connect(environment["MUNIMENT_OWNER_URL"], autocommit=True) as admin:
         running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while running.poll() is None and not _count(admin):
             time.sleep(0.01)

@@ -80,7 +80,7 @@ def tell(environment: dict[str, str]) -> None:
 
 
 def ask(environment: dict[str, str], query: str) -> list[Any]:
-    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"], autocommit=True) as conn:
+    with psycopg.connect(environment["MUNIMENT_OWNER_URL"], autocommit=True) as conn:
         cursor = conn.execute(query)
         return cursor.fetchall() if cursor.description else []
 

@@ -43,10 +43,10 @@ def _create_login(place: ClusterDir) -> None:
     """Create the role, then write its password down: a login without a password in the file gets a new one."""
     secret = secrets.token_urlsafe(32)
     with server.connect(place) as conn:
-        exists = conn.execute("select from pg_roles where rolname = %s", (LOGIN,)).fetchone()
+        known = conn.execute("select from pg_roles where rolname = %s", (LOGIN,)).fetchone()
         conn.execute(
             sql.SQL("{} role {} login noinherit nosuperuser nobypassrls nocreatedb nocreaterole password {}").format(
-                sql.SQL("alter" if exists else "create"), sql.Identifier(LOGIN), sql.Literal(secret)
+                sql.SQL("create" if known is None else "alter"), sql.Identifier(LOGIN), sql.Literal(secret)
             )
         )
     draft = place.passfile.with_name("password.draft")

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import AsyncConnection, sql
 from psycopg.rows import dict_row
 
-from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.errors import BadInput, Denied, NotFound
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.sql import load_blocks
 
@@ -52,6 +52,14 @@ async def ensure_grants(conn: AsyncConnection[Any], login: str) -> None:
         if not await _is_granted(cursor, login):
             script = read_grant_script().replace(_PLACEHOLDER, sql.Identifier(login).as_string())
             await conn.execute(script.encode())
+
+
+async def check_grants(conn: AsyncConnection[Any], login: str | None = None) -> None:
+    """Raise Denied unless the login, that of the connection by default, may work in the engine's roles."""
+    cursor = conn.cursor(row_factory=dict_row)
+    row = await (await cursor.execute(_GRANTS["lacking"], {"login": login})).fetchone()
+    if row and row["roles"]:
+        raise Denied(f"the login {row['login']!r} may not work as {', '.join(row['roles'])}")
 
 
 async def _is_granted(cursor: Any, login: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,7 +19,6 @@ from muniment.memory.errors import BadConfig, EditedMigration
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
 from muniment.memory.stores.postgres.connection.locks import build_busy_error
-from muniment.memory.stores.postgres.schema.grants import ensure_grants
 from muniment.memory.stores.postgres.schema.scrub import reset_settings
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
@@ -48,10 +47,12 @@ class Migration:
     checksum: str
 
 
-async def apply_migrations(dsn: str, folder: Traversable | None = None, *, login: str | None = None) -> list[str]:
+async def apply_migrations(
+    dsn: str, folder: Traversable | None = None, *, then: Callable[[Connection], Awaitable[None]] | None = None
+) -> list[str]:
     """Apply the migrations that are pending, each in a transaction of its own, and return their names in order.
 
-    `folder` defaults to the package's migrations. `login` gets what the engine needs, unless it has it. Safe to call
+    `folder` defaults to the package's migrations. `then` is called with the connection at the end. Safe to call
     from many processes at once: each returns what it applied itself. Raises EditedMigration, BadConfig (a bad file
     name, or the database is newer than the code), Busy (another process migrates for longer than two minutes) and the
     errors of `translate_errors`."""
@@ -69,8 +70,8 @@ async def apply_migrations(dsn: str, folder: Traversable | None = None, *, login
                         done.append(step.name)
             if folder is None:
                 await reset_settings(conn)
-            if login is not None:
-                await ensure_grants(conn, login)
+            if then is not None:
+                await then(conn)
     return done
 
 

@@ -9,6 +9,12 @@ select not exists (
 from pg_catalog.pg_roles r left join pg_catalog.pg_namespace n on n.nspname = 'checkpoints'
 where r.rolname = %(login)s
 
+-- name: lacking (in which of the engine's roles a login may not work)
+select l.login, array_agg(role) filter (where not pg_has_role(l.login, role, 'member')) as roles
+from (select coalesce(%(login)s, current_user::text) as login) l,
+  unnest(array['muniment_app', 'muniment_keeper', 'muniment_eraser', 'muniment_worker']) role
+where exists (select from pg_catalog.pg_roles r where r.rolname = l.login) group by 1
+
 -- name: strength (whether a login is more than it should be: a superuser, a role that sees all rows, or an owner)
 select r.rolsuper or r.rolbypassrls or exists (
     select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
