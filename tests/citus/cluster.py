@@ -57,14 +57,21 @@ class Node:
     def url(self) -> str:
         return f"postgresql://{ROLE}@/postgres?host={self.sockets}&port={self.port}"
 
+    @property
+    def socket(self) -> Path:
+        return self.sockets / f".s.PGSQL.{self.port}"
+
     def start(self) -> None:
         """Start the server, and return when it answers."""
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        # What a killed server left behind names a process that may be a zombie, which Postgres takes for a server.
+        for left in (self.data / "postmaster.pid", self.socket, self.socket.with_name(f"{self.socket.name}.lock")):
+            left.unlink(missing_ok=True)
         self.run("pg_ctl", "start", "-D", ".", "-w", "-t", str(int(PATIENCE_SECONDS)), "-l", "server.log")
 
     def stop(self) -> None:
         """Stop the server; what was not written is lost, which is all the same to a test."""
-        if self.find_pid() is not None:
+        pid = self.find_pid()
+        if pid is not None and _is_alive(pid):
             self.run("pg_ctl", "stop", "-D", ".", "-m", "immediate", "-w")
 
     def kill(self) -> None:

@@ -52,10 +52,10 @@ def join(coordinator: str) -> None:
             conn.execute("select citus_add_node(%s, %s::int)", _place(worker))
 
 
-def distribute(coordinator: str) -> None:
+def distribute(coordinator: str, shards: int = SHARDS) -> None:
     """Run the script as docs/scale.md says."""
     script = str(_FOLDER / "distribute.sql")
-    command = ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-v", f"shards={SHARDS}", "-f", script, coordinator]
+    command = ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-v", f"shards={shards}", "-f", script, coordinator]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -42,10 +42,9 @@ def list_files() -> list[str]:
     return [f"tests/{name}" for name in names if name not in ELSEWHERE]
 
 
-def run_tests(cluster: Cluster, binaries: Path, tests: Sequence[str], workers: int, report: Path) -> int:
+def run_tests(cluster: Cluster, tests: Sequence[str], workers: int, report: Path) -> int:
     """Run pytest on the cluster, and print what became of the tests of each file."""
     environment = os.environ | cluster.environment
-    environment["PATH"] = f"{binaries}{os.pathsep}{environment['PATH']}"  # `psql` is there
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), "--dist", "loadgroup", f"--junitxml={report}"]
     done = subprocess.run([*command, "-o", "junit_family=xunit1", *tests], cwd=ROOT, env=environment, check=False)
     print_table(report)

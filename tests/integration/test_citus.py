@@ -19,8 +19,9 @@ from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.search import NeighbourProbe
-from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.errors import BadInput, Conflict, StoreDown
 from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.citus import databases as citus
@@ -32,6 +33,17 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
+DIES_AT_COMMIT = """
+    set citus.override_table_visibility = off; set citus.enable_manual_changes_to_shards = on;
+    set citus.enable_ddl_propagation = off; set citus.enable_unsafe_triggers = on;
+    create function public.die() returns trigger language plpgsql as $$
+    begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+    do $$ declare shard regclass; begin
+      for shard in select oid from pg_class where relname ~ '^spaces_[0-9]+$' and relkind = 'r' loop
+        execute format('create constraint trigger dies after update on %s deferrable initially deferred '
+          'for each row execute function public.die()', shard);
+      end loop;
+    end $$"""
 TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
 
 
@@ -93,7 +105,8 @@ def test_functions_exist(database_url: str) -> None:
             )
         }
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
-    assert known - names == {"near"}  # a table function: it runs on the coordinator, its statements where the space is
+    # A table function runs on the coordinator, its statements where the space is; what is measured is there, too.
+    assert known - names == {"near", "analyze_memories"}
     assert names <= known
 
 
@@ -331,3 +344,21 @@ async def test_the_nodes_hide_what_is_not_entered(database_url: str) -> None:
                     assert {f"{{{space}}}" for (space,) in rows} <= {entered}
                     seen += rows
     assert {space for (space,) in seen} == {scope("ana").space, scope("ben").space}
+
+
+@clustered
+async def test_a_node_that_is_lost_at_a_commit_is_a_store_that_is_down(database_url: str) -> None:
+    """The coordinator says so without a code."""
+    name = str(conninfo_to_dict(database_url)["dbname"])
+    async with engine(database_url) as memory:
+        await memory.learn(scope(), said("I live in Porto"))
+    for worker in citus.WORKERS:
+        with psycopg.connect(make_conninfo(worker, dbname=name), autocommit=True) as conn:
+            conn.execute(DIES_AT_COMMIT)
+    with (
+        psycopg.connect(database_url, autocommit=True) as conn,
+        pytest.raises(StoreDown, match="could not commit transaction"),
+        translate_errors(),
+        conn.transaction(),
+    ):
+        conn.execute("update muniment.spaces set rev = rev where space_id = %s", (scope().space,))

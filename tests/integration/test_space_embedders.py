@@ -306,18 +306,20 @@ async def test_a_process_of_the_former_version_is_held_to_it(database_url: str) 
     founded = scope("eve", tenant="ours")
     with psycopg.connect(database_url, autocommit=True) as conn:
         conn.execute("set role muniment_app")
-        conn.execute("select set_config('app.categories', '*', false)")  # as whoever writes enters a space
         for space, used in ((mine, "hash-40"), (other, "hash-256"), (founded, "hash-40")):
-            conn.execute("select set_config('app.spaces', %s, false)", [f"{{{space.space}}}"])
-            conn.execute(
-                "insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at) "
-                "values (%s, %s, %s, 'user', 0, now()) on conflict do nothing",
-                [space.space, space.tenant, space.owner],
-            )
+            with conn.transaction():
+                conn.execute("select muniment.enter_space(%s)", [space.space])
+                conn.execute(
+                    "insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at) "
+                    "values (%s, %s, %s, 'user', 0, now()) on conflict do nothing",
+                    [space.space, space.tenant, space.owner],
+                )
             for model in ("hash-256", "hash-40"):
                 told = "fine"
                 try:
-                    conn.execute("select muniment.expect_embedder(%s)", [model])
+                    with conn.transaction():
+                        conn.execute("select muniment.enter_space(%s)", [space.space])
+                        conn.execute("select muniment.expect_embedder(%s)", [model])
                 except psycopg.Error as error:
                     told = f"{error.sqlstate} {error.diag.message_primary}"
                 assert told == ("fine" if model == used else f"MU002 {used}")
@@ -331,7 +333,8 @@ async def test_nobody_sees_the_choice_of_another_tenant(database_url: str) -> No
     with psycopg.connect(database_url, autocommit=True) as conn:
         conn.execute("set role muniment_app")
         assert conn.execute("select tenant_id from muniment.tenant_embedders").fetchall() == []
-        conn.execute("select set_config('app.spaces', %s, false)", [f"{{{mine.space}}}"])
-        assert conn.execute("select tenant_id from muniment.tenant_embedders").fetchall() == [(mine.tenant,)]
+        with conn.transaction():
+            conn.execute("select muniment.enter_space(%s)", [mine.space])
+            assert conn.execute("select tenant_id from muniment.tenant_embedders").fetchall() == [(mine.tenant,)]
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("update muniment.tenant_embedders set model = 'mine'")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -23,7 +24,6 @@ from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
-from muniment.memory.payload import dump_compact
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import intents
 from muniment.memory.rules.retrieval.intents import index_text
@@ -130,12 +130,17 @@ def parse_unembedded(row: Mapping[str, Any]) -> UnembeddedRow:
 
 
 def build_vector_params(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, Any]:
-    """Return the parameters of a block that writes the vectors of memories or of versions, one list for each column."""
+    """Return the parameters of a block that writes the vectors of memories or of versions, one list for each column.
+
+    The `aliases` are those of all rows; `starts` and `ends` say from where to where those of a row are."""
+    ends = [*accumulate(len(row.aliases) for row, _ in pairs)]
     return {
         "ids": [row.id for row, _ in pairs],
         "revs": [row.since for row, _ in pairs],
         "texts": [row.text for row, _ in pairs],
-        "aliases": [dump_compact(row.aliases) for row, _ in pairs],
+        "aliases": [alias for row, _ in pairs for alias in row.aliases],
+        "starts": [end - len(row.aliases) + 1 for end, (row, _) in zip(ends, pairs, strict=True)],
+        "ends": ends,
         "embeddings": [HalfVector(vector) for _, vector in pairs],
     }
 

@@ -32,6 +32,11 @@ DATA_CLASS = "22"
 _OF_ERASED = ("_space_fk", "relations_from_fk", "relations_to_fk")  # what refers to a space, or to a memory
 _OF_SWITCH = "embedders_one_active"
 _OF_SHARD = re.compile(r'"(\w+)_\d+"')
+# What the coordinator of Citus says without a code of its own when it has lost a node.
+_NODE_LOST = re.compile(
+    r"could not commit transaction for shard \d+ on|server closed the connection|connection not open|"
+    r"no connection to the server|could not (?:receive data from|send data to) server"
+)
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
 # A search in another role; a statement that this connection has not prepared, or has prepared before.
 POOLER_STATES = ("MU003", "26000", "42P05")
@@ -93,11 +98,16 @@ def _build_error(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind, message = Conflict, f"another embedder came into use at this moment ({error.sqlstate})"
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
-    elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)) and not isinstance(
-        error, DURING_STATEMENT
-    ):
+    elif _is_connection_lost(error):
         kind = StoreDown
     return kind(message, sqlstate=error.sqlstate, constraint=_find_constraint(error))
+
+
+def _is_connection_lost(error: psycopg.Error) -> bool:
+    if isinstance(error, errors.InternalError_):
+        return _NODE_LOST.match(error.diag.message_primary or "") is not None
+    lost = (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)
+    return isinstance(error, lost) and not isinstance(error, DURING_STATEMENT)
 
 
 def _find_constraint(error: psycopg.Error) -> str | None:

@@ -35,9 +35,10 @@ select model from muniment.embedders order by model for update
 update muniment.embedders set run = null where run is not null and model <> %(model)s
 
 -- name: is_due (whether a space, or the choice for new ones, is of another model; null when the only space does not exist)
-select case when %(only)s::uuid is null or exists (select from muniment.spaces s where {{within}}) then exists (select from muniment.spaces s where {{within}} and {{used}} is distinct from %(model)s)
+select case when %(only)s::uuid is null or exists (select true from muniment.spaces s where {{within}}) then
+  exists (select true from muniment.spaces s where {{within}} and {{used}} is distinct from %(model)s)
   or %(only)s::uuid is null and (muniment.find_model(null, %(tenant)s) is distinct from %(model)s
-    or %(tenant)s::text is null and exists (select from muniment.tenant_embedders where model <> %(model)s)) end as due
+    or %(tenant)s::text is null and exists (select true from muniment.tenant_embedders where model <> %(model)s)) end as due
 
 -- name: begin (begins a switch, or goes on with the one under way)
 insert into muniment.embedders (model, run) values (%(model)s, gen_random_uuid())
@@ -61,7 +62,7 @@ select rev from muniment.spaces where space_id = %(space)s for share
 
 -- name: remaining_spaces (the spaces of another model; of a run, those with changes after what it has embedded)
 select s.tenant_id, s.owner_id, s.owner_type, {{used}} as model
-from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
+from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run is not distinct from %(run)s
 where {{within}} and {{used}} is distinct from %(model)s and (%(run)s::uuid is null or s.rev > coalesce(w.rev, 0))
 order by s.created_at, s.space_id
 
@@ -114,18 +115,21 @@ embedding = case when m.next_model = e.model then m.next_embedding else m.embedd
 embedding_model = case when m.next_model = e.model then m.next_model else m.embedding_model end,
 next_embedding = one.embedding, next_model = %(model)s
 
+-- name: in_use (the model of a space, for an update: Citus takes no such function of a column in one)
+with e as materialized (select muniment.find_model(s.model, s.tenant_id) as model from muniment.spaces s where s.space_id = %(space)s)
+
 -- name: write_vectors (writes vectors of memories whose text and other names are unchanged)
+{{in_use}}
 update muniment.memories m set {{new_vector}}
-from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e,
-  unnest(%(ids)s::uuid[], %(texts)s::text[], %(aliases)s::text[], %(embeddings)b::halfvec[])
-    one (memory_id, text, aliases, embedding)
+from e, unnest(%(ids)s::uuid[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[], %(embeddings)b::halfvec[])
+    one (memory_id, text, starts, ends, embedding)
 where {{is_unembedded}} and m.memory_id = one.memory_id and m.text = one.text
-  and array_to_json(m.aliases)::text = one.aliases
+  and m.aliases = (%(aliases)s::text[])[one.starts:one.ends]
 
 -- name: write_version_vectors (writes vectors of versions)
+{{in_use}}
 update muniment.memory_versions m set {{new_vector}}
-from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e,
-  unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(embeddings)b::halfvec[]) one (memory_id, from_rev, embedding)
+from e, unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(embeddings)b::halfvec[]) one (memory_id, from_rev, embedding)
 where {{is_unembedded}} and m.memory_id = one.memory_id and m.from_rev = one.from_rev
 
 -- name: deactivate (puts the model in use out of use)
@@ -145,21 +149,21 @@ m.space_id = %(space)s and m.next_model is distinct from (select model from muni
 and m.next_model is not null
 
 -- name: clean (cleans a page of memories)
-update muniment.memories m set {{cleaned}}
-from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e
+{{in_use}}
+update muniment.memories m set {{cleaned}} from e
 where m.space_id = %(space)s and m.memory_id = any(array(
   select m.memory_id from muniment.memories m
   where {{is_unclean}} and m.memory_id > %(after)s order by m.memory_id limit %(limit)s))
 returning m.memory_id, m.rev
 
 -- name: clean_versions (cleans a page of versions)
-with page as materialized (
+{{in_use}}, page as materialized (
   select m.memory_id, m.from_rev from muniment.memory_versions m
   where {{is_unclean}} and (m.memory_id, m.from_rev) > (%(after)s, %(rev)s)
   order by m.memory_id, m.from_rev limit %(limit)s
 )
 update muniment.memory_versions m set {{cleaned}}
-from (select {{used}} as model from muniment.spaces s where s.space_id = %(space)s) e, page p
+from e, page p
 where m.space_id = %(space)s and m.memory_id = p.memory_id and m.from_rev = p.from_rev
 returning m.memory_id, m.from_rev as rev
 

@@ -121,10 +121,10 @@ select rev from muniment.spaces where space_id = %(space)s and muniment.expect_e
 
 -- name: write_vectors (writes the vectors of memories whose text and other names are unchanged)
 update muniment.memories m set embedding = one.embedding, embedding_model = %(model)s
-from unnest(%(ids)s::uuid[], %(texts)s::text[], %(aliases)s::text[], %(embeddings)b::halfvec[])
-  one (memory_id, text, aliases, embedding)
+from unnest(%(ids)s::uuid[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[], %(embeddings)b::halfvec[])
+  one (memory_id, text, starts, ends, embedding)
 where m.space_id = %(space)s and m.memory_id = one.memory_id and m.text = one.text
-  and array_to_json(m.aliases)::text = one.aliases and m.embedding_model = ''
+  and m.aliases = (%(aliases)s::text[])[one.starts:one.ends] and m.embedding_model = ''
 
 -- name: write_version_vectors (writes the vectors of versions)
 update muniment.memory_versions m set embedding = one.embedding, embedding_model = %(model)s
