@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -33,6 +33,7 @@ order by m.embedding <=> %s limit 10
 """
 _DENSE = 60
 _PUTS = 500  # operations a batch
+Embed = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
 
 
 class Contestant(Protocol):
@@ -162,12 +163,12 @@ async def open_floor(dsn: str) -> AsyncIterator[Floor]:
 
 
 @asynccontextmanager
-async def open_store(dsn: str, embedder: Replay) -> AsyncIterator[Store]:
+async def open_store(dsn: str, embed: Embed, dims: int = DIMENSIONS) -> AsyncIterator[Store]:
     """A store with its tables made; its pool is as large as the others'."""
     async with AsyncPostgresStore.from_conn_string(
         dsn,
         pool_config={"min_size": 1, "max_size": CONNECTIONS},
-        index={"dims": DIMENSIONS, "embed": embedder.lists, "fields": ["text"]},
+        index={"dims": dims, "embed": embed, "fields": ["text"]},
     ) as store:
         await store.setup()
         yield Store(store)

@@ -116,7 +116,7 @@ async def ring(
         bootstrap.create_memory(own, embedder=known) as memory,
         bootstrap.create_memory(own, embedder=behind) as embedding,
         open_floor(dsn) as floor,
-        open_store(dsn, known) if with_store else nullcontext() as store,
+        open_store(dsn, known.lists) if with_store else nullcontext() as store,
     ):
         started = perf_counter()
         ours = Muniment(memory)

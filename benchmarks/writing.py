@@ -1,4 +1,4 @@
-"""What an add costs beside a raw insert of the same row, an edge beside none, and how adds grow with their writers.
+"""What an add costs beside a raw insert, an edge beside none, how adds grow with writers; `remember` beside a put.
 
 python -m benchmarks.writing [--adds 200] [--memories 1000] [--json]
 """
@@ -21,7 +21,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 from rich.table import Table
 
-from benchmarks import harness, latency, synthetic
+from benchmarks import harness, latency, remembering, synthetic
 from benchmarks.contestants import Replay, open_floor
 from benchmarks.pieces import Piece, alone, linked
 from muniment.memory import bootstrap
@@ -177,6 +177,7 @@ async def measure(adds: int, memories: int) -> dict[str, Any]:
             grown = await grow(here, world, known, adds)
             edges = await count(admin, NAMES["linked"])
             crowd = await crowded(here, own, world, known, admin, adds)
+    beside = await remembering.measure_remembering(base, adds, memories)
     found = figures(tallies)
     p50 = {name: float(np.median(tally.latencies)) for name, tally in tallies.items()}
     return {
@@ -189,6 +190,7 @@ async def measure(adds: int, memories: int) -> dict[str, Any]:
         "edge_ms_p50": round((p50[f"commit, {EDGES} edges"] - p50["commit"]) / EDGES * 1000, 4),
         "edges_an_add": round(edges[0] / adds, 2),
         **crowd,
+        **beside,
         "throughput": grown,
         "writes": found,
         "machine": machine,
@@ -336,6 +338,7 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
         ["", "p50 ms", "p95 ms", "x raw p50", "x raw p95", "client CPU ms", "backend CPU ms"],
         [[name, *row.values()] for name, row in found["writes"].items()],
     )
+    yield remembering.make_table(found)
     rates = [[name, rate] for name, rate in found["throughput"].items()]
     yield harness.grid("Writers, each in its own space", ["", "adds a second"], rates)
     yield harness.grid(

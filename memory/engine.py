@@ -41,6 +41,7 @@ from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
 from muniment.memory.flows.writing.consent import Consents
+from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -94,6 +95,7 @@ class Engine:
     consents: Consents
     committer: PlanCommitter
     quotas: Quotas
+    forgetting: Forgetting
     lifecycle: Lifecycle
     planner: Planner
     writer: Writer

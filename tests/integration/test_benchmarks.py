@@ -263,6 +263,9 @@ def test_writing_measures_adds_beside_a_raw_insert(server: str, capsys: pytest.C
     assert found["edges_of_concurrent_writers"] > found["duplicate_edges"] == 0
     assert set(found["throughput"]) == {"1", "2", "4", "8", "8 in one space"}
     assert all(rate > 0 for rate in found["throughput"].values())
+    assert [[*sides] for sides in found["remembering"].values()] == [["remember", "store"]] * 2
+    assert found["remember_ratio_store"] > 0
+    assert found["missing_revisions"] == found["double_revisions"] == 0
 
 
 def test_embedding_measures_callers_who_share(

@@ -17,7 +17,7 @@ from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Neighbour, StoredMemory, compose_document, is_note
+from muniment.memory.domain.memory import Neighbour, compose_document, is_note, is_structured
 from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe, Search
@@ -26,11 +26,11 @@ from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import Conflict
 from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, SpaceLocks, WriteBehind
 from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
+from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.extraction.forget_requests import explain_refusal, resolve_forget_request
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.corrections import list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
@@ -40,7 +40,6 @@ from muniment.memory.rules.statements.parse import is_correcting
 _JITTER_SECONDS = 0.005
 _LIVE = timedelta(minutes=10)  # a turn that is no older is said now, and no part of a history
 _MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lacked
-_MAX_EXPLAINED = 3  # unmet requests of a turn that are explained
 _MAX_SPACES = 10_000  # spaces whose last count is cached
 COUNTED_NODES: frozenset[Node] = frozenset({"hotpath", "worker"})
 _Result = TypeVar("_Result")
@@ -232,6 +231,7 @@ class Planner:
     """Makes the plan of a draft: neighbours, merging, quotas, requests to forget, and proposals for the profile."""
 
     clock: Clock
+    forgetting: Forgetting
     ledger: TurnLedger
     profile: EmbedderProfile
     quotas: Quotas
@@ -266,16 +266,15 @@ class Planner:
         texts = draft.requested_texts
         write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=texts)
         merged = await self.quotas.apply_quotas(write, merged)
-        changes = _complete_changes(merged.changes, draft, at, vectors)
-        if neighbours:
-            sim = max((round(each.sim, 4) for near in neighbours for each in near), default=None)
-            status: Status = "skipped" if sim is None else "ok"
-            event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=at, thread_id=scope.thread)
-            await self.write_behind.track_event(scope, event)
+        known = {compose_document(each.text, each.aliases) for each in draft.candidates}
+        changes = tuple(  # retention counts from now, whenever the statement was said
+            replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
+            for each in embed_changes(merged.changes, known, vectors)
+        )
         deletions: tuple[Change, ...] = ()
         unmet: tuple[str, ...] = ()
         if draft.forget:
-            deletions, unmet = await self._resolve_requests(scope, draft, changes)
+            deletions, unmet = await self.forgetting.resolve_requests(scope, draft.forget, draft.turns, changes)
         proposals = build_proposals(
             incoming,
             changes,
@@ -312,10 +311,13 @@ class Planner:
             NeighbourProbe(
                 vector=vector,
                 kind=candidate.kind,
-                stable_key=candidate.fact.key if candidate.fact else None,
-                attribute=candidate.fact.attribute if candidate.fact and not is_note(candidate.fact) else None,
+                stable_key=fact.key if fact else None,
+                # The attribute of a text without structure is that of all such texts: it shares only the key.
+                attribute=None if not fact or is_note(fact) else fact.attribute if is_structured(fact) else fact.key,
             )
-            for candidate, vector in zip(candidates, draft.vectors, strict=True)
+            for candidate, fact, vector in zip(
+                candidates, (each.fact for each in candidates), draft.vectors, strict=True
+            )
         ]
         most = self.settings.write.neighbours
         rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
@@ -331,63 +333,13 @@ class Planner:
         if record is not None and record.source == "model" and (turns := list_turns(neighbours)):
             said = await self.ledger.read_said_times(scope, [record.turn, *turns])
             neighbours = [order_neighbours(near, record.turn, said, at) for near in neighbours]
+        if neighbours:
+            sim = max((round(each.sim, 4) for near in neighbours for each in near), default=None)
+            status: Status = "skipped" if sim is None else "ok"
+            now, thread = self.clock.now(), scope.thread
+            event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=now, thread_id=thread)
+            await self.write_behind.track_event(scope, event)
         return rev, neighbours
-
-    async def _resolve_requests(
-        self, scope: Scope, draft: Draft, changes: Sequence[Change]
-    ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-        """Return the soft deletions that the draft's requests ask for, and a sentence for each of the first three that
-        no memory matches.
-
-        A memory that `changes` touch is not deleted. A turn that was consumed before gets no sentence: its requests may
-        have been met then."""
-        touched = {change.after.id for change in changes}
-        deletions: dict[MemoryId, Change] = {}
-        unmet = []
-        for request, search in draft.forget:
-            memories = (
-                resolve_forget_request(request, await self._find_memories(scope, request, search)) if search else ()
-            )
-            deletions |= {
-                each.id: make_deletion(each, self.clock.now(), self.settings)
-                for each in memories
-                if each.id not in touched
-            }
-            if not memories:
-                unmet.append(request)
-        if not unmet or await self.ledger.find_consumed_turns(scope, [turn.id for turn in draft.turns]):
-            return tuple(deletions.values()), ()
-        return tuple(deletions.values()), tuple(
-            explain_refusal(request, scope.owner) for request in unmet[:_MAX_EXPLAINED]
-        )
-
-    async def _find_memories(self, scope: Scope, request: ForgetRequest, search: Search) -> list[StoredMemory]:
-        snapshot = await self.reads.read_snapshot(self.settings.make_owner_reader(scope), search)
-        memories = {hit.memory.id: hit.memory for hit in snapshot.hits}
-        if keys := (*request.key_prefixes, *(fact.attribute for fact in request.facts)):
-            probes = [NeighbourProbe(vector=search.vector, kind="semantic", attribute=key) for key in keys]
-            _, neighbours = await self.reads.find_neighbours(scope, probes, 1)
-            memories |= {each.memory.id: each.memory for near in neighbours for each in near}
-        return list(memories.values())
-
-
-def make_deletion(memory: StoredMemory, at: datetime, settings: Settings) -> Change:
-    """Return the soft deletion of a memory."""
-    purge_at = at + timedelta(days=settings.write.soft_delete_days)
-    after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=at)
-    return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
-
-
-def _complete_changes(
-    changes: Sequence[Change], draft: Draft, at: datetime, vectors: VectorCache
-) -> tuple[Change, ...]:
-    """Return the changes with vectors of what they say, and with the time of the write: retention counts from now,
-    whenever the statement was said."""
-    known = {compose_document(candidate.text, candidate.aliases) for candidate in draft.candidates}
-    return tuple(
-        replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
-        for each in embed_changes(changes, known, vectors)
-    )
 
 
 def embed_changes(changes: Sequence[Change], known: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 
 from muniment.memory.rules.dates import english_periods as periods, tense
@@ -50,6 +50,7 @@ _NOT_AMOUNT = (
 )
 # May, March and short names are also other words. There a year or a preposition decides.
 _CAPITAL_ONLY = frozenset({"may", "march", "mar", "jan", "dec", "sep"})
+_CACHED_CHARS = 600  # of a text whose matches are cached, so that the cache stays small
 _BEFORE_MONTHS = frozenset({"in", "since", "until", "till"})
 
 
@@ -168,10 +169,16 @@ _RULES = (
 )  # fmt: skip
 
 
-@cache
-def _select_rules(signs: frozenset[str]) -> tuple[tuple[re.Pattern[str], Handler, bool, bool, bool], ...]:
-    """The rules whose signs are all there."""
-    return tuple(rule[1:] for rule in _RULES if rule[0] <= signs)
+@lru_cache(maxsize=64)
+def _search_rules(text: str, signs: frozenset[str]) -> tuple[tuple[re.Match[str], Handler, bool, bool, bool], ...]:
+    """Every match of the rules whose signs are all there. Cached, because merging reads a statement at the time of each
+    memory that may say it, too."""
+    return tuple(
+        (match, handler, relative, partial, bare)
+        for needed, pattern, handler, relative, partial, bare in _RULES
+        if needed <= signs
+        for match in islice(pattern.finditer(text), _MAX_MATCHES)
+    )
 
 
 def match_dates(text: str, at: datetime, signs: frozenset[str], *, question: str = "") -> Iterator[DateMatch]:
@@ -181,22 +188,22 @@ def match_dates(text: str, at: datetime, signs: frozenset[str], *, question: str
     infer = tense.infer_question_direction if question else tense.infer_date_direction
     lean = tense.infer_direction(question) if question else 0
     tenses = ClauseTenses(text, tense.TENSE_WORDS)
-    for pattern, handler, relative, partial, bare in _select_rules(signs):
-        for match in islice(pattern.finditer(text), _MAX_MATCHES):
-            groups = match.groupdict()
-            month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
-            if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _is_lone_month(groups, prep)):
-                continue
-            if bare and not (question and relative):
-                own = infer(text, *match.span(), prep)
-            else:
-                own = lean or tense.infer_mention_direction(tenses, *match.span(), prep, partial=partial)
-            try:
-                period = handler(match, at, own) if own else None
-            except (ValueError, OverflowError):
-                continue
-            if period:
-                yield match.start(), match.end(), period, prep, relative, partial and period.grain != "decade"
+    search = _search_rules if len(text) <= _CACHED_CHARS else _search_rules.__wrapped__
+    for match, handler, relative, partial, bare in search(text, signs):
+        groups = match.groupdict()
+        month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
+        if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _is_lone_month(groups, prep)):
+            continue
+        if bare and not (question and relative):
+            own = infer(text, *match.span(), prep)
+        else:
+            own = lean or tense.infer_mention_direction(tenses, *match.span(), prep, partial=partial)
+        try:
+            period = handler(match, at, own) if own else None
+        except (ValueError, OverflowError):
+            continue
+        if period:
+            yield match.start(), match.end(), period, prep, relative, partial and period.grain != "decade"
 
 
 def _is_lone_month(groups: Mapping[str, str | None], prep: str) -> bool:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.domain.journal import Band
@@ -43,10 +44,10 @@ def is_covered_by_parts(candidate: Candidate, neighbours: Sequence[Neighbour]) -
         for fact, turns in ((neighbour.memory.fact, neighbour.memory.turns) for neighbour in neighbours)
         if fact and set(candidate.turns) & set(turns) and resolve_fact(candidate.fact)[:3] == resolve_fact(fact)[:3]
     ]
+    if len(parts) < 2:
+        return False
     new = parse_statement(candidate.fact.object)
-    return len(parts) > 1 and new.words | new.figures <= frozenset[str]().union(
-        *(part.words | part.figures for part in parts)
-    )
+    return new.words | new.figures <= frozenset[str]().union(*(part.words | part.figures for part in parts))
 
 
 def find_free_key(candidate: Candidate, neighbours: Sequence[Neighbour]) -> str | None:
@@ -134,13 +135,16 @@ def has_same_numbers(text: str, other: str) -> bool:
 def is_same_claim(text: str, other: str) -> bool:
     """Whether two statements say the same in two turns of phrase: `has a penicillin allergy`, `is allergic to
     penicillin`. It asks for every word, name and number, so that it holds across predicates and categories."""
-    if not any(pattern.search(text) or pattern.search(other) for pattern, _ in _PHRASES):
+    plain, other_plain = _rewrite_phrases(text), _rewrite_phrases(other)
+    if plain == text and other_plain == other:
         return False
-    a, b = parse_statement(_rewrite_phrases(text)), parse_statement(_rewrite_phrases(other))
+    a, b = parse_statement(plain), parse_statement(other_plain)
     return has_same_words(a, b) and a.names == b.names and a.is_negated == b.is_negated and not has_other_order(a, b)
 
 
+@lru_cache(maxsize=4_096)
 def _rewrite_phrases(text: str) -> str:
+    """Return the text with one turn of phrase for all. Cached, because stored memories are compared many times."""
     for pattern, plain in _PHRASES:
         text = pattern.sub(plain, text)
     return text
@@ -218,9 +222,10 @@ def is_told(candidate: Candidate, memory: StoredMemory) -> bool:
     if set(candidate.turns) & set(memory.turns) or memory.state != "active":
         return False
     said = strip_quotation(candidate.text)
+    if not is_covered(said, [memory.text], memory.created_at, is_strict=True):
+        return False
     new, old = parse_statement(said), parse_statement(strip_quotation(memory.text))
-    is_held = is_covered(said, [memory.text], memory.created_at, is_strict=True)
-    return is_held and new.contradicts(old) == old.contradicts(new)
+    return new.contradicts(old) == old.contradicts(new)
 
 
 def retire_read_notes(
