@@ -65,10 +65,11 @@ begin
       m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
       m.aliases, embeddings[m.ordinality], m.embedding_model, weights[m.ordinality]
     from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality m;
-    insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts)
+    insert into muniment.journal (
+      space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
     select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band,
-      j.sim, j.meta, j.ts
-    from jsonb_populate_recordset(null::muniment.journal, lines) j;
+      j.sim, j.meta, j.ts, memories -> (j.ordinality - 1)::int ->> 'category'
+    from jsonb_populate_recordset(null::muniment.journal, lines) with ordinality j;
     return;
   end if;
   with incoming as materialized (
@@ -112,10 +113,11 @@ begin
       next_embedding = excluded.next_embedding, next_model = excluded.next_model
   )
   insert into muniment.journal (
-    space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts)
+    space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
   select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || b.rev, j.memory_id || '@' || j.rev, j.thread_id,
-    j.node, j.actor, j.band, j.sim, j.meta, j.ts
-  from jsonb_populate_recordset(null::muniment.journal, lines) j left join before b on b.memory_id = j.memory_id;
+    j.node, j.actor, j.band, j.sim, j.meta, j.ts, i.category
+  from jsonb_populate_recordset(null::muniment.journal, lines) j join incoming i on i.memory_id = j.memory_id
+    left join before b on b.memory_id = j.memory_id;
 end $_$;
 
 COMMENT ON FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'Writes the memories of a plan, archives the states that they replace, and adds to the journal; `fresh`: none of the memories was there before.';
@@ -401,6 +403,16 @@ end $$;
 
 COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind that share its key or attribute, and the closest `most` by cosine.';
 
+CREATE FUNCTION muniment.read_cursor(at_space uuid, thread text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET "app.categories" TO '*'
+    AS $$
+begin
+  return (select t.rev from muniment.thread_revision t where t.space_id = at_space and t.thread_id = thread);
+end $$;
+
+COMMENT ON FUNCTION muniment.read_cursor(at_space uuid, thread text) IS 'The revision up to which a thread was told what has changed; null for a thread that was told nothing.';
+
 CREATE FUNCTION muniment.refuse(state text, reason text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -409,6 +421,16 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.refuse(state text, reason text) IS 'Raises an error with this SQLSTATE and message, so that the rest of a pipeline is not done.';
+
+CREATE FUNCTION muniment.revision_before(at_space uuid, moment timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET "app.categories" TO '*'
+    AS $$
+begin
+  return (select j.rev from muniment.journal j where j.space_id = at_space and j.ts < moment order by j.rev desc limit 1);
+end $$;
+
+COMMENT ON FUNCTION muniment.revision_before(at_space uuid, moment timestamp with time zone) IS 'The last revision of a space before a time; null without one.';
 
 CREATE FUNCTION muniment.sees_memory(at_space uuid, memory uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -424,6 +446,16 @@ CREATE FUNCTION muniment.speaker_dimension(name text) RETURNS integer
     AS $$ select -(hashtext(name) & 2147483647) - 1 $$;
 
 COMMENT ON FUNCTION muniment.speaker_dimension(name text) IS 'The dimension of postings that lists the memories of this speaker: a negative number.';
+
+CREATE FUNCTION muniment.time_after(at_space uuid, at_rev bigint) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET "app.categories" TO '*'
+    AS $$
+begin
+  return (select j.ts from muniment.journal j where j.space_id = at_space and j.rev > at_rev order by j.rev limit 1);
+end $$;
+
+COMMENT ON FUNCTION muniment.time_after(at_space uuid, at_rev bigint) IS 'The time of the first change of a space after a revision; null without one.';
 
 CREATE TABLE jobs.queue (
     id bigint NOT NULL,
@@ -527,6 +559,7 @@ CREATE TABLE muniment.journal (
     sim real,
     meta jsonb NOT NULL,
     ts timestamp with time zone NOT NULL,
+    category text,
     CONSTRAINT journal_action CHECK ((action = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'MERGE'::text, 'LINK'::text, 'TTL'::text, 'RESTORE'::text])))
 );
 
@@ -557,6 +590,8 @@ COMMENT ON COLUMN muniment.journal.sim IS 'The cosine similarity to the memory i
 COMMENT ON COLUMN muniment.journal.meta IS 'Details of the change. The key hard marks a removal for good.';
 
 COMMENT ON COLUMN muniment.journal.ts IS 'When the change was made, by the clock of the process.';
+
+COMMENT ON COLUMN muniment.journal.category IS 'The category that the memory had then. Null: the line is of a former version, and the memory was erased; only who may read all sees it.';
 
 CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
  SELECT space_id,
@@ -1586,7 +1621,7 @@ CREATE POLICY journal_no_update ON muniment.journal AS RESTRICTIVE FOR UPDATE TO
 
 COMMENT ON POLICY journal_no_update ON muniment.journal IS 'Who has an allowlist of categories changes nothing.';
 
-CREATE POLICY journal_own ON muniment.journal TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+CREATE POLICY journal_own ON muniment.journal TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY journal_own ON muniment.journal IS 'The application reads the rows of the space it has entered, and writes them when it entered without an allowlist.';
 
@@ -1831,10 +1866,6 @@ COMMENT ON POLICY thread_revision_no_update ON muniment.thread_revision IS 'Who 
 CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY thread_revision_own ON muniment.thread_revision IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
-
-CREATE POLICY thread_revision_read ON muniment.thread_revision FOR SELECT TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])));
-
-COMMENT ON POLICY thread_revision_read ON muniment.thread_revision IS 'A reader with an allowlist may know how far its thread has been shown.';
 
 ALTER TABLE muniment.turns ENABLE ROW LEVEL SECURITY;
 

@@ -307,8 +307,8 @@ class PlainStore:
         since = min((n - 1 for n, line in lines if line.at >= horizon), default=self._world.rev)
         entries = []
         for n, line in lines[since:rev]:
-            memory = rows[line.memory].memory
-            if memory.category in reader.allowed and memory.state not in ("pending", "rejected"):
+            memory, then = rows[line.memory].memory, self._world.states[n][line.memory].memory
+            if {memory.category, then.category} <= reader.allowed and memory.state not in ("pending", "rejected"):
                 entries.append(
                     JournalEntry(
                         rev=Revision(n),

@@ -34,7 +34,8 @@ where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser') \gexec
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
-  'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes');
+  'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
+  'read_cursor', 'revision_before', 'time_after');
 
 -- Citus makes a policy on the nodes without its "as restrictive": there it would let pass what it is to hold back. So what it asks
 -- for goes into each policy that it restricts, which becomes one policy for each kind of statement.

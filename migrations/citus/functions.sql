@@ -13,6 +13,7 @@ declare
   n bigint;
   given jsonb;
   revs jsonb := '{}';
+  categories jsonb := (select jsonb_object_agg(one ->> 'memory_id', one -> 'category') from jsonb_array_elements(memories) one);
 begin
   if made_with is not null then
     perform muniment.expect_embedder(made_with);
@@ -83,9 +84,10 @@ begin
   end loop;
   for j in select * from jsonb_populate_recordset(null::muniment.journal, lines) loop
     insert into muniment.journal (
-      space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts)
+      space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
     values (at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || (revs ->> j.memory_id::text),
-      j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta, j.ts);
+      j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta, j.ts,
+      categories ->> j.memory_id::text);
   end loop;
 end $$;
 

@@ -10,10 +10,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.turn import Turn
 from tests.citus import databases as citus
-from tests.engine import engine, note, said, scope
+from tests.engine import NOON, engine, note, said, scope
 
 TOLD = [("The user rows on Sundays", "activity"), ("The user wants to row to Porto", "goals")]
 STATEMENTS: tuple[LiteralString, ...] = (
@@ -128,9 +129,39 @@ async def test_a_reader_sees_its_categories_alone(told_url: str) -> None:
                     table: len(
                         conn.execute(sql.SQL("select from muniment.{}").format(sql.Identifier(table))).fetchall()
                     )
-                    for table in ("memories", "memory_versions", "relations", "turns", "events", "extractions")
-                }
+                    for table in (
+                        "memories", "memory_versions", "relations", "turns", "events", "extractions", "journal",
+                        "change_log", "history", "thread_revision",
+                    )
+                }  # fmt: skip
     assert counted["all"]["memories"] > counted["activity"]["memories"] > 0
     assert counted["all"]["relations"] > counted["activity"]["relations"]
     assert set(counted["none"].values()) == {0}
-    assert [counted["activity"][table] for table in ("turns", "events", "extractions")] == [0, 0, 0]
+    assert counted["all"]["journal"] > counted["activity"]["journal"] == counted["activity"]["history"] > 0
+    assert counted["all"]["thread_revision"] == 1
+    hidden = ("turns", "events", "extractions", "thread_revision")
+    assert [counted["activity"][table] for table in hidden] == [0, 0, 0, 0]
+
+
+async def test_a_line_has_the_category_of_its_time(told_url: str) -> None:
+    """A memory that moved to another category shows each reader the lines of its own, and so does one that was
+    erased; a thread's cursor still tells how far it has looked."""
+    async with engine(told_url) as memory:
+        where = scope(thread="A")
+        kept = (await memory.list(where, categories=["activity"]))[0]
+        rev = Revision((await memory.read_status(where))["rev"])
+        change = Change(action="UPDATE", before=kept, after=replace(kept, category="projects"))
+        plan = WritePlan(scope=where, expected_rev=rev, node="face", at=NOON, changes=(change,))
+        await memory.engine.store.writes.commit(plan)
+        moved = {name: await read_lines(told_url, [name], kept.id) for name in ("activity", "projects", "goals")}
+        assert moved == {"activity": ["ADD"], "projects": ["UPDATE"], "goals": []}
+        await memory.admin.erase(where, kept.id)
+        assert (await read_lines(told_url, ["projects"], kept.id))[-1] == "DELETE"
+        assert await read_lines(told_url, ["goals"], kept.id) == []
+
+
+async def read_lines(url: str, allowed: list[str], memory: MemoryId) -> list[str]:
+    with psycopg.connect(url) as conn:
+        enter(conn, allowed)
+        query = "select action from muniment.journal where memory_id = %s order by rev"
+        return [row[0] for row in conn.execute(query, (memory,)).fetchall()]

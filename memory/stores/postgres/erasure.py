@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, LiteralString
 from uuid import uuid4
 
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from muniment.memory.domain.erasure import ErasureReceipt, MemoryStatement, Traces
@@ -72,7 +73,7 @@ class PostgresErasure(ErasureStore):
     async def purge_memories(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> ErasureReceipt:
         async with self._erasing(scope) as (conn, space):
             cursor = await conn.execute(_ERASURE["due"], space | {"ids": list(ids), "at": at})
-            due = {row["memory_id"]: row["rev"] for row in await cursor.fetchall()}
+            due = await cursor.fetchall()
             if due:
                 line = {"node": "worker", "why": "purge", "at": at, "actor": None}
                 counts = await _delete_memories(conn, space | line, due)
@@ -85,10 +86,10 @@ class PostgresErasure(ErasureStore):
                 raise Conflict
             ids = [memory_id, *_list_ids(traces.built_on)]
             cursor = await conn.execute(_ERASURE["existing"], space | {"ids": ids})
-            existing = {row["memory_id"]: row["rev"] for row in await cursor.fetchall()}
-            if memory_id not in existing:
+            existing = await cursor.fetchall()
+            if not any(row["memory_id"] == memory_id for row in existing):
                 raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}", id=str(memory_id))
-            params = space | _build_trace_params(traces, list(existing))
+            params = space | _build_trace_params(traces, [row["memory_id"] for row in existing])
             values = require_row(await (await conn.execute(_ERASURE["request_values"], params)).fetchone())
             space |= {"node": "face", "why": "erase", "at": at, "actor": scope.actor}
             counts = await _delete_memories(conn, space, existing)
@@ -122,9 +123,11 @@ class PostgresErasure(ErasureStore):
             yield conn, space | {"rev": row["rev"] if row else None}
 
 
-async def _delete_memories(conn: Connection, space: dict[str, Any], revs: dict[MemoryId, int]) -> dict[str, int]:
+async def _delete_memories(conn: Connection, space: dict[str, Any], memories: Sequence[DictRow]) -> dict[str, int]:
     """Delete memories and what refers to them; the journal keeps its lines and gets a last one for each."""
-    params = space | {"ids": list(revs), "revs": list(revs.values()), "count": len(revs)}
+    columns = {"ids": "memory_id", "revs": "rev", "categories": "category"}
+    lists = {name: [row[column] for row in memories] for name, column in columns.items()}
+    params = space | lists | {"count": len(memories)}
     await conn.execute(_ERASURE["bump"], params)
     counts = {}
     for table in _OF_MEMORIES:
@@ -150,8 +153,10 @@ async def _delete_traces(conn: Connection, space: dict[str, Any], traces: Traces
     for block in ("strip_context", "strip_former_context") if traces.around else ():
         await conn.execute(_ERASURE[block], params)
     if params["ids"]:
-        await conn.execute(_ERASURE["bump"], params | {"count": len(params["ids"])})
-        await conn.execute(_ERASURE["change_lines"], params)
+        told = await (await conn.execute(_ERASURE["existing"], params)).fetchall()
+        lines = {"ids": [row["memory_id"] for row in told], "categories": [row["category"] for row in told]}
+        await conn.execute(_ERASURE["bump"], params | {"count": len(told)})
+        await conn.execute(_ERASURE["change_lines"], params | lines)
         await conn.execute(_ERASURE["empty_postings"], params)
     await conn.execute(_ROLES["app"])
     counts["jobs"] = (await conn.execute(_ERASURE["jobs_of_turns"], params)).rowcount

@@ -186,7 +186,7 @@ async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: boo
         return
     await cursor.execute(_BULK["memories_alone"], params)
     added = await cursor.fetchall()
-    columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at"}
+    columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at", "categories": "category"}
     lists = {name: [row[column] for row in added] for name, column in columns.items()}
     await cursor.execute(_BULK["lines_alone"], {**params, **lists})
 

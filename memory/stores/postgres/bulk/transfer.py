@@ -69,7 +69,7 @@ async def load_rows(
         cursor = open_cursor(conn)
         await conn.execute(_BULK["plan_once"])
         async with conn.pipeline():
-            for kind, batch in _split_rows(dump.rows):
+            for kind, batch in _split_rows(_complete_journal(dump.rows)):
                 await cursor.execute(*_build_load(scope, kind, batch, vector, tables))
         await conn.execute(_BULK["plan_each"])
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
@@ -117,6 +117,21 @@ def _build_load(
     bare = table.pack_rows([fill_frame(frame, cells) for cells in zip(*search_cells.values(), strict=True)])
     fields = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in batch]
     return insert_over_packed, {"rows": _encode_json(fields), "bare": bare}
+
+
+def _complete_journal(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Return the rows with a category in each line of the journal: that of its memory then, or else now. Older exports
+    lack it."""
+    if all("category" in row for row in rows if row["type"] == "journal"):
+        return rows
+    then = {(row["memory_id"], row["from_rev"]): row["category"] for row in rows if row["type"] == "version"}
+    now = {row["memory_id"]: row["category"] for row in rows if row["type"] == "memory"}
+
+    def find_category(row: dict[str, Any]) -> str | None:
+        memory = row["memory_id"]
+        return row.get("category") or then.get((memory, row["rev"])) or now.get(memory)
+
+    return [row | {"category": find_category(row)} if row["type"] == "journal" else row for row in rows]
 
 
 def _split_rows(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -52,16 +52,18 @@ from brought b
 insert into muniment.memories (space_id, {content_columns}, access_count, rev, embedding, embedding_model, words)
   select %(space)s, {m.content_columns}, 0, %(expected)s::bigint + m.ordinality, m.embedding, m.embedding_model, m.words
   from unnest(%(memories)b::muniment.memories[]) with ordinality m
-  returning memory_id, rev, created_at
+  returning memory_id, rev, created_at, category
 
 -- name: lines (inserts the journal lines of inserted memories)
-insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, meta, ts)
+insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, meta, ts,
+  category)
 select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thread)s, %(node)s, %(actor)s, 'new', '{}',
-  b.created_at
+  b.created_at, b.category
 
 -- name: lines_alone (the same in a statement of its own)
 {{lines}}
-from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[]) b (memory_id, rev, created_at)
+from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[], %(categories)s::text[])
+  b (memory_id, rev, created_at, category)
 returning rev
 
 -- name: analyze (measures the table once, before autovacuum does)

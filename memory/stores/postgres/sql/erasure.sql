@@ -2,7 +2,7 @@
 select rev from muniment.spaces where space_id = %(space)s for update
 
 -- name: due (those of the memories that are due to be purged)
-select memory_id, rev from muniment.memories
+select memory_id, rev, category from muniment.memories
 where space_id = %(space)s and memory_id = any(%(ids)s) and state <> 'active' and purge_at <= %(at)s order by memory_id
 
 -- name: bump (advances the space's revision)
@@ -50,10 +50,11 @@ update muniment.journal set meta = (
 where space_id = %(space)s and memory_id = any(%(ids)s) and meta <> '{}'
 
 -- name: last_lines (inserts the last journal line of each removed memory)
-insert into muniment.journal (space_id, rev, memory_id, action, old_ref, node, actor, meta, ts)
+insert into muniment.journal (space_id, rev, memory_id, action, old_ref, node, actor, meta, ts, category)
 select %(space)s, %(rev)s + n, memory_id, 'DELETE', memory_id || '@' || rev, %(node)s, %(actor)s,
-  jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
-from unnest(%(ids)s::uuid[], %(revs)s::bigint[]) with ordinality gone (memory_id, rev, n)
+  jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s, category
+from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(categories)s::text[]) with ordinality gone
+  (memory_id, rev, category, n)
 returning rev
 
 -- name: receipt (inserts the receipt of an erasure)
@@ -92,8 +93,8 @@ select thread_id from muniment.events where space_id = %(space)s
 union
 select thread_id from muniment.thread_revision where space_id = %(space)s and %(ids)s::uuid[] is null
 
--- name: existing (those of the memories that exist, with their revisions)
-select memory_id, rev from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s) order by memory_id
+-- name: existing (those of the memories that exist, with their revisions and categories)
+select memory_id, rev, category from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s) order by memory_id
 
 -- name: former_versions (deletes versions of other memories that say the same)
 delete from muniment.memory_versions v using unnest(%(former_ids)s::uuid[], %(former_revs)s::bigint[])
@@ -113,10 +114,10 @@ from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b:
 where v.space_id = %(space)s and v.memory_id = one.memory_id and v.from_rev = one.since
 
 -- name: change_lines (inserts journal lines of the memories that lost their context)
-insert into muniment.journal (space_id, rev, memory_id, action, node, actor, meta, ts)
+insert into muniment.journal (space_id, rev, memory_id, action, node, actor, meta, ts, category)
 select %(space)s, %(rev)s + n, memory_id, 'UPDATE', %(node)s, %(actor)s,
-  jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
-from unnest(%(ids)s::uuid[]) with ordinality told (memory_id, n)
+  jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s, category
+from unnest(%(ids)s::uuid[], %(categories)s::text[]) with ordinality told (memory_id, category, n)
 returning rev
 
 -- name: turns (deletes turns)

@@ -95,7 +95,7 @@ tied as materialized (
 
 -- name: tied_then (an edge has no revision: it is of the one before the next change)
 and coalesce(r.created_at < (
-      select ts from muniment.journal where space_id = %(space)s and rev > %(as_of)s order by rev limit 1), true)
+      select muniment.time_after(s.space_id, %(as_of)s) from muniment.spaces s where s.space_id = %(space)s), true)
 
 -- name: scoped (the active memories of the space)
 (select ok from entered) and m.space_id = %(space)s and m.state = 'active'{chosen}
@@ -224,10 +224,9 @@ j.node, j.actor, j.band, j.sim, j.meta
 
 -- name: delta (a thread's changes, of many memories the most important; without a cursor from the horizon)
 with cursor as materialized (
-  select coalesce(
-    (select rev from muniment.thread_revision where space_id = %(space)s and thread_id = %(thread)s),
-    (select rev from muniment.journal where space_id = %(space)s and ts < %(horizon)s order by rev desc limit 1),
-    0) as since
+  select coalesce((
+    select coalesce(muniment.read_cursor(s.space_id, %(thread)s), muniment.revision_before(s.space_id, %(horizon)s))
+    from muniment.spaces s where s.space_id = %(space)s), 0) as since
 ), unseen as materialized (
   select {{entry}}
   from muniment.journal j cross join lateral (
