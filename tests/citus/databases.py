@@ -54,8 +54,16 @@ def join(coordinator: str) -> None:
 
 def distribute(coordinator: str, shards: int = SHARDS) -> None:
     """Run the script as docs/scale.md says."""
-    script = str(_FOLDER / "distribute.sql")
-    command = ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-v", f"shards={shards}", "-f", script, coordinator]
+    _run_script(coordinator, "distribute.sql", "-v", f"shards={shards}")
+
+
+def undistribute(coordinator: str) -> None:
+    """Run the script that takes it back."""
+    _run_script(coordinator, "undistribute.sql")
+
+
+def _run_script(coordinator: str, name: str, *options: str) -> None:
+    command = ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", *options, "-f", str(_FOLDER / name), coordinator]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

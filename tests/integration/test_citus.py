@@ -362,3 +362,34 @@ async def test_a_node_that_is_lost_at_a_commit_is_a_store_that_is_down(database_
         conn.transaction(),
     ):
         conn.execute("update muniment.spaces set rev = rev where space_id = %s", (scope().space,))
+
+
+@clustered
+async def test_it_goes_back_to_the_coordinator_and_out_again(database_url: str) -> None:
+    """With its rows, its policies and its rights: so a migration finds tables as on one Postgres."""
+    found: list[Any] = []
+    for step in (None, citus.undistribute, citus.distribute):
+        if step is not None:
+            step(database_url)
+        async with engine(database_url) as memory:
+            await memory.learn(scope(), said("I live in Porto", key="1"))
+            assert [one.text for one in await memory.list(scope())] == ["The user lives in Porto"]
+            assert (await memory.query(scope(), "supervisor", Query(text="Where do I live?"))).hits
+        with psycopg.connect(database_url) as conn:
+            places = conn.execute("select count(*) from pg_dist_partition").fetchone()
+            rights = conn.execute("""
+                select c.relname, c.relacl::text, c.relforcerowsecurity, a.attname, a.attacl::text,
+                  case when relkind = 'v' then pg_get_viewdef(c.oid) end, c.reloptions::text,
+                  col_description(c.oid, a.attnum)
+                from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+                where c.relnamespace = 'muniment'::regnamespace and c.relkind in ('r', 'v')
+                order by 1, a.attnum""").fetchall()
+            functions = conn.execute("""
+                select p.oid::regprocedure::text, p.proacl::text, obj_description(p.oid, 'pg_proc'), p.prosrc
+                from pg_proc p where p.pronamespace = 'muniment'::regnamespace order by 1""").fetchall()
+        assert places is not None
+        assert (places[0] == 0) is (step is citus.undistribute)
+        found.append((rights, policies(database_url), functions))
+    for after in found[1:]:
+        for before, here in zip(found[0], after, strict=True):
+            assert here == before
