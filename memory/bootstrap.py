@@ -35,9 +35,9 @@ from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.embedded import login, server
 from muniment.memory.stores.postgres.schema import grants, scrub
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
 from muniment.memory.stores.postgres.tokens import PostgresTokens

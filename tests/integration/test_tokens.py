@@ -6,15 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
 from muniment import load_settings
 from muniment.memory import bootstrap
 from muniment.memory.bootstrap import Tokens
-from muniment.memory.errors import BadConfig, NotFound
+from muniment.memory.errors import BadConfig, MunimentError, NotFound
 from muniment.testing import FixedClock
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -136,3 +139,29 @@ async def test_the_key_is_for_its_account_only(database_url: str, tmp_path: Path
     with pytest.raises(BadConfig, match="cannot be read"):
         async with opened(database_url, tmp_path):
             pass
+
+
+async def test_the_engines_login_looks_one_token_up_and_makes_none(database_url: str, tmp_path: Path) -> None:
+    """A server works with a login that owns nothing: it is answered about the token that is shown, and is no issuer."""
+    name = f"engine_{uuid4().hex}"
+    settings = load_settings({"MUNIMENT_OWNER_URL": database_url, "MUNIMENT_HOME": str(tmp_path)})
+    engine = make_conninfo(database_url, user=name, password=name)
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute(sql.SQL("create role {} login noinherit password {}").format(sql.Identifier(name), name))
+        try:
+            await bootstrap.grant_login(settings, name)
+            served = settings.model_copy(update={"database_url": SecretStr(engine)})
+            async with bootstrap.open_tokens(served, as_owner=True) as office, bootstrap.open_tokens(served) as tokens:
+                token, grant = await office.issue_token(tenant="acme", owner="ana")
+                assert await tokens.find_grant(token) == grant
+                with pytest.raises(MunimentError):
+                    await tokens.issue_token(tenant="acme", owner="eve")
+                with pytest.raises(MunimentError):
+                    await tokens.list_grants()
+            with psycopg.connect(engine, autocommit=True) as conn:
+                for attack in ("set role muniment_issuer", "select * from muniment.tokens"):
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                        conn.execute(attack)
+        finally:
+            for statement in ("drop owned by {}", "drop role {}"):
+                admin.execute(sql.SQL(statement).format(sql.Identifier(name)))
