@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ Redact = Callable[[str], str]
 _ID = re.compile(r"(?:[a-z_]{1,20}-+){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?", re.IGNORECASE)
 _ID_CHARS = 120
 _CACHE_SIZE = 4096  # texts: a thread's messages are stored again with each of its checkpoints
+_LONG_TEXT = 4_000  # characters of a message from which it is redacted in a thread
 _MAX_DEPTH = 100  # a message three times as deep is more than LangGraph's serializer takes
 _MESSAGE_FIELDS = (
     "content",
@@ -103,3 +104,12 @@ def _redact_fields(value: Any, redact: Redact, depth: int) -> Any:
     for name, text in texts.items():
         object.__setattr__(redacted, name, _redact_nested(text, redact, depth))
     return redacted
+
+
+def has_long_text(values: Mapping[str, Any]) -> bool:
+    """Whether a message of these channels, or of the input of a run, is so long that its redaction would hold up other
+    calls."""
+    given = values.get("__start__")
+    channels = [*values.values(), *(given.values() if isinstance(given, dict) else ())]
+    messages = (each for value in channels if isinstance(value, list) for each in value)
+    return any(len(each.content) > _LONG_TEXT for each in messages if isinstance(each, BaseMessage))

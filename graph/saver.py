@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -35,7 +34,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from muniment.graph import tables
-from muniment.graph.redaction import Redact, redact_value
+from muniment.graph.redaction import Redact, has_long_text, redact_value
 from muniment.graph.serializer import MessageSerializer
 from muniment.memory import bootstrap
 from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
@@ -46,7 +45,6 @@ SCHEMA = "checkpoints"
 # Values that are part of a checkpoint's row, as the official saver has it.
 _INLINE = (str, int, float, bool, type(None))
 
-_LONG_TEXT = 4_000  # characters of a message from which it is redacted in a thread
 # The key of the runtime that LangGraph's loop adds to a config; a caller that only reads a thread does not.
 _RUNTIME_KEY = "__pregel_runtime"
 
@@ -101,7 +99,10 @@ class PooledSaver(AsyncPostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, redacted. Raises NoCheckpoint, StoreDown, StoreFull, StoreError."""
+        """Save a checkpoint, redacted. Raises NoCheckpoint, StoreDown, StoreFull, StoreError, and Denied for an update
+        of the state that writes the owner."""
+        if metadata.get("source") == "update" and "space" in new_versions:
+            await self._check_owner_update(config, checkpoint["channel_values"].get("space"))
         redacted, redacted_config = checkpoint.copy(), config.copy()
         # The official saver stores every text, and of other values the new ones.
         values = {
@@ -110,7 +111,7 @@ class PooledSaver(AsyncPostgresSaver):
             if name in new_versions or isinstance(value, str)
         }
         redact = partial(self._redact_channels, values)
-        changed = await asyncio.to_thread(redact) if _has_long_text(values) else redact()
+        changed = await asyncio.to_thread(redact) if has_long_text(values) else redact()
         redacted["channel_values"] = checkpoint["channel_values"] | changed
         redacted_config["metadata"] = redact_value(
             config.get("metadata", {}), self._redact
@@ -125,7 +126,7 @@ class PooledSaver(AsyncPostgresSaver):
         is_special = all(name in WRITES_IDX_MAP for name, _ in writes)
         places = {WRITES_IDX_MAP.get(name, n): (name, value) for n, (name, value) in enumerate(writes)}
         redact = partial(self._redact_writes, places.values())
-        redacted = await asyncio.to_thread(redact) if _has_long_text(dict(places.values())) else redact()
+        redacted = await asyncio.to_thread(redact) if has_long_text(dict(places.values())) else redact()
         dumped = [self.serde.dumps_typed(value) for value in redacted]
         where = config["configurable"]
         parameters = {
@@ -257,6 +258,12 @@ class PooledSaver(AsyncPostgresSaver):
         if owner is not None and self._resolve_space(config) not in {None, owner}:
             raise Denied("This thread belongs to another user.")
 
+    async def _check_owner_update(self, config: RunnableConfig, written: Any) -> None:
+        """Raises Denied where an update writes another owner than the checkpoint has that it changes."""
+        saved = await self.aget_tuple(config)
+        if saved is None or saved.checkpoint["channel_values"].get("space") != written:
+            raise Denied("The owner of a thread cannot be written.")
+
     def _make_owner_metadata(self, config: RunnableConfig) -> dict[str, str]:
         """The space of the run, for a checkpoint before the first step, which writes it into the state."""
         runtime = config["configurable"].get(_RUNTIME_KEY)
@@ -338,12 +345,3 @@ async def set_search_path(conn: CheckpointConnection) -> None:
     """Set the transaction's search path, where the session is not the connection's own."""
     if not conn.has_own_session:
         await conn.execute(tables.SET_SEARCH_PATH, (SCHEMA, bootstrap.read_silence_limit(conn)))
-
-
-def _has_long_text(values: Mapping[str, Any]) -> bool:
-    """Whether a message of these channels, or of the input of a run, is so long that its redaction would hold up other
-    calls."""
-    given = values.get("__start__")
-    channels = [*values.values(), *(given.values() if isinstance(given, dict) else ())]
-    messages = (each for value in channels if isinstance(value, list) for each in value)
-    return any(len(each.content) > _LONG_TEXT for each in messages if isinstance(each, BaseMessage))

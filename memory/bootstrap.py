@@ -27,6 +27,7 @@ from muniment.memory.errors import BadConfig, Denied
 from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
+from muniment.memory.flows.tokens import Tokens as Tokens  # noqa: PLC0414 - for faces and the graph
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.reader_process import READER
 from muniment.memory.ports.clock import Clock
@@ -36,10 +37,13 @@ from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.embedded import login, server
 from muniment.memory.stores.postgres.schema import grants, scrub
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
+from muniment.memory.stores.postgres.tokens import PostgresTokens
+from muniment.memory.stores.token_key import load_token_key
 
 _NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does
 
@@ -146,6 +150,28 @@ async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[None]:
             (result,) = await asyncio.gather(running, return_exceptions=True)
             if isinstance(result, Exception):
                 raise result
+
+
+@asynccontextmanager
+async def open_tokens(
+    settings: Settings, clock: Clock | None = None, *, as_owner: bool = False
+) -> AsyncIterator[Tokens]:
+    """Open the tokens of this installation: those of its database, under the key of its home. No embedder is loaded.
+
+    To make, list and revoke tokens they are opened `as_owner` of the tables: the engine's login may only look one up.
+    Raises BadConfig for a key that others may read, StoreDown."""
+
+    async def find_address() -> str:
+        address = await ensure_database(settings)
+        return await find_owner_address(settings) if as_owner else address
+
+    key = await asyncio.to_thread(load_token_key, settings.home)
+    store = PostgresTokens(PostgresConnections(find_address, model=settings.embedder))
+    try:
+        await store.open()
+        yield Tokens(store=store, clock=clock or SystemClock(), key=key)
+    finally:
+        await store.close()
 
 
 def make_embedder(settings: Settings) -> Embedder:

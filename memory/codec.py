@@ -18,6 +18,7 @@ from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
+from muniment.memory.domain.scope import Grant
 from muniment.memory.errors import BadInput
 
 # The fields of the structured profile -> their names in a decision and in a question, in English and in Chinese.
@@ -54,7 +55,7 @@ def encode_value(value: Any) -> Any:
     return value
 
 
-def encode_record(record: StoredMemory | Consent | JournalEntry) -> dict[str, Any]:
+def encode_record(record: StoredMemory | Consent | JournalEntry | Grant) -> dict[str, Any]:
     """Return every field of a record that is set, as JSON values."""
     return {key: encode_value(value) for key, value in asdict(record).items() if value not in (None, (), {})}
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 
-class MunimentError(Exception):
+class MunimentError(RuntimeError):  # of a kind whose messages LangGraph's server shows; it hides those of most others
     """Something went wrong in Muniment."""
 
     def __init__(self, detail: str | None = None, **data: Any) -> None:

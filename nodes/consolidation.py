@@ -169,7 +169,8 @@ def _resolve_scope(
     user, tenant = values.get("user") or who.user, values.get("tenant") or who.tenant
     if not isinstance(user, str) or not (tenant is None or isinstance(tenant, str)):
         raise BadInput("input: user and tenant are texts")
-    return resolve_scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant).owner_scope
+    named = runtime.override(context=Who(user=user, tenant=tenant))
+    return resolve_scope(named, config, settings.tenant, settings.users.required).owner_scope
 
 
 def _dump_run(run: Run) -> dict[str, Any]:

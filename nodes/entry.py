@@ -50,7 +50,7 @@ async def run_node(
 
     The owner is checked for each node: a run may resume or replay a turn at any of them. `has_writes`: the hot path is
     over. `is_parallel`: another node of the same step settles `as_of`. Raises Denied, BadInput."""
-    scope = resolve_scope(runtime, config, settings.tenant)
+    scope = resolve_scope(runtime, config, settings.tenant, settings.users.required)
     if state.get("space") not in {None, str(scope.space)}:
         raise Denied("This thread belongs to another user.")
     place = State() if is_parallel else await _continue_turn(state, runtime, config, has_writes=has_writes)
@@ -81,10 +81,15 @@ async def report_failure(memory: Memory, scope: Scope, node: Node, op: Op, error
     return f"Memory is unavailable at the moment ({type(error).__name__}), so this reply {consequence}."
 
 
-def resolve_scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
+def resolve_scope(
+    runtime: Runtime[Who],
+    config: RunnableConfig,
+    tenant: str,
+    required: Literal["always", "server", "never"] = "never",
+) -> Scope:
     """The scope of a run; `tenant` is the server's. An authenticated user takes precedence over the context.
 
-    Raises Denied when the context names another user, BadInput when it names none."""
+    Raises Denied when the context names another user, BadInput when it names none where one is `required`."""
     context = get_run_context(runtime)
     configurable = config.get("configurable", {})
     identified = get_identity(runtime, configurable)
@@ -95,9 +100,11 @@ def resolve_scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) ->
         if context.tenant not in {None, own_tenant}:
             raise Denied("The context names another tenant than the one of the user who is logged in.")
         tenant = own_tenant
-    elif context.tenant:
-        tenant = context.tenant
+    tenant = context.tenant or tenant
     owner = identified or context.user
+    wants_name = required == "always" or (required == "server" and runtime.server_info is not None)
+    if wants_name and not identified and owner == DEFAULT_USER:
+        raise BadInput(f'context: user is missing, or the default {owner!r}; name it, as in {{"user": "ana"}}')
     if not owner.strip():
         raise BadInput("context: user is empty")
     if context.memory not in ("then", "now"):

@@ -102,7 +102,9 @@ class State(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Who:
-    """The context of a run: its user. Without `tenant` it is the server's, without `thread` LangGraph's."""
+    """The context of a run: its user. Without `tenant` it is the server's, without `thread` LangGraph's.
+
+    The default user is refused where `users.required` wants a name."""
 
     user: str = DEFAULT_USER
     tenant: str | None = None

@@ -59,7 +59,7 @@ async def read_context(
     messages = [message for message in thread[start:] if isinstance(message, HumanMessage)]  # since the last reply
     owner = state["space"] if "space" in state else await find_owner(runtime, config)
     try:
-        scope: Scope | None = resolve_scope(runtime, config, settings.tenant)
+        scope: Scope | None = resolve_scope(runtime, config, settings.tenant, settings.users.required)
     except (BadInput, Denied):  # `deny` raises it again
         scope = None
     if scope is None or owner not in {None, str(scope.space)}:
@@ -129,7 +129,7 @@ async def _redact_content(content: Any, memory: Memory) -> Any:
 
 async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, settings: Settings) -> State:
     """Raises Denied: the thread belongs to another user; or BadInput, where the context names no user."""
-    resolve_scope(runtime, config, settings.tenant)
+    resolve_scope(runtime, config, settings.tenant, settings.users.required)
     raise Denied("This thread belongs to another user.")
 
 

@@ -82,11 +82,11 @@ def split_list(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
     return parts
 
 
-def check_agent(settings: Settings, agent: str) -> None:
+def check_agent(settings: Settings, agent: str, option: str = "--agent") -> None:
     """Raises BadInput for an agent without an allowlist."""
     if agent not in settings.allowlists:
         agents = ", ".join(sorted(settings.allowlists))
-        raise BadInput(f"--agent: unknown agent {agent!r}; allowed: {agents}", agent=agent)
+        raise BadInput(f"{option}: unknown agent {agent!r}; allowed: {agents}", agent=agent)
 
 
 def build_query(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from muniment.faces.cli import options
@@ -13,6 +13,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
+    from muniment.memory.bootstrap import Tokens
     from muniment.memory.client import Memory
 
 T = TypeVar("T")
@@ -50,8 +51,23 @@ def create_memory(settings: Settings) -> Memory:
     return bootstrap.create_memory(settings)
 
 
+@asynccontextmanager
+async def open_tokens(settings: Settings, *, quiet: bool) -> AsyncIterator[Tokens]:
+    """The tokens of these settings, open. Raises StoreDown, BadConfig."""
+    # As above.
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    async with AsyncExitStack() as stack:
+        with terminal.show_spinner(_describe_opening(settings), quiet=quiet):
+            tokens = await stack.enter_async_context(bootstrap.open_tokens(settings, as_owner=True))
+        yield tokens
+
+
 async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:
     """Open the memory, with a spinner on a terminal. Raises StoreDown, BadConfig."""
-    description = "starting the database…" if settings.is_embedded else "opening the database…"
-    with terminal.show_spinner(description, quiet=quiet):
+    with terminal.show_spinner(_describe_opening(settings), quiet=quiet):
         await memory.open()
+
+
+def _describe_opening(settings: Settings) -> str:
+    return "starting the database…" if settings.is_embedded else "opening the database…"

@@ -313,3 +313,9 @@ class Jobs(SettingsPart):
 
     concurrency: Count
     stalled_seconds: Seconds
+
+
+class Users(SettingsPart):
+    """Where a run of the graph has to name its user; else it is the user `me`."""
+
+    required: Literal["always", "server", "never"]

@@ -39,6 +39,7 @@ from muniment.memory.config.schema import (
     Spending,
     Texts,
     Threads,
+    Users,
     WritingSettings,
 )
 from muniment.memory.config.yaml_file import (
@@ -89,6 +90,7 @@ class _Sections(SettingsPart):
     procedures: Procedures
     database: Database
     jobs: Jobs
+    users: Users
 
 
 class Settings(_Sections):
@@ -106,6 +108,7 @@ class Settings(_Sections):
     embedder: str = DEFAULT_EMBEDDER
     embedder_folder: Path
     tenant: str = "default"
+    development: bool = False  # LangGraph's server takes requests of this machine without a token
 
     @property
     def is_embedded(self) -> bool:
@@ -156,6 +159,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         embedder_folder=env.read_path("MUNIMENT_EMBEDDER_FOLDER")
         or Path(platformdirs.user_cache_dir("muniment")) / "models" / DEFAULT_EMBEDDER,
         tenant=env.read_text("MUNIMENT_TENANT") or "default",
+        development=env.read_text("MUNIMENT_DEVELOPMENT", ("0", "1").__contains__, "1 or 0") == "1",
     )
 
 
@@ -205,9 +209,8 @@ def _mark_own_keys(source: _Source, name: str, section: _Section) -> _Section:
     return section.model_construct(own, **dict(section))
 
 
-# Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text is the
-# end
-# of the refusal of any other value. A key with None accepts any value, since it has no effect by itself.
+# Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text ends the
+# refusal of any other value. A key with None accepts any value, since it has no effect by itself.
 _RETIRED: dict[tuple[str, str], str | None] = {
     ("recall", "rerank"): "allowed: 0, since the reranker was removed; delete this key and recall.rerank_share",
     ("recall", "rerank_share"): None,

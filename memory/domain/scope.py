@@ -1,17 +1,19 @@
-"""Scopes and readers: whose memory is read or written, and by which agent."""
+"""Scopes, readers and grants: whose memory is read or written, by which agent, and what a token permits."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Literal
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from muniment.memory.domain.ids import SpaceId
 from muniment.memory.errors import BadInput
 
 OwnerType = Literal["user", "agent", "project"]
+Permission = Literal["read", "write", "admin"]
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 SPACE_NAMESPACE = uuid5(NAMESPACE_URL, "muniment:space")
 
@@ -75,3 +77,27 @@ class Reader:
 
     scope: Scope
     allowed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a token permits, without the token: for whom it speaks, through which agents, and what it may do.
+
+    Without an owner it speaks for no user by itself; without agents it may use all of them."""
+
+    id: UUID
+    tenant: str
+    owner: str | None
+    agents: tuple[str, ...]
+    scopes: tuple[Permission, ...]
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def permits(self, permission: Permission) -> bool:
+        """Whether the token may do this; `admin` includes the others."""
+        return permission in self.scopes or "admin" in self.scopes
+
+    def is_valid(self, now: datetime) -> bool:
+        """Whether the token is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import pytest
 from langgraph.runtime import Runtime, ServerInfo
@@ -58,6 +58,27 @@ def test_an_empty_user_is_nobody() -> None:
     """A blank user is refused; it would be a space that everybody shares by accident."""
     with pytest.raises(BadInput):
         resolve_scope(runtime(Who(user=" ")), {}, "acme")
+
+
+@pytest.mark.parametrize(
+    ("required", "on_server", "is_refused"),
+    [("always", False, True), ("server", False, False), ("server", True, True), ("never", True, False)],
+)
+def test_where_a_run_has_to_name_its_user(
+    required: Literal["always", "server", "never"], on_server: bool, is_refused: bool
+) -> None:
+    """By default on LangGraph's server: there a run that names nobody would be in a memory that all of them share."""
+    server = ServerInfo("", "") if on_server else None
+    for who in (None, Who(), Who(user="me")):
+        named = Runtime(context=cast("Who", who), server_info=server)
+        if is_refused:
+            with pytest.raises(BadInput, match="user is missing"):
+                resolve_scope(named, {}, "acme", required)
+        else:
+            assert resolve_scope(named, {}, "acme", required).owner == "me"
+    assert resolve_scope(Runtime(context=Who(user="ana"), server_info=server), {}, "acme", required).owner == "ana"
+    logged_in = runtime(Who(), identity="ana")
+    assert resolve_scope(logged_in, {}, "acme", required).owner == "ana"
 
 
 @pytest.mark.parametrize("wrong", [{"user": None}, {"user": 5}, {"user": ["ana"]}, {"tenant": 5}, {"project": ["x"]}])

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,61 +14,19 @@ import psycopg
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIStatusError
+from langgraph_sdk.schema import Command
 
 from muniment.memory.domain.scope import Scope
 from tests.graph.conftest import STORY
-
-ROOT = Path(__file__).parents[2]
-START_SECONDS = 45
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+from tests.graph.serving import served
 
 
 @pytest.fixture
 def address(database_url: str, tmp_path: Path) -> Iterator[str]:
-    """A server process of this test's own, in a directory of its own: the server writes into where it runs."""
-    config = json.loads((ROOT / "langgraph.json").read_text()) | {"dependencies": [str(ROOT)]}
-    (tmp_path / "langgraph.json").write_text(json.dumps(config))
-    port = free_port()
-    command = [
-        str(Path(sys.executable).with_name("langgraph")),
-        "dev",
-        "--no-browser",
-        "--no-reload",
-        "--port",
-        str(port),
-    ]
-    env = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256",
-                        "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1"}  # fmt: skip
-    log = tmp_path / "server.log"
-    with log.open("w") as out:
-        server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT)
-    try:
-        wait(f"http://127.0.0.1:{port}/ok", server, log)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        try:
-            server.wait(15)
-        except subprocess.TimeoutExpired:
-            server.kill()
-
-
-def wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(START_SECONDS * 10):
-        try:
-            if httpx.get(url, timeout=1).status_code == 200:
-                return
-        except httpx.HTTPError:
-            pass
-        if server.poll() is not None:
-            break
-        asyncio.run(asyncio.sleep(0.1))
-    pytest.fail(f"the server does not answer:\n{log.read_text()[-4000:]}")
+    """A server in development mode: its callers name the user that they speak for."""
+    with served(database_url, tmp_path, MUNIMENT_DEVELOPMENT="1") as address:
+        yield address
 
 
 def said(text: str) -> dict[str, Any]:
@@ -189,6 +144,37 @@ async def cut_short(client: LangGraphClient) -> None:
     assert left == (0,)
 
 
+async def refused(client: LangGraphClient, thread: str) -> None:
+    """A stranger's run and one without a user or with a wrong context are refused in words, and leave the thread as it
+    was; what a run itself raises is told in words, too."""
+    before = await client.threads.get_history(thread), await client.threads.get(thread)
+    contexts: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"user": "bob"}, "belongs to another user"),
+        ({"usr": "ana"}, "unknown key 'usr'"),
+        ({}, "user is missing"),
+        ({"user": " "}, "user is empty"),
+        ({"user": "ana", "memory": "later"}, "'then' or 'now'"),
+    )
+    for context, words in contexts:
+        with pytest.raises(httpx.HTTPStatusError) as error:
+            await client.runs.wait(thread, "supervisor", input=said("Hello."), context=context)
+        assert words in error.value.response.text
+    commands: tuple[Command, ...] = ({"update": {"space": "mine"}}, {"update": [("space", "mine")]})
+    for command in commands:
+        with pytest.raises(httpx.HTTPStatusError) as error:
+            await client.runs.wait(thread, "supervisor", command=command, context={"user": "ana"})
+        assert "cannot be written" in error.value.response.text
+    for node in ("context", "hotpath", "episodic"):
+        with pytest.raises(APIStatusError, match="owner of a thread cannot be written"):
+            await client.threads.update_state(thread, {"space": "mine"}, as_node=node)
+    assert (await client.threads.get_history(thread), await client.threads.get(thread)) == before
+    missing = "1f0a0000-0000-6000-8000-000000000000"
+    told = await client.runs.wait(
+        thread, "supervisor", input=said("Hi."), context={"user": "ana"}, checkpoint_id=missing, raise_error=False
+    )
+    assert "no checkpoint of this id" in json.dumps(told)
+
+
 async def tell(client: LangGraphClient) -> None:
     a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
     first = await say(client, a, "ana", STORY)
@@ -210,17 +196,5 @@ async def tell(client: LangGraphClient) -> None:
     assert "now - memory as it is" in json.dumps(schemas["context_schema"])
     await travel(client)
     await night(client)
-    before = await client.threads.get_history(b)
-    denied = await client.runs.wait(
-        b,
-        "supervisor",
-        input=said("Hello."),
-        context={"user": "bob"},
-        raise_error=False,
-    )
-    assert "Denied" in json.dumps(denied)
-    assert await client.threads.get_history(b) == before
+    await refused(client, b)
     await cut_short(client)
-    nobody = await client.runs.wait(None, "supervisor", input=said("What is my name?"))
-    assert isinstance(nobody, dict)
-    assert nobody["stable"] == ""

@@ -8,7 +8,7 @@ import pytest
 from tests import schema
 
 SPACELESS = {"embedders"}  # lookup data: no owner, and no user table refers to it
-OF_TENANTS = {"tenant_embedders"}  # a choice of a tenant, which is in none of its spaces
+OF_TENANTS = {"tenant_embedders", "tokens"}  # of a tenant: looked up before a space is known, or of all its spaces
 
 
 @pytest.fixture

@@ -223,6 +223,51 @@ $$;
 
 COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
 
+CREATE TABLE muniment.tokens (
+    token_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    tenant_id text NOT NULL,
+    owner_id text,
+    agents text[] NOT NULL,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT tokens_digest_length CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT tokens_scopes CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text])))
+);
+
+ALTER TABLE ONLY muniment.tokens FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.tokens IS 'A row is a token by its digest, and what it permits. Written by `muniment token`.';
+
+COMMENT ON COLUMN muniment.tokens.token_id IS 'The id by which the token is listed and revoked.';
+
+COMMENT ON COLUMN muniment.tokens.digest IS 'HMAC-SHA256 of the token under the key file of the installation.';
+
+COMMENT ON COLUMN muniment.tokens.tenant_id IS 'The tenant for which the token speaks.';
+
+COMMENT ON COLUMN muniment.tokens.owner_id IS 'The user for whom the token speaks; null: for no user by itself.';
+
+COMMENT ON COLUMN muniment.tokens.agents IS 'The agents through which it may ask; none: all.';
+
+COMMENT ON COLUMN muniment.tokens.scopes IS 'What it may do: read, write, admin.';
+
+COMMENT ON COLUMN muniment.tokens.created_at IS 'When the token was made.';
+
+COMMENT ON COLUMN muniment.tokens.expires_at IS 'From when on it is refused; null: never.';
+
+COMMENT ON COLUMN muniment.tokens.revoked_at IS 'When it was revoked; null: it was not.';
+
+CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select t.* from muniment.tokens t where t.digest = wanted
+$$;
+
+COMMENT ON FUNCTION muniment.find_token(wanted bytea) IS 'What the token with this digest permits. It runs as the issuer: who has no token learns of none.';
+
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select case when current_setting('app.categories', true) in ('', '*') then null
@@ -1355,6 +1400,9 @@ ALTER TABLE ONLY muniment.tenant_embedders
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_pk PRIMARY KEY (space_id, thread_id);
 
+ALTER TABLE ONLY muniment.tokens
+    ADD CONSTRAINT tokens_pk PRIMARY KEY (token_id);
+
 ALTER TABLE ONLY muniment.turns
     ADD CONSTRAINT turns_pk PRIMARY KEY (space_id, turn_id);
 
@@ -1399,6 +1447,8 @@ CREATE INDEX memory_versions_unembedded ON muniment.memory_versions USING btree 
 COMMENT ON INDEX muniment.memory_versions_unembedded IS 'The former versions that wait for a vector.';
 
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
+
+CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
 
@@ -1867,6 +1917,12 @@ CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app US
 
 COMMENT ON POLICY thread_revision_own ON muniment.thread_revision IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
+ALTER TABLE muniment.tokens ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tokens_issuer ON muniment.tokens TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY tokens_issuer ON muniment.tokens IS 'The issuer reads and writes all tokens in transactions that enter no space; nobody else reads any.';
+
 ALTER TABLE muniment.turns ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY turns_eraser ON muniment.turns TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -1896,9 +1952,15 @@ GRANT USAGE ON SCHEMA muniment TO muniment_app;
 GRANT USAGE ON SCHEMA muniment TO muniment_keeper;
 GRANT USAGE ON SCHEMA muniment TO muniment_eraser;
 GRANT USAGE ON SCHEMA muniment TO muniment_worker;
+GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
+
+REVOKE ALL ON FUNCTION muniment.find_token(wanted bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;

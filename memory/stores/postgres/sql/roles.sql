@@ -10,5 +10,8 @@ select set_config('role', 'muniment_eraser', true)
 -- name: worker (the role that takes jobs of all spaces, and enters none)
 select set_config('role', 'muniment_worker', true)
 
+-- name: issuer (the only role that reads and writes tokens)
+select set_config('role', 'muniment_issuer', true)
+
 -- name: own (the role that has logged in)
 select set_config('role', 'none', true)

@@ -1,0 +1,65 @@
+"""The grants of tokens in Postgres: the application finds one by its digest, and only the issuer sees the table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from muniment.memory.domain.scope import Grant
+from muniment.memory.ports.tokens import TokenStore
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
+from muniment.memory.stores.postgres.sql import load_blocks
+
+_TOKENS, _ROLES = load_blocks("tokens"), load_blocks("roles")
+_COLUMNS = ("id", "tenant", "owner", "created_at", "expires_at")
+
+
+class PostgresTokens(TokenStore):
+    """The `TokenStore` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
+
+    async def open(self) -> None:
+        """Connect, whatever the embedder of the database. Raises StoreDown."""
+        await self._connections.open(any_model=True)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connections.close()
+
+    async def add_grant(self, grant: Grant, digest: bytes) -> None:
+        params = {name: getattr(grant, name) for name in _COLUMNS} | {"digest": digest}
+        params |= {"agents": list(grant.agents), "scopes": list(grant.scopes)}
+        async with self._issuing() as conn:
+            await conn.execute(_TOKENS["add"], params)
+
+    async def find_grant(self, digest: bytes) -> Grant | None:
+        async with self._connections.statement() as conn:
+            row = await (await conn.execute(_TOKENS["find"], {"digest": digest})).fetchone()
+        return _parse_grant(row) if row else None
+
+    async def list_grants(self, tenant: str | None) -> Sequence[Grant]:
+        async with self._issuing() as conn:
+            rows = await (await conn.execute(_TOKENS["grants"], {"tenant": tenant})).fetchall()
+        return [_parse_grant(row) for row in rows]
+
+    async def revoke_grant(self, id_: UUID, at: datetime) -> Grant | None:
+        async with self._issuing() as conn:
+            row = await (await conn.execute(_TOKENS["revoke"], {"id": id_, "at": at})).fetchone()
+        return _parse_grant(row) if row else None
+
+    @asynccontextmanager
+    async def _issuing(self) -> AsyncIterator[Connection]:
+        async with self._connections.transaction() as conn:
+            await conn.execute(_ROLES["issuer"])
+            yield conn
+
+
+def _parse_grant(row: dict[str, Any]) -> Grant:
+    grant = Grant(**row)
+    return replace(grant, agents=tuple(grant.agents), scopes=tuple(grant.scopes))

@@ -1,0 +1,50 @@
+"""The key of an installation's tokens: a file in the home that only its account may read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from pydantic import SecretBytes
+
+from muniment.memory.errors import BadConfig
+
+_NAME = "token.key"
+_KEY_BYTES = 32
+
+
+def load_token_key(home: Path) -> SecretBytes:
+    """Return the key; the first call makes it. Raises BadConfig for a file that is no key or that others may read."""
+    path = home / _NAME
+    try:
+        if not path.exists():
+            _create_key(path)
+        mode, text = path.stat().st_mode, path.read_text("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path}: the key of the tokens cannot be read ({type(error).__name__})") from None
+    if os.name == "posix" and mode & 0o077:
+        raise BadConfig(f"{path}: others may read the key of the tokens; allowed: mode 600 (chmod 600)")
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise BadConfig(f"{path}: is no key; without the file a new one is made, and no former token is valid")
+    return SecretBytes(key)
+
+
+def _create_key(path: Path) -> None:
+    """Write a new key. Where two processes do, one key wins, and it is whole: it appears by a link."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{_NAME}.{os.getpid()}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_hex(_KEY_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return
+    finally:
+        draft.unlink()
