@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from psycopg.conninfo import conninfo_to_dict
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
@@ -305,10 +304,9 @@ async def _migrate_database(settings: Settings, *, check: bool = False) -> list[
     if settings.is_embedded:
         await login.ensure_login(settings.home)
         return await apply_migrations(owner, then=partial(grants.ensure_grants, login=login.LOGIN))
-    named = conninfo_to_dict(await _find_login_address(settings)).get("user")
-    name = None if named is None else str(named)
+    then = partial(grants.check_grants, address=await _find_login_address(settings)) if check else None
     try:
-        return await apply_migrations(owner, then=partial(grants.check_grants, login=name) if check else None)
+        return await apply_migrations(owner, then=then)
     except Denied as error:
         raise Denied(f"{error}: {_MIGRATE_AS_OWNER}", **error.data) from None
 

@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from psycopg import AsyncConnection, sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
 from muniment.memory.errors import BadInput, Denied, NotFound
@@ -54,8 +55,10 @@ async def ensure_grants(conn: AsyncConnection[Any], login: str) -> None:
             await conn.execute(script.encode())
 
 
-async def check_grants(conn: AsyncConnection[Any], login: str | None = None) -> None:
-    """Raise Denied unless the login, that of the connection by default, may work in the engine's roles."""
+async def check_grants(conn: AsyncConnection[Any], address: str) -> None:
+    """Raise Denied unless the login of an address may work in the engine's roles. An address without a login is taken
+    for that of the connection."""
+    login = conninfo_to_dict(address).get("user")
     cursor = conn.cursor(row_factory=dict_row)
     row = await (await cursor.execute(_GRANTS["lacking"], {"login": login})).fetchone()
     if row and row["roles"]:
