@@ -19,8 +19,9 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.layouts import find_continuation, find_named_values
+from muniment.memory.rules.redaction.random_tokens import find_random_tokens
 from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
-from muniment.memory.rules.redaction.token_formats import find_tokens
+from muniment.memory.rules.redaction.token_formats import find_tokens, is_example
 
 Span = tuple[int, int, str]
 _CACHE_SIZE = 500
@@ -289,9 +290,11 @@ def _find_secrets(text: str) -> Iterator[Span]:
     yield from _find_private_keys(text)
     yield from ((*span, "password") for span in find_named_values(text))
     yield from ((start, find_continuation(text, end), "api_key") for start, end in find_tokens(text))
+    yield from ((*span, "api_key") for span in find_random_tokens(text))
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
         for match in pattern.finditer(text):
-            yield match.start(), find_continuation(text, match.end()), kind
+            if not is_example(match.group()):
+                yield match.start(), find_continuation(text, match.end()), kind
     for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password"), (_PIN, "password")):
         yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
     for match in _SECRET.finditer(text):
