@@ -124,7 +124,7 @@ def main(path: str, version: str) -> None:
         "# Rows of a name, the least entropy, words of which one stands in each token, and the pattern.",
         "formats: |",
         *(f"  {row}" for row in formats),
-        "# Rows of a name, the least entropy, names of which one stands beside the token, and the pattern of the token.",
+        "# Rows of a name, the least entropy, names beside the token, and its pattern.",
         "named: |",
         *(f"  {row}" for row in named),
         "# What examples look like.",
