@@ -20,7 +20,9 @@ _VALUE = rf"(?:\"(?P<double>[^\"\n]{{1,400}})\"|'(?P<single>[^'\n]{{1,400}})'|(?
 _NAMED = (
     lazy_compile(rf"{_EDGE}-{{0,2}}{_NAME}=(?!=){_VALUE}"),  # of a shell, a query, a form
     lazy_compile(rf"{_EDGE}--?{_NAME}[ \t]+{_VALUE}"),
-    lazy_compile(rf"\b(?:setx?|config|configure)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"),
+    lazy_compile(
+        rf"\b(?:setx?|config|configure|ENV|ARG)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"
+    ),
 )
 _QUOTED = lazy_compile(
     rf"(?P<open>\\{{0,3}}[\"']){_NAME}(?P=open)\s{{0,8}}[:=]>?\s{{0,8}}"
@@ -40,6 +42,7 @@ _LINE = lazy_compile(
 _LISTED = lazy_compile(
     rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\n]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
 )
+_VARIABLE = lazy_compile(rf"\bvariable[ \t]+\"{_NAME}\"[ \t]*\{{[^{{}}]{{0,400}}?\bdefault[ \t]*=[ \t]*{_VALUE}")
 # For each program, the options before a secret and the options with a secret attached.
 _FIRST = r"(?:^|[\s;|&(\"'`/])"
 _REST = r"(?:[^|;&\n]{0,300}?[ \t])?"
@@ -120,7 +123,7 @@ def find_leaks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_named_secrets(text: str) -> Iterator[tuple[int, int]]:
-    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _XML):
+    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _VARIABLE, _XML):
         for match in pattern.finditer(text):
             if is_secret_name(match["name"]) and (pattern is not _LINE or _is_setting(match)):
                 yield from _find_named_value(match) if pattern in (*_NAMED, _LINE) else _find_value(match)
@@ -146,6 +149,8 @@ def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 def _find_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     start, end = _locate_value(match)
     text = match.string
+    if is_placeholder(text[start:end]):
+        return
     if match.groupdict().get("bare"):
         while end > start and text[end - 1] in ".,;:!?)]}":
             end -= 1
@@ -161,4 +166,6 @@ def _locate_value(match: re.Match[str]) -> tuple[int, int]:
 def _is_setting(match: re.Match[str]) -> bool:
     """Whether a line is a setting with a secret: under a plain name such as `token` the value must not be a word."""
     start, end = _locate_value(match)
+    if match["name"].lower().endswith("cookie"):
+        return False  # its value is a list of pairs
     return match["name"].casefold() not in _SINGLE or not match.string[start:end].isalpha()

@@ -36,9 +36,14 @@ def find_random_tokens(text: str) -> Iterator[tuple[int, int]]:
             yield span
 
 
+def count_changes(text: str) -> int:
+    """How often a small letter, a capital and a digit follow each other; a capital before a small letter is usual."""
+    return len(_CHANGE.findall(text))
+
+
 def is_random(text: str) -> bool:
     """Whether small letters, capitals and digits alternate as they do in no word, name or number."""
-    changes = len(_CHANGE.findall(text))
+    changes = count_changes(text)
     return changes >= _FEW and changes >= len(text) * _SHARE_OF_CHANGES
 
 
