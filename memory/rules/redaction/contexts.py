@@ -12,21 +12,25 @@ from functools import cache, cached_property
 
 from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
 from muniment.memory.rules.language.tokens import extract_lexemes
+from muniment.memory.rules.redaction.random_tokens import is_random
 from muniment.memory.rules.redaction.secret_data import load_secret_data
 from muniment.memory.rules.redaction.secret_names import is_folder
 from muniment.memory.rules.redaction.values import Shape, classify_value, ends_clause, is_request, is_said_of_secret
 
 Span = tuple[int, int]
 _FILE = "password_words"
-_KINDS = ("codes", "phrases", "keys", "logins", "passwords")
+_KINDS = ("codes", "phrases", "keys", "logins", "passwords", "tokens")
 _UNSPACED = frozenset({"zh", "ja", "ko", "th"})
 _LONG_NAME = 7  # letters, from which on a name may be the end of a longer word: Masterpasswort
 _MARKS = r"[*_`\"')\]]{0,4}"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "«": "»", "„": '"', "「": "」", "『": "』"}
-_SIGN = r"(?:[:：]{1,3}=?|[=＝](?!=)>?|[-=]>|→)"
+_TYPE = r":[ \t]*[&\w\[\]|. ]{1,30}=(?![=>])(?=[ \t]*[\"'])"  # of a variable, before its value
+_SIGN = rf"(?:{_TYPE}|[:：]{{1,3}}=?|[?|+]{{0,2}}[=＝](?!=)>?|[-=]>|→)"
+_BLANK = r"(?:'s)?[ \t]{1,4}(?:[-–—|👉➡][ \t]{1,4})?|,[ \t]{0,4}"
+_AFTER_NAME = lazy_compile(_BLANK)
 _PURPOSE = r"(?P<of>(?:[ \t]{1,4}[^\s,.;:!?|<>=]{1,30}){0,6}?)"
 _GAP = lazy_compile(
-    r"[ \t]*[*_]{0,3}[ \t]*(?P<lines>(?:\n[ \t>*-]{0,8}(?:```\w{0,12}[ \t]*(?=\n))?){0,3})[ \t]*[*_]{0,3}"
+    r"[ \t]*[*_]{0,3}[ \t]*(?:[|>][+-]?[ \t]*(?=\n)|&\w{1,20}[ \t])?(?P<lines>(?:\n[ \t>*-]{0,8}(?:```\w{0,12}[ \t]*(?=\n))?){0,3})[ \t]*[*_]{0,3}"
 )
 _STOP = lazy_compile(r"</|&[\w.-]{1,40}=")  # a closing tag, or the next field of a form
 _TOKEN = lazy_compile(r"[^\s，。；！？、|]{1,400}")
@@ -37,7 +41,7 @@ _WORDS = lazy_compile(
 )
 _WORD = lazy_compile(r"[^\W\d_]{2,14}")
 _SEED_LENGTHS = frozenset({12, 15, 18, 21, 24})
-_SEED_WORD = 8
+_SEED_WORD, _LEAST_TOKEN = 8, 20
 _MOST_WORDS, _FEW_WORDS, _LABEL = 8, 3, 40
 _SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
 _DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}(\d(?:[ -]?\d){2,8})(?![\w-])")
@@ -46,11 +50,13 @@ _LOGIN = lazy_compile(
     r"[ \t]{0,4}(?:[:=][ \t]{0,4}(?!-)[^\s/|:,=]{1,64}(?:[ \t]{0,2}[/|:,][ \t]{0,2}|[ \t]{1,2})"
     r"|(?!-)[^\s/|:,=]{1,64}[ \t]{0,2}[/:][ \t]{0,2})(?=[^\s/|-])(?![^\s=]{1,40}=)"
 )
+_GIVEN = lazy_compile(r"[ \t]{1,4}([A-Za-z0-9_.=+/-]{20,400})(?!\S)")
 _BACK = lazy_compile(
     r"(?<![!-~])([!-~]{6,200})[ \t](?:as|for|is|als|ist|comme|est|como|es|come|è|é|jako|som|это)"
     r"(?:[ \t][^\W\d_]{1,20}){1,3}[ \t]\Z"
 )
 _CHANGED = lazy_compile(r"([^\W\d_]{3,12})(?:[ \t][^\W\d_]{1,12}){0,3}[ \t]\Z")
+_LAST_WORD = lazy_compile(r"([A-Za-z]{2,20})[ \t_-]\Z")
 _TO = lazy_compile(r"[ \t](?:to|into|auf|en|a|à|naar|на)[ \t]")
 # For each joint, what a value must look like where its clause goes on, and where it ends.
 _LEAST_SHAPES = {
@@ -107,6 +113,8 @@ def is_secret_label(text: str) -> bool:
 def _find_value(text: str, name: _Name) -> Iterator[Span]:
     joint = _find_joint(text, name)
     found = tuple(_read_value(text, name, joint)) if joint else ()
+    if not found and joint.kind == "copula" and (blank := _AFTER_NAME.match(text, name.end)):
+        found = tuple(_read_value(text, name, _Joint("blank", blank.end())))  # the copula follows the value
     yield from found
     if not found and name.kind == "passwords":
         before = _BACK.search(text[max(name.start - _BEHIND, 0) : name.start])
@@ -147,7 +155,7 @@ def _read_value(text: str, name: _Name, joint: _Joint) -> Iterator[Span]:
             yield start + 1, end
         return
     words = _WORDS.match(text, start) if joint.kind in ("sign", "copula", "line") else None
-    if words and _is_passphrase(words[0], name):
+    if words and _is_passphrase(words[0], name, joint):
         yield words.span()
     elif token := _TOKEN.match(text, start):
         end = _strip_end(text, start, token.end())
@@ -175,6 +183,8 @@ def _is_value(text: str, span: Span, name: _Name, joint: _Joint) -> bool:
     shape = classify_value(value)
     if shape is Shape.NOTHING or is_folder(text[name.start : name.end], value):
         return False
+    if name.kind == "tokens":
+        return len(value) >= _LEAST_TOKEN and is_random(value) and not _is_harmless(text, name)
     is_unspaced = bool(name.languages & _UNSPACED)
     within, at_end = _LEAST_SHAPES[joint.kind]
     if name.kind == "phrases" or (is_unspaced and joint.kind == "blank"):
@@ -183,6 +193,12 @@ def _is_value(text: str, span: Span, name: _Name, joint: _Joint) -> bool:
     if shape < (at_end if is_last else within):
         return False
     return shape is not Shape.WORD or _is_password_word(value, name, joint, is_unspaced=is_unspaced)
+
+
+def _is_harmless(text: str, name: _Name) -> bool:
+    """Whether the word before a name says that it is no secret, such as "cache key"."""
+    before = _LAST_WORD.search(text, max(name.start - _BEHIND, 0), name.start)
+    return before is not None and before[1].lower() in _load_words("harmless")
 
 
 def _is_password_word(word: str, name: _Name, joint: _Joint, *, is_unspaced: bool) -> bool:
@@ -210,7 +226,7 @@ def _is_changed(text: str, name: _Name) -> bool:
     return not _load_words("changes").isdisjoint(words)
 
 
-def _is_passphrase(phrase: str, name: _Name) -> bool:
+def _is_passphrase(phrase: str, name: _Name, joint: _Joint) -> bool:
     words = _WORD.findall(phrase)
     if len(words) in _SEED_LENGTHS and max(map(len, words)) <= _SEED_WORD and name.kind == "phrases":
         return True
@@ -219,9 +235,10 @@ def _is_passphrase(phrase: str, name: _Name) -> bool:
     if name.kind not in ("phrases", "passwords"):
         return False
     lexemes = len(list(extract_lexemes(" ".join(words))))
-    if name.kind == "phrases":
+    if name.kind == "phrases" and joint.kind != "sign":
         return lexemes >= len(words) * _SHARE_OF_LEXEMES
-    return lexemes == len(words) and not any(is_said_of_secret(word, name.languages) for word in words[1:])
+    said = sum(is_said_of_secret(word, name.languages) for word in words[1:])
+    return lexemes == len(words) and said <= (len(words) // 2 if joint.kind == "sign" else 0)
 
 
 def _find_code(text: str, name: _Name) -> Iterator[Span]:
@@ -242,6 +259,10 @@ def _find_code(text: str, name: _Name) -> Iterator[Span]:
 
 def _find_login(text: str, name: _Name) -> Iterator[Span]:
     """The span of the password after the name of a login and of a user: `login: ana / …`."""
+    given = _GIVEN.match(text, name.end)
+    if given and is_random(given[1]):
+        yield given.span(1)
+        return
     user = _LOGIN.match(text, name.end)
     token = _TOKEN.match(text, user.end()) if user else None
     if token:
@@ -314,11 +335,15 @@ def _compile_joint(languages: frozenset[str]) -> re.Pattern[str]:
     unspaced = {word for each in languages & _UNSPACED for word in _load_row("copulas", each)}
     copula = [rf"{_PURPOSE}[ \t]{{1,4}}{join_alternatives(spaced)}(?!\w)"] * bool(spaced)
     copula += [rf"[ \t]{{0,4}}{join_alternatives(unspaced)}"] * bool(unspaced)
+    purposes = {word for each in languages - _UNSPACED for word in _load_row("purposes", each)}
+    purpose = (
+        rf"(?:[ \t]{join_alternatives(purposes)}(?:[ \t][^\W\d_]{{1,20}}){{1,3}}?(?=[ \t][!-~]{{0,40}}?\d))?" if purposes else ""
+    )
     return re.compile(
-        rf"{_MARKS}(?:[ \t]{{0,2}}\([^()\n]{{1,40}}\))?(?:(?P<sign>[ \t]{{0,40}}{_SIGN})"
+        rf"{_MARKS}(?:[ \t]{{1,2}}\([^()\n]{{1,40}}\))?(?:(?P<sign>[ \t]{{0,40}}{_SIGN})"
         rf"|(?P<copula>(?:{'|'.join(copula)})[ \t]{{0,4}}(?P<colon>{_SIGN})?)"
         r"|(?P<cell>[ \t]{0,40}(?:\||\t|<[^<>\n]{1,40}>)[ \t|]{0,40})"
-        r"|(?P<line>[ \t]{0,4}(?=\n))|(?P<blank>[ \t,]{1,4}))",
+        rf"|(?P<line>[ \t]{{0,4}}(?=\n))|(?P<blank>{purpose}(?:{_BLANK})))",
         re.IGNORECASE,
     )
 

@@ -33,7 +33,7 @@ _COOKIE = lazy_compile(r"(?i)(?<![\w-])(?:set-)?cookie2?[ \t]{0,4}[:=][ \t]{0,4}
 _COOKIE_PAIR = lazy_compile(r"(?<![\w.-])([\w.-]{1,64})=([^;,\s\"']{3,2000})")
 _SESSION = lazy_compile(r"(?i)sess|sid|auth|token|csrf|xsrf|jwt|remember|login|secret")
 _LEAST_COOKIE, _LONG_COOKIE = 10, 16
-_LABEL = lazy_compile(r"[ \t]*[^\W\d_](?:[^\W]|[ .'/()-]){0,40}[ \t]*")
+_LABEL = lazy_compile(r"[ \t\"'*_`]*[^\W\d_](?:[^\W]|[ .'/()-]){0,40}[ \t\"'*_`:]*")
 _LEAST_CELLS = 2
 _DELIMITERS = ("|", "\t", ";", ",")
 
@@ -77,7 +77,8 @@ def find_cells(text: str) -> Iterator[Span]:
                 if line.strip() or delimiter != "|":  # rows of HTML may have blank lines between them
                     heads.pop(delimiter, None)
                 continue
-            cells = line.split(delimiter)
+            is_wiki_head = delimiter == "|" and line.startswith("||")
+            cells = line.split("||" if is_wiki_head else delimiter)
             size, columns = heads.get(delimiter, (0, frozenset()))
             if len(cells) == size:
                 yield from _read_row(cells, start, columns)
@@ -103,7 +104,7 @@ def _find_secret_columns(cells: list[str]) -> frozenset[int]:
     labels = [cell for cell in cells if cell.strip()]
     if len(labels) < _LEAST_CELLS or not all(map(_LABEL.fullmatch, labels)):
         return frozenset()
-    return frozenset(n for n, cell in enumerate(cells) if is_secret_label(cell) or is_secret_name(cell.strip()))
+    return frozenset(n for n, cell in enumerate(cells) if is_secret_label(cell) or is_secret_name(cell.strip(" \t\"'*`")))
 
 
 def _read_row(cells: list[str], start: int, columns: frozenset[int]) -> Iterator[Span]:

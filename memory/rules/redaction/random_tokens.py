@@ -13,6 +13,7 @@ from muniment.memory.rules.redaction.token_formats import NamedFormat, find_name
 
 _RUN = lazy_compile(r"(?<![A-Za-z0-9_.+/~-])(?=[A-Za-z_.+/~-]{0,40}[0-9])[A-Za-z0-9][A-Za-z0-9_.+/~-]{13,500}={0,2}")
 _PREFIX = lazy_compile(r"(?:[A-Za-z][A-Za-z0-9]{1,11}[_-]){1,3}(?=[A-Za-z0-9])")
+_SECRET_PREFIX = lazy_compile(r"(?:^|[_-])(?:live|prod|secret|sk|rk|key|api|pat|token|tok)[_-]", re.IGNORECASE)
 _HASH = lazy_compile(r"(?:sha|md)[0-9]", re.IGNORECASE)
 _HEX = lazy_compile(r"[0-9a-fA-F-]+")
 _SEGMENT = lazy_compile(r"[A-Za-z0-9]{16,}")
@@ -49,7 +50,8 @@ def is_random(text: str) -> bool:
 
 def _has_secret_prefix(token: str) -> bool:
     prefix = _PREFIX.match(token)
-    if not prefix or len(token) < prefix.end() + _LONG or _HASH.match(token):
+    least = _SHORT if prefix and _SECRET_PREFIX.search(prefix[0]) else _LONG
+    if not prefix or len(token) < prefix.end() + least or _HASH.match(token):
         return False
     rest = token[prefix.end() :]
     segment = _SEGMENT.search(rest)
@@ -63,7 +65,8 @@ def _is_announced(text: str, span: tuple[int, int], named: tuple[NamedFormat, ..
     if not _SECRECY.search(before):
         return False
     token = text[start:end]
-    if len(token) >= _SHORT and not _HEX.fullmatch(token) and not _HASH.match(token) and "/" not in token[:1]:
+    prefix = _PREFIX.match(token)
+    if len(token) >= _SHORT and not _HEX.fullmatch(token, prefix.end() if prefix else 0) and not _HASH.match(token) and "/" not in token[:1]:
         return True
     beside = (before + text[end : end + _AFTER].partition("\n")[0]).lower()
     return any(each.describes(token, beside) for each in named)

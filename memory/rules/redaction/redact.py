@@ -46,6 +46,7 @@ _BEARER = re.compile(
 )
 _URL = re.compile(r"://[^\s:/@]{0,64}:([^\s/?#\"'<>]{1,128})@")
 _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PPK = re.compile(r"Private-Lines: \d{1,3}\n(?:[A-Za-z0-9+/=]{1,80}(?:\n|\Z)){1,100}")
 _PEM_BODY = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=\\]{16,}[\s>|]*)*")
 
 _TOKEN = re.compile(
@@ -53,7 +54,7 @@ _TOKEN = re.compile(
 )
 
 _GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # between the groups of a number
-_CARD_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff/_|*·,–—‐‑−-]"
+_CARD_GAP = r"[ \nxX.\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff/_|*·,–—‐‑−-]"
 _DIGITS = re.compile(rf"\d+(?:{_CARD_GAP}{{1,3}}\d+)*")
 _CARD_LENGTHS, _CARD_SIZES = range(13, 20), (5, 4, 3, 2, 1)  # of the digits, and of the groups within a longer run
 _CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), (2,) * 8})
@@ -76,7 +77,7 @@ _MARKS = (
     ("z", ("aiza",)),
     ("j", ("eyj", "jelsz")),
     ("k", ("key", "token", "akia", "kod", "klucz", "kata sandi", "khau")),
-    ("p", ("pass", "pw")),
+    ("p", ("pass", "pw", "psk", "p:")),
     ("b", ("bearer", "basic")),
     ("c", ("secret", "code", "codice", "contrase", "cookie", "chiave", "chave", "combination")),
     ("s", ("asia", "salasana", "sifre", "merksatz", "hesl", "haslo")),
@@ -271,6 +272,7 @@ def _find_secrets(text: str) -> Iterator[Span]:
 
 
 def _find_private_keys(text: str) -> Iterator[Span]:
+    yield from ((*match.span(), "private_key") for match in _PPK.finditer(text))
     opened: re.Match[str] | None = None
     for mark in _PEM.finditer(text):
         if mark[1] == "BEGIN":

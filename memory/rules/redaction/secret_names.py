@@ -66,9 +66,14 @@ def is_secret_name(name: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether a value of a secret's name is no secret: a reference, a path, or a word such as `required`."""
     bare = value.strip().strip("\"'")
-    if not bare or bare.casefold() in _OPEN:
+    if not bare or bare.casefold() in _OPEN or _is_member(bare):
         return True
     return _REFERENCE.fullmatch(bare) is not None and not (len(bare) >= _LEAST_KEY and is_random(bare))
+
+
+def _is_member(text: str) -> bool:
+    """Whether a text is a member of something in code, such as `settings.password`."""
+    return "." in text and text.replace(".", "").replace("_", "").isalpha() and is_secret_name(text.rpartition(".")[2])
 
 
 def is_folder(name: str, value: str) -> bool:

@@ -9,12 +9,12 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.stop_words import is_stop_word
 from muniment.memory.rules.redaction.random_tokens import count_changes
 from muniment.memory.rules.redaction.secret_data import load_secret_data
-from muniment.memory.rules.redaction.secret_names import is_placeholder, is_secret_name
+from muniment.memory.rules.redaction.secret_names import is_placeholder
 
 _FILE = "password_words"
 _TEMPLATE = lazy_compile(
     r"\$[\w{(].{0,200}|\{\{.{0,200}|%\(.{0,200}|<[^<>]{0,60}>?.{0,20}|(?i:x{3,}.{0,20}|example|dummy|tbd|todo|n/?a|redacted)|\[[^\[\]]{0,60}\].{0,20}"
-    r"|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[.…]{2,}|[*•●xX]{3,}"
+    r"|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[\w-]{1,40}=[\"'].{0,200}|[.…]{2,}|[*•●xX]{3,}"
 )
 _SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
 _MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -37,7 +37,7 @@ class Shape(IntEnum):
 
 def classify_value(text: str) -> Shape:
     """The shape of a value without a blank. A placeholder, a reference and an expression of code are nothing."""
-    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text) or _is_member(text):
+    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text):
         return Shape.NOTHING
     letters, digits = sum(map(str.isalpha, text)), sum(map(str.isdigit, text))
     if not letters:
@@ -76,11 +76,6 @@ def is_said_of_secret(word: str, languages: frozenset[str]) -> bool:
 def is_request(word: str) -> bool:
     """Whether a word begins what to do with a secret, as in "my passphrase: keep it safe"."""
     return word.casefold() in _load_words("requests")
-
-
-def _is_member(text: str) -> bool:
-    """Whether a text is a member of something in code, such as `settings.password`."""
-    return "." in text and text.replace(".", "").replace("_", "").isalpha() and is_secret_name(text.rpartition(".")[2])
 
 
 @cache
