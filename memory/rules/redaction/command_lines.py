@@ -38,7 +38,8 @@ _AUTHORIZATION = lazy_compile(
     r"|negotiate)[ \t]{1,4})?(?P<bare>[^\s\"',;\\]{3,400})"
 )
 _LINE = lazy_compile(
-    rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+)?{_NAME}[ \t]*(?:[?:+]?=|:)[ \t]*{_VALUE}[ \t]*,?[ \t]*$", re.MULTILINE
+    rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+)?{_NAME}[ \t]*(?:[?:+]?=|:)[ \t]*{_VALUE}[ \t]*,?[ \t]*$",
+    re.MULTILINE,
 )
 _LISTED = lazy_compile(
     rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\s]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
@@ -101,7 +102,9 @@ _PIPED = lazy_compile(
     r"|(?:sudo[ \t]+)?(?:chpasswd|passwd)\b)"
 )
 _WIFI = lazy_compile(r"WIFI:[^\n]{0,200}?\bP:(?P<bare>[^;\n]{1,80})")
-_PAIR = lazy_compile(r"\bu(?:ser)?[:=][ \t]?[^\s:]{1,64}[ \t,;/|]{1,4}p[:=][ \t]?(?P<bare>[^\s,;|]{4,100})", re.IGNORECASE)
+_PAIR = lazy_compile(
+    r"\bu(?:ser)?[:=][ \t]?[^\s:]{1,64}[ \t,;/|]{1,4}p[:=][ \t]?(?P<bare>[^\s,;|]{4,100})", re.IGNORECASE
+)
 _OPENSSL = lazy_compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")
 _PROSE = _WORDS.get_words("prose")

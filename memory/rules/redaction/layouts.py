@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from html import unescape
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.redaction.contexts import is_secret_label
 from muniment.memory.rules.redaction.random_tokens import is_random
 from muniment.memory.rules.redaction.secret_names import is_secret_name
 from muniment.memory.rules.redaction.values import Shape, classify_value
+from muniment.memory.rules.redaction.vocabulary import is_secret_label
 
 Span = tuple[int, int]
 _TAG = lazy_compile(r"<[A-Za-z/!][^<>]{0,400}>")
@@ -104,7 +104,9 @@ def _find_secret_columns(cells: list[str]) -> frozenset[int]:
     labels = [cell for cell in cells if cell.strip()]
     if len(labels) < _LEAST_CELLS or not all(map(_LABEL.fullmatch, labels)):
         return frozenset()
-    return frozenset(n for n, cell in enumerate(cells) if is_secret_label(cell) or is_secret_name(cell.strip(" \t\"'*`")))
+    return frozenset(
+        n for n, cell in enumerate(cells) if is_secret_label(cell) or is_secret_name(cell.strip(" \t\"'*`"))
+    )
 
 
 def _read_row(cells: list[str], start: int, columns: frozenset[int]) -> Iterator[Span]:

@@ -66,7 +66,12 @@ def _is_announced(text: str, span: tuple[int, int], named: tuple[NamedFormat, ..
         return False
     token = text[start:end]
     prefix = _PREFIX.match(token)
-    if len(token) >= _SHORT and not _HEX.fullmatch(token, prefix.end() if prefix else 0) and not _HASH.match(token) and "/" not in token[:1]:
+    if (
+        len(token) >= _SHORT
+        and not _HEX.fullmatch(token, prefix.end() if prefix else 0)
+        and not _HASH.match(token)
+        and "/" not in token[:1]
+    ):
         return True
     beside = (before + text[end : end + _AFTER].partition("\n")[0]).lower()
     return any(each.describes(token, beside) for each in named)

@@ -17,11 +17,12 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
-from muniment.memory.rules.redaction.contexts import find_named_values, load_unusual_names
+from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
 from muniment.memory.rules.redaction.random_tokens import find_random_tokens
 from muniment.memory.rules.redaction.secret_names import redact_value
 from muniment.memory.rules.redaction.token_formats import find_tokens, is_example
+from muniment.memory.rules.redaction.vocabulary import load_unusual_names
 
 Span = tuple[int, int, str]
 _CACHE_SIZE = 500
@@ -46,7 +47,7 @@ _BEARER = re.compile(
 )
 _URL = re.compile(r"://[^\s:/@]{0,64}:([^\s/?#\"'<>]{1,128})@")
 _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PPK = re.compile(r"Private-Lines: \d{1,3}\n(?:[A-Za-z0-9+/=]{1,80}(?:\n|\Z)){1,100}")
+_PPK = re.compile(r"Private-Lines: \d{1,3}\n(?:[A-Za-z0-9+/=]{20,80}(?:\n|\Z)){1,100}")
 _PEM_BODY = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=\\]{16,}[\s>|]*)*")
 
 _TOKEN = re.compile(
