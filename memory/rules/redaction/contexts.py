@@ -46,7 +46,7 @@ _MOST_WORDS, _LABEL = 8, 40
 _SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
 _DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}(\d(?:[ -]?\d){2,8})(?![\w-])")
 _SOME_DIGITS = lazy_compile(r"\d(?:[ -]?\d){2}")
-_DOOR_DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}([*#A-D]?\d(?:[ -]?[\d*#]){2,9}[A-D#*]?)(?!\w)")
+_DOOR_DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`]{0,3}([*#A-D]?\d(?:[ -]?[\d*#]){2,9}[A-D#*]?)(?!\w)")
 _LOGIN = lazy_compile(
     r"[ \t]{0,4}(?:[:=][ \t]{0,4}(?!-)[^\s/|:,=]{1,64}(?:[ \t]{0,2}[/|:,][ \t]{0,2}|[ \t]{1,2})"
     r"|(?!-)[^\s/|:,=]{1,64}[ \t]{0,2}[/:][ \t]{0,2})(?=[^\s/|-])(?![^\s=]{1,40}=)"

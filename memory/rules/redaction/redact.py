@@ -19,6 +19,7 @@ from muniment.memory.rules.language.tokens import normalize_text, repair_surroga
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
+from muniment.memory.rules.redaction.national_ids import find_national_ids
 from muniment.memory.rules.redaction.random_tokens import find_random_tokens
 from muniment.memory.rules.redaction.secret_names import redact_value
 from muniment.memory.rules.redaction.token_formats import find_tokens, is_example
@@ -94,7 +95,7 @@ _MARKS = (
 _RUN = lazy_compile(r"(?<![!-~])[!-~]{20}")  # each token of a provider is so long
 _PIN_NAMES = ("pin", "cvv", "cvc", "otp", "验证码")
 _PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
-_PIN_DIGITS = 3
+_PIN_DIGITS, _ID_DIGITS = 3, 4
 # A case-insensitive pattern takes these for s, k and i; `str.lower` does not.
 _FOLDING = lazy_compile("[\u017f\u212a\u0130\u0131]")
 _DIGIT = lazy_compile(r"\d")
@@ -118,6 +119,8 @@ class Redactor:
         self._sanitize_long = lru_cache(maxsize=_LONG_CACHE_SIZE)(self.sanitize_uncached)
         self._email = settings is not None and settings.email
         self._phone = settings is not None and settings.phone
+        self._national_ids = settings.national_ids if settings else ()
+        self._door_codes = settings is not None and settings.door_codes
         self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
 
     def __reduce__(self) -> tuple[Callable[[RedactionSettings | None], Redactor], tuple[RedactionSettings | None]]:
@@ -167,10 +170,19 @@ class Redactor:
 
     def needs_no_change(self, text: str) -> bool:
         """Whether `sanitize_text` surely returns the text as it is. False where only the full search can tell."""
-        return not self._patterns and needs_no_redaction(text, email=self._email, phone=self._phone)
+        return not self._patterns and needs_no_redaction(
+            text, email=self._email, phone=self._phone, national_ids=bool(self._national_ids)
+        )
 
     def _redact_normalized(self, text: str) -> tuple[str, int]:
-        return redact_secrets(normalize_text(text), email=self._email, phone=self._phone, patterns=self._patterns)
+        return redact_secrets(
+            normalize_text(text),
+            email=self._email,
+            phone=self._phone,
+            national_ids=self._national_ids,
+            door_codes=self._door_codes,
+            patterns=self._patterns,
+        )
 
 
 @lru_cache(maxsize=_SHARED)
@@ -191,7 +203,7 @@ def find_denial(
     return None
 
 
-def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -> bool:
+def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, national_ids: bool = False) -> bool:
     """Whether normalization and redaction without configured patterns surely leave the text as it is.
 
     A quick search for marks that every secret has; False where only the full search can tell."""
@@ -214,16 +226,25 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
         has_iban_start
         or digits >= _CARD_DIGITS
         or (phone and digits >= _PHONE_DIGITS.start)
+        or (national_ids and digits >= _ID_DIGITS)
         or (digits >= _PIN_DIGITS and any(map(lowered.__contains__, _PIN_NAMES)) and _PIN_NAME.search(lowered))
     )
 
 
-def redact_secrets(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, int]:
+def redact_secrets(
+    text: str,
+    *,
+    email: bool,
+    phone: bool,
+    patterns: tuple[re.Pattern[str], ...],
+    national_ids: tuple[str, ...] = (),
+    door_codes: bool = False,
+) -> tuple[str, int]:
     """The text with `[redacted:kind]` in place of each secret, and their number. Linear in the length of the text."""
-    spans = [*_find_secrets(text), *_find_accounts(text), *_find_private_keys(text)]
+    spans = [*_find_secrets(text, door_codes), *_find_accounts(text), *_find_private_keys(text)]
     spans.extend((*span, "password") for span in find_cookies(text))
     for view in list_views(text):
-        spans.extend((*view.map_span((start, end)), kind) for start, end, kind in _find_secrets(view.text))
+        spans.extend((*view.map_span((start, end)), kind) for start, end, kind in _find_secrets(view.text, door_codes))
     if email:
         spans.extend((*match.span(), "email") for match in _EMAIL.finditer(text))
     if phone:
@@ -232,6 +253,8 @@ def redact_secrets(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pa
             for match in _PHONE.finditer(text)
             if sum(char.isdigit() for char in match.group()) in _PHONE_DIGITS
         )
+    if national_ids:
+        spans.extend((*span, "national_id") for span in find_national_ids(text, national_ids))
     for pattern in patterns:
         spans.extend((*match.span(), "pattern") for match in pattern.finditer(text) if match.group())
     parts: list[str] = []
@@ -261,14 +284,15 @@ def _has_unusual_characters(text: str, lowered: str) -> bool:
     )
 
 
-def _find_secrets(text: str) -> Iterator[Span]:
+def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
     for find in (find_tokens, find_random_tokens):
         yield from ((*span, "api_key") for span in find(text))
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
         yield from ((*match.span(), kind) for match in pattern.finditer(text) if not is_example(match.group()))
     for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password")):
         yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
-    for find in (find_named_values, find_cells, find_leaks):
+    yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))
+    for find in (find_cells, find_leaks):
         yield from ((*span, "password") for span in find(text))
 
 

@@ -17,6 +17,7 @@ from muniment.memory.rules.redaction.random_tokens import is_random
 RedactText = Callable[[str], str]
 _KINDS: Mapping[str, str] = {
     "api_key": "an API key", "card": "a card number", "email": "an e-mail address", "iban": "an account number",
+    "national_id": "a national id",
     "password": "a password", "phone": "a phone number", "private_key": "a private key", "token": "a token",
 }  # fmt: skip
 _OTHER_KIND = "a text that the settings name (redact.patterns)"
