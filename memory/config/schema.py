@@ -19,6 +19,13 @@ WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=_DAYS)]
 Writing: TypeAlias = Literal[
     "en", "de", "fr", "es", "pt", "it", "nl", "latin", "han", "kana", "hangul", "cyrillic", "other", "mixed"
 ]
+# Countries whose national ids redaction knows.
+Country: TypeAlias = Literal[
+    "ar", "at", "au", "be", "bg", "br", "ca", "ch", "cl", "cn", "cz", "de", "dk", "ee", "es",
+    "fi", "fr", "gb", "gr", "hr", "id", "ie", "il", "in", "is", "it", "jp", "kr", "lt", "mx",
+    "my", "nl", "no", "nz", "pl", "pt", "ro", "ru", "se", "si", "sk", "th", "tr", "ua", "us",
+    "za",
+]  # fmt: skip
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 
 
@@ -153,11 +160,13 @@ class EmbedderProfile(CosineBands):
 
 
 class RedactionSettings(SettingsPart):
-    """What leaves a text besides secrets (`patterns` are regular expressions), and what is not taken in at all: turns
-    with such a tag, of such a path (shell patterns), of such a project."""
+    """What leaves a text besides secrets (`national_ids` are countries, `patterns` regular expressions), and what is
+    not taken in at all: turns with such a tag, of such a path (shell patterns), of such a project."""
 
     email: bool
     phone: bool
+    national_ids: Annotated[tuple[Country, ...], Field(strict=False)]
+    door_codes: bool
     patterns: Texts
     deny_tags: Texts
     deny_paths: Texts

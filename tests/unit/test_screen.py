@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.redaction import redact
 from muniment.memory.rules.redaction.redact import needs_no_redaction, redact_secrets
+from muniment.memory.rules.redaction.secret_data import load_secret_data
 
 PATTERNS = [
     pattern
@@ -17,7 +18,15 @@ PATTERNS = [
     for pattern in (found if isinstance(found, tuple) else (found,))
     if isinstance(pattern, re.Pattern)
 ]
-SECRETS = [st.from_regex(pattern) for pattern in PATTERNS]
+NAMES = [
+    name.rstrip("*")
+    for kind in ("passwords", "keys", "phrases", "logins", "codes")
+    for names in load_secret_data("password_words").get_table(kind, ",").values()
+    for name in names
+]
+JOINTS = [": ", " is ", " ", " = ", "\n", " | ", "是"]
+NAMED = st.builds("{}{}{}".format, st.sampled_from(NAMES), st.sampled_from(JOINTS), st.text(min_size=1))
+SECRETS = [NAMED, *(st.from_regex(pattern) for pattern in PATTERNS)]
 WORDS = st.sampled_from(
     [
         "the",
@@ -48,7 +57,8 @@ WORDS = st.sampled_from(
 
 def test_the_patterns_of_redaction_are_found() -> None:
     """The test below looks at them all."""
-    assert len(PATTERNS) >= 20
+    assert len(PATTERNS) >= 10
+    assert len(NAMES) >= 100
 
 
 @given(st.one_of(*SECRETS), st.booleans(), st.booleans())

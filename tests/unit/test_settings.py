@@ -84,7 +84,10 @@ REFUSED = [
     ("recall:\n  top_k: 3\n  treshold: 0.1\n", "line 3: recall.treshold: unknown key; did you mean threshold?"),
     (
         "redact:\n  zzz: 1\n",
-        "line 2: redact.zzz: unknown key; allowed: deny_paths, deny_projects, deny_tags, email, patterns, phone",
+        (
+            "line 2: redact.zzz: unknown key; allowed: deny_paths, deny_projects, deny_tags, door_codes, email, "
+            "national_ids, patterns, phone"
+        ),
     ),
     ("embedders:\n  default:\n    aut: 1\n", "line 3: embedders.default.aut: unknown key; did you mean auto?"),
     (

@@ -45,8 +45,13 @@ def load_stop_stems(language: str) -> frozenset[str]:
     return frozenset(stem_word(fold_text(word)) for word in _load_words(language))
 
 
+def is_stop_word(word: str, language: str) -> bool:
+    """Whether a word in lower case is a stop word of a language; False for a language without a list."""
+    return word in _load_words(language)
+
+
 @cache
 def _load_words(language: str) -> frozenset[str]:
     import stopwordsiso  # noqa: PLC0415 - reads 0.2 MB of JSON, which an English text does not need
 
-    return frozenset(stopwordsiso.stopwords(language))
+    return frozenset(stopwordsiso.stopwords(language)) if stopwordsiso.has_lang(language) else frozenset()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
+from muniment.memory.rules.language.stop_words import is_stop_word
 from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_secret_name
 
 _WORDS = load_lexicon("secrets.en")
@@ -20,7 +21,9 @@ _VALUE = rf"(?:\"(?P<double>[^\"\n]{{1,400}})\"|'(?P<single>[^'\n]{{1,400}})'|(?
 _NAMED = (
     lazy_compile(rf"{_EDGE}-{{0,2}}{_NAME}=(?!=){_VALUE}"),  # of a shell, a query, a form
     lazy_compile(rf"{_EDGE}--?{_NAME}[ \t]+{_VALUE}"),
-    lazy_compile(rf"\b(?:setx?|config|configure)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"),
+    lazy_compile(
+        rf"\b(?:setx?|config|configure|ENV|ARG)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"
+    ),
 )
 _QUOTED = lazy_compile(
     rf"(?P<open>\\{{0,3}}[\"']){_NAME}(?P=open)\s{{0,8}}[:=]>?\s{{0,8}}"
@@ -35,11 +38,13 @@ _AUTHORIZATION = lazy_compile(
     r"|negotiate)[ \t]{1,4})?(?P<bare>[^\s\"',;\\]{3,400})"
 )
 _LINE = lazy_compile(
-    rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+)?{_NAME}[ \t]*[:=][ \t]*{_VALUE}[ \t]*,?[ \t]*$", re.MULTILINE
+    rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+)?{_NAME}[ \t]*(?:[?:+]?=|:)[ \t]*{_VALUE}[ \t]*,?[ \t]*$",
+    re.MULTILINE,
 )
 _LISTED = lazy_compile(
-    rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\n]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
+    rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\s]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
 )
+_VARIABLE = lazy_compile(rf"\bvariable[ \t]+\"{_NAME}\"[ \t]*\{{[^{{}}]{{0,400}}?\bdefault[ \t]*=[ \t]*{_VALUE}")
 # For each program, the options before a secret and the options with a secret attached.
 _FIRST = r"(?:^|[\s;|&(\"'`/])"
 _REST = r"(?:[^|;&\n]{0,300}?[ \t])?"
@@ -96,6 +101,10 @@ _PIPED = lazy_compile(
     r"\t]*(?:sudo\b[^|;&\n]{0,60}-[a-zA-Z]*S|[^|;&\n]{0,120}--(?:password|passphrase|with-token|token)(?:-stdin|-fd)?\b"
     r"|(?:sudo[ \t]+)?(?:chpasswd|passwd)\b)"
 )
+_WIFI = lazy_compile(r"WIFI:[^\n]{0,200}?\bP:(?P<bare>[^;\n]{1,80})")
+_PAIR = lazy_compile(
+    r"\bu(?:ser)?[:=][ \t]?[^\s:]{1,64}[ \t,;/|]{1,4}p[:=][ \t]?(?P<bare>[^\s,;|]{4,100})", re.IGNORECASE
+)
 _OPENSSL = lazy_compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")
 _PROSE = _WORDS.get_words("prose")
@@ -112,7 +121,7 @@ def find_leaks(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the secrets in a text. Linear in the length of the text."""
     plain_case = text.lower()
     if any(map(plain_case.__contains__, _OF_PROGRAMS)):
-        for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER):
+        for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER, _WIFI, _PAIR):
             for match in pattern.finditer(text):
                 yield from _find_value(match)
     if any(map(plain_case.__contains__, _HINTS)):
@@ -120,7 +129,7 @@ def find_leaks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_named_secrets(text: str) -> Iterator[tuple[int, int]]:
-    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _XML):
+    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _VARIABLE, _XML):
         for match in pattern.finditer(text):
             if is_secret_name(match["name"]) and (pattern is not _LINE or _is_setting(match)):
                 yield from _find_named_value(match) if pattern in (*_NAMED, _LINE) else _find_value(match)
@@ -134,7 +143,8 @@ def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     name = match["name"]
     start, end = _locate_value(match)
     value = match.string[start:end]
-    if _MOUNT.match(value) or (match["bare"] and value.casefold().strip(".,;:()") in _PROSE):
+    word = value.casefold().strip(".,;:()")
+    if _MOUNT.match(value) or (match["bare"] and (word in _PROSE or (word.isalpha() and is_stop_word(word, "en")))):
         return
     if value.isdigit() and len(value) < 6 and not re.search(r"(?i)password|passwd|pwd|secret|pin|otp|cv[vc]", name):
         return
@@ -146,6 +156,8 @@ def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 def _find_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     start, end = _locate_value(match)
     text = match.string
+    if is_placeholder(text[start:end]):
+        return
     if match.groupdict().get("bare"):
         while end > start and text[end - 1] in ".,;:!?)]}":
             end -= 1
@@ -161,4 +173,6 @@ def _locate_value(match: re.Match[str]) -> tuple[int, int]:
 def _is_setting(match: re.Match[str]) -> bool:
     """Whether a line is a setting with a secret: under a plain name such as `token` the value must not be a word."""
     start, end = _locate_value(match)
+    if match["name"].lower().endswith("cookie"):
+        return False  # its value is a list of pairs
     return match["name"].casefold() not in _SINGLE or not match.string[start:end].isalpha()

@@ -1,85 +1,154 @@
-"""Finds secrets by what stands around them: their names in several languages, the next line or cell, cookies.
+"""Reads the layouts in which secrets are pasted: marked-up text, percent-encoding, broken lines, tables and cookies.
 
-Where the words around a value prove little, it is a secret only with a digit among its letters."""
+A layout becomes a plain text, a `View`, that the other rules read; spans in it are mapped back to the text itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import unescape
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.tokens import extract_lexemes
-from muniment.memory.rules.redaction.secret_data import load_secret_data
+from muniment.memory.rules.redaction.random_tokens import is_random
+from muniment.memory.rules.redaction.secret_names import is_secret_name
+from muniment.memory.rules.redaction.values import Shape, classify_value
+from muniment.memory.rules.redaction.vocabulary import is_secret_label
 
-_FILE = "password_words"
-_EDGE = r"(?<![^\W_])"
-_MIXED = r"(?!\[redacted:)((?=[!-~]{0,40}?[0-9])(?=[!-~]{0,40}?[A-Za-z])[!-{}~]{6,200})"
-_CHANGED = r"\b(?:changed|set|reset|updated)[ \t](?:\w{1,12}[ \t]){0,3}?"
-_COOKIE = lazy_compile(r"(?i)(?<![\w-])(?:set-)?cookie2?[ \t]{0,4}[:=][ \t]{0,4}(?=[\"']?[\w.-]{1,64}=)([^\n]{4,4000})")
-_COOKIE_VALUE = lazy_compile(r"(?<![\w.-])[\w.-]{1,64}=(?=[^;\s\"']{0,80}?[0-9])([^;,\s\"']{8,})")
-_ENCODED = lazy_compile(
-    r"(?i)(?:pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key)%(?:25)?(?:3d|3a|22%3a%22)([a-z0-9._~+*-]{1,200}"
-    r"(?:%(?!26|2c|22|7d|0d|0a)[0-9a-f]{2}[a-z0-9._~+*-]{0,200}){0,40})"
+Span = tuple[int, int]
+_TAG = lazy_compile(r"<[A-Za-z/!][^<>]{0,400}>")
+_CELLS = lazy_compile(r"(?:\s{0,40}</?(?:td|th|dt|dd)(?:[ \t\n][^<>]{0,400})?>\s{0,40})+", re.IGNORECASE)
+_BLOCK = lazy_compile(
+    r"</?(?:tr|p|div|li|ul|ol|br|h[1-6]|table|thead|tbody|dl)(?:[\s/][^<>]{0,400})?/?>", re.IGNORECASE
 )
-_SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
-# A token that goes on at the beginning of the next line, which has nothing else.
-_CONTINUED = lazy_compile(r"[\\=]?\n[ \t>|]{0,8}(?=[A-Za-z_+/=.-]{0,64}[0-9])([A-Za-z0-9_+/=.-]{8,200})[ \t]*(?=\n|\Z)")
+_ENCODED = lazy_compile(r"%(?:25){0,3}([0-9A-Fa-f]{2})|&(?:[a-z]{2,8}|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
+_IS_ENCODED = lazy_compile(r"%(?:25){0,3}(?:3[dDaA]|22)|&(?:quot|apos|amp|#x?\d{2,4});")
+# The end of a line within a token, whose next part stands alone in the next line.
+_BREAK = lazy_compile(
+    r"(?<=[A-Za-z0-9_+/=.-]{8})[\\=]?\n[ \t>|]{0,8}(?=[A-Za-z_+/=.-]{0,64}[0-9])"
+    r"(?=[A-Za-z0-9_+/=.-]{4,200}[ \t]{0,8}(?:\n|\Z))"
+)
+_COOKIE = lazy_compile(r"(?i)(?<![\w-])(?:set-)?cookie2?[ \t]{0,4}[:=][ \t]{0,4}(?=[\"']?[\w.-]{1,64}=)([^\n]{4,4000})")
+_COOKIE_PAIR = lazy_compile(r"(?<![\w.-])([\w.-]{1,64})=([^;,\s\"']{3,2000})")
+_SESSION = lazy_compile(r"(?i)sess|sid|auth|token|csrf|xsrf|jwt|remember|login|secret")
+_LEAST_COOKIE, _LONG_COOKIE = 10, 16
+_LABEL = lazy_compile(r"[ \t\"'*_`]*[^\W\d_](?:[^\W]|[ .'/()-]){0,40}[ \t\"'*_`:]*")
+_LEAST_CELLS = 2
+_DELIMITERS = ("|", "\t", ";", ",")
 
 
-def find_named_values(text: str) -> Iterator[tuple[int, int]]:
-    """The spans of values that the words, lines and cells around them say to be secrets."""
-    for pattern in _compile_patterns():
-        for match in pattern.finditer(text):
-            start, end = match.span(1)
-            while end > start and text[end - 1] in ".,;!?)":
-                end -= 1
-            yield start, end
-    for match in _compile_phrase_pattern().finditer(text):
-        if _is_passphrase(match.group(1)):
-            yield match.span(1)
+@dataclass(frozen=True)
+class View:
+    """A text made from another by replacing parts of it, and where its parts stand in the other."""
+
+    text: str
+    _starts: tuple[int, ...]  # of each part, in the view
+    _sources: tuple[int, ...]  # of each part, in the other text
+    _ends: tuple[int, ...]
+
+    def map_span(self, span: Span) -> Span:
+        """Where a span of the view stands in the text."""
+        return self._map(span[0]), self._map(span[1] - 1) + 1 if span[1] > span[0] else self._map(span[1])
+
+    def _map(self, place: int) -> int:
+        part = bisect_right(self._starts, place) - 1
+        return min(self._sources[part] + place - self._starts[part], max(self._ends[part] - 1, self._sources[part]))
+
+
+def list_views(text: str) -> Iterator[View]:
+    """The plain texts of the layouts that a text has, none for most texts."""
+    if "</" in text or "/>" in text:
+        plain = _TAG.sub(_blank_tag, _BLOCK.sub(_break_line, _CELLS.sub(_mark_cell, text)))
+        yield View(plain, (0,), (0,), (len(text) + 1,))
+    if _IS_ENCODED.search(text):
+        yield _replace_parts(text, _ENCODED, _decode)
+    if _BREAK.search(text):
+        yield _replace_parts(text, _BREAK, lambda _: "")
+
+
+def find_cells(text: str) -> Iterator[Span]:
+    """The spans of the values below the head of a column that names a secret. Linear in the length of the text."""
+    heads: dict[str, tuple[int, frozenset[int]]] = {}
+    start = 0
+    for line in text.split("\n"):
+        for delimiter in _DELIMITERS:
+            if delimiter not in line:
+                if line.strip() or delimiter != "|":  # rows of HTML may have blank lines between them
+                    heads.pop(delimiter, None)
+                continue
+            is_wiki_head = delimiter == "|" and line.startswith("||")
+            cells = line.split("||" if is_wiki_head else delimiter)
+            size, columns = heads.get(delimiter, (0, frozenset()))
+            if len(cells) == size:
+                yield from _read_row(cells, start, columns)
+            elif found := _find_secret_columns(cells):
+                heads[delimiter] = len(cells), found
+        start += len(line) + 1
+
+
+def find_cookies(text: str) -> Iterator[Span]:
+    """The spans of the values of cookies that keep a session; a cookie such as `theme` stays."""
     for header in _COOKIE.finditer(text):
-        yield from (pair.span(1) for pair in _COOKIE_VALUE.finditer(text, *header.span(1)))
-    yield from (match.span(1) for match in _ENCODED.finditer(text))
+        for pair in _COOKIE_PAIR.finditer(text, *header.span(1)):
+            name, value = pair.groups()
+            is_named = is_secret_name(name) or _SESSION.search(name) is not None
+            if (is_named and (len(value) >= _LEAST_COOKIE or any(map(str.isdigit, value)))) or (
+                len(value) >= _LONG_COOKIE and is_random(value)
+            ):
+                yield pair.span(2)
 
 
-def find_continuation(text: str, end: int) -> int:
-    """Where a token ends that was broken over lines; `end` is the end of its first part."""
-    match = _CONTINUED.match(text, end)
-    return match.end(1) if match else end
-
-
-def _is_passphrase(phrase: str) -> bool:
-    words = phrase.replace("-", " ").split()
-    return len(list(extract_lexemes(" ".join(words)))) >= len(words) * _SHARE_OF_LEXEMES
-
-
-@cache
-def _compile_patterns() -> tuple[re.Pattern[str], ...]:
-    words = load_secret_data(_FILE)
-    name = rf"{_EDGE}(?:{_join(words.get_phrases('names'))})[*_`\"']{{0,3}}"
-    copula = _join(words.get_phrases("copulas"))
-    return tuple(
-        re.compile(pattern, re.IGNORECASE)
-        for pattern in (
-            name + rf"[ \t]{{0,4}}(?:{copula})[ \t]{{0,4}}[:：]?[ \t]{{0,4}}" + _MIXED,
-            name + r"[ \t]{0,4}[:：=][*_`]{0,3}[ \t]{0,4}(?!\[redacted:)([!#-&(-Z\\^-z~]{4,200})(?=[ \t]*(?:\n|$))",
-            name + r"[ \t,]{1,4}" + _MIXED,
-            _CHANGED + name + r"[ \t]to[ \t]" + _MIXED,
-            name + r"[ \t]{0,4}[:：]?[*_`\"']{0,3}[ \t]{0,4}\n[ \t>*`-]{0,8}" + _MIXED,
-            name + r"[ \t]{0,40}[|\t][ \t]{0,40}[`\"']?" + _MIXED,
-        )
+def _find_secret_columns(cells: list[str]) -> frozenset[int]:
+    """The columns that are named after a secret, where all cells are labels."""
+    labels = [cell for cell in cells if cell.strip()]
+    if len(labels) < _LEAST_CELLS or not all(map(_LABEL.fullmatch, labels)):
+        return frozenset()
+    return frozenset(
+        n for n, cell in enumerate(cells) if is_secret_label(cell) or is_secret_name(cell.strip(" \t\"'*`"))
     )
 
 
-@cache
-def _compile_phrase_pattern() -> re.Pattern[str]:
-    phrases = _join(load_secret_data(_FILE).get_phrases("phrases"))
-    return re.compile(
-        rf"(?i){_EDGE}(?:{phrases})[ \t]{{0,4}}(?:is|are|ist|est|es|=|:|：)[ \t:]{{0,4}}\n?"
-        r"((?:[a-z]{2,14}(?:[ \t]{1,2}|,[ \t]|-)){3,23}[a-z]{2,14})(?![a-z])"
-    )
+def _read_row(cells: list[str], start: int, columns: frozenset[int]) -> Iterator[Span]:
+    place = start
+    for n, cell in enumerate(cells):
+        value = cell.strip(" \t`\"'*")
+        if n in columns and " " not in value and classify_value(value) >= Shape.NUMBER:
+            begin = place + cell.index(value)
+            yield begin, begin + len(value)
+        place += len(cell) + 1
 
 
-def _join(words: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+def _replace_parts(text: str, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str]) -> View:
+    pieces: list[str] = []
+    starts, sources, ends = [], [], []
+    size = done = 0
+    for match in pattern.finditer(text):
+        for piece, source, end in ((text[done : match.start()], done, match.start()), (replace(match), *match.span())):
+            if piece:
+                pieces.append(piece)
+                starts.append(size)
+                sources.append(source)
+                ends.append(end)
+                size += len(piece)
+        done = match.end()
+    return View("".join([*pieces, text[done:]]), (*starts, size), (*sources, done), (*ends, len(text) + 1))
+
+
+def _decode(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return unescape(match[0])
+    char = chr(int(match[1], 16))
+    return char if char.isascii() and char.isprintable() else match[0]
+
+
+def _mark_cell(match: re.Match[str]) -> str:
+    return "|".ljust(len(match[0]))
+
+
+def _break_line(match: re.Match[str]) -> str:
+    return "\n".rjust(len(match[0]))
+
+
+def _blank_tag(match: re.Match[str]) -> str:
+    return " " * len(match[0])

@@ -15,12 +15,15 @@ from muniment.memory.domain.ids import SafeText
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
-from muniment.memory.rules.redaction.layouts import find_continuation, find_named_values
-from muniment.memory.rules.redaction.secret_names import is_folder, redact_value
-from muniment.memory.rules.redaction.token_formats import find_tokens
+from muniment.memory.rules.redaction.contexts import find_named_values
+from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
+from muniment.memory.rules.redaction.national_ids import find_national_ids
+from muniment.memory.rules.redaction.random_tokens import find_random_tokens
+from muniment.memory.rules.redaction.secret_names import redact_value
+from muniment.memory.rules.redaction.token_formats import find_tokens, is_example
+from muniment.memory.rules.redaction.vocabulary import load_unusual_names
 
 Span = tuple[int, int, str]
 _CACHE_SIZE = 500
@@ -45,53 +48,19 @@ _BEARER = re.compile(
 )
 _URL = re.compile(r"://[^\s:/@]{0,64}:([^\s/?#\"'<>]{1,128})@")
 _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PPK = re.compile(r"Private-Lines: \d{1,3}\n(?:[A-Za-z0-9+/=]{20,80}(?:\n|\Z)){1,100}")
 _PEM_BODY = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=\\]{16,}[\s>|]*)*")
 
 _TOKEN = re.compile(
     r"(?i)(?:token|secret)[\"']?[ \t]{0,4}[:=：][ \t]{0,4}[\"']?(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
 )
 
-_VALUE = r"""(?!\[redacted:)(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^\s，。；！？、]{1,200}))"""
-_NAME = (
-    r"(?i)" + _EDGE + r"(?:pass[ _-]?(?:word|wd|phrase|code)|pwd|(?:api|access|secret|private)[ _-]?key|(?:access|auth"
-    r"|api|refresh|session)[ _-]?token|client[ _-]?secret)s?"
-)
-_SECRET = re.compile(
-    _NAME + r"[\"']?(?:[ \t]{1,4}(?:is|was)[ \t]{0,4}[:=：][ \t]{0,4}|(?P<loose>[ \t]{1,4}(?:(?:(?:has[ \t]been|was"
-    r"|is)[ \t](?:now[ \t])?)?(?:changed|set|reset|updated)[ \t]to|will[ \t]be|is|was|=|:)[ \t]{1,4}(?:still[ \t]"
-    r"|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
-)
-_PW = re.compile(r"(?i)" + _EDGE + r"pw[ \t]{0,4}[:=：][ \t]{0,4}" + _VALUE)
-# Where the words around it prove little, a value with a digit among its letters does.
-_MIXED = r"(?!\[redacted:)((?=[!-~]{0,40}?[0-9])(?=[!-~]{0,40}?[A-Za-z])[!-~]{6,200})"
-_SECRET_NEAR = (
-    re.compile(_NAME + r"[ \t](?:for|of|to|on|at)(?:[ \t][\w.'-]{1,30}){1,5}?[ \t](?:is|was|=)[ \t:]{1,4}" + _MIXED),
-    re.compile(_NAME + r"[ \t,]{1,4}" + _MIXED),
-    re.compile(
-        r"(?i)(?<![!-~])"
-        + _MIXED
-        + r"[ \t](?:as|for|is)[ \t](?:the|my|a|our)[ \t](?:[a-z]{1,20}[ \t])?pass(?:word|code|phrase)\b"
-    ),
-)
-_ZH = r"(?:密码|口令|密钥|秘钥|令牌)"
-_SECRET_ZH = (
-    re.compile(_ZH + r"[ \t]{0,4}(?:是|[改换设]?(?:成了?|为了?)|：|:|=)[ \t]{0,4}(?!\[redacted:)([!-~]{3,200})"),
-    re.compile(_ZH + r"[ \t]{0,4}[:：][ \t]{0,4}(?!\[redacted:)([^\s，。；！？、]{0,40}\d[^\s，。；！？、]{0,40})"),
-    re.compile(_ZH + r"[ \t]{0,4}(?!\[redacted:)(?=[!-~]{0,40}?\d)([!-~]{4,200})"),
-)
-_PIN = re.compile(
-    r"(?i)"
-    + _EDGE
-    + r"(?:pin|cvv|cvc|otp|验证码)(?:[ \t]code)?(?:[ \t]{0,4}(?:is|:|=|是|为|：)[ \t]{0,4}(\d(?:[ -]?\d){2,7})"
-    r"|[ \t]{0,4}(\d{4,8}))(?!\d)"
-)
-# Words after a name that are no value: `my password is too short`.
-_NOT_A_SECRET = load_lexicon("secrets.en").get_words("not_secret")
-
 _GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # between the groups of a number
-_CARD_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff/_|*·,–—‐‑−-]"
+_CARD_GAP = r"[ \nxX.\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff/_|*·,–—‐‑−-]"
 _DIGITS = re.compile(rf"\d+(?:{_CARD_GAP}{{1,3}}\d+)*")
-_CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), *((n,) for n in range(13, 20))})
+_CARD_LENGTHS, _CARD_SIZES = range(13, 20), (5, 4, 3, 2, 1)  # of the digits, and of the groups within a longer run
+_CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), (2,) * 8})
+_CARD_SHAPES |= {shape for size in _CARD_LENGTHS for shape in ((size,), (1,) * size)}
 _CARD_DIGITS = min(map(sum, _CARD_SHAPES))
 _IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
@@ -108,24 +77,25 @@ _MARKS = (
     (":", ("://", ":aa")),
     ("x", ("xox",)),
     ("z", ("aiza",)),
-    ("j", ("eyj",)),
-    ("k", ("key", "token", "akia")),
-    ("p", ("pass", "pw")),
+    ("j", ("eyj", "jelsz")),
+    ("k", ("key", "token", "akia", "kod", "klucz", "kata sandi", "khau")),
+    ("p", ("pass", "pw", "psk", "p:")),
     ("b", ("bearer", "basic")),
-    ("c", ("secret", "code", "codice", "contrase", "cookie")),
-    ("s", ("asia",)),
-    ("w", ("wort", "woord", "words")),
+    ("c", ("secret", "code", "codice", "contrase", "cookie", "chiave", "chave", "combination")),
+    ("s", ("asia", "salasana", "sifre", "merksatz", "hesl", "haslo")),
+    ("w", ("wort", "woord", "words", "wallet seed")),
     ("h", ("phrase", "senha")),
     ("f", ("frase",)),
-    ("l", ("clave", "parola")),
+    ("l", ("clave", "parola", "parole", "losenord")),
     ("m", ("mdp", "mnemonic")),
-    ("%", ("%3", "%253")),
+    ("d", ("daten", "identifi")),
+    ("g", ("gegevens",)),
+    ("%", ("%3", "%253", "%22")),
 )
 _RUN = lazy_compile(r"(?<![!-~])[!-~]{20}")  # each token of a provider is so long
-_MARKS_ZH = ("密", "口令", "秘钥", "令牌", "пароль", "パスワード", "暗証番号", "비밀번호", "암호")
 _PIN_NAMES = ("pin", "cvv", "cvc", "otp", "验证码")
 _PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
-_PIN_DIGITS = 3
+_PIN_DIGITS, _ID_DIGITS = 3, 4
 # A case-insensitive pattern takes these for s, k and i; `str.lower` does not.
 _FOLDING = lazy_compile("[\u017f\u212a\u0130\u0131]")
 _DIGIT = lazy_compile(r"\d")
@@ -149,6 +119,8 @@ class Redactor:
         self._sanitize_long = lru_cache(maxsize=_LONG_CACHE_SIZE)(self.sanitize_uncached)
         self._email = settings is not None and settings.email
         self._phone = settings is not None and settings.phone
+        self._national_ids = settings.national_ids if settings else ()
+        self._door_codes = settings is not None and settings.door_codes
         self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
 
     def __reduce__(self) -> tuple[Callable[[RedactionSettings | None], Redactor], tuple[RedactionSettings | None]]:
@@ -198,10 +170,19 @@ class Redactor:
 
     def needs_no_change(self, text: str) -> bool:
         """Whether `sanitize_text` surely returns the text as it is. False where only the full search can tell."""
-        return not self._patterns and needs_no_redaction(text, email=self._email, phone=self._phone)
+        return not self._patterns and needs_no_redaction(
+            text, email=self._email, phone=self._phone, national_ids=bool(self._national_ids)
+        )
 
     def _redact_normalized(self, text: str) -> tuple[str, int]:
-        return redact_secrets(normalize_text(text), email=self._email, phone=self._phone, patterns=self._patterns)
+        return redact_secrets(
+            normalize_text(text),
+            email=self._email,
+            phone=self._phone,
+            national_ids=self._national_ids,
+            door_codes=self._door_codes,
+            patterns=self._patterns,
+        )
 
 
 @lru_cache(maxsize=_SHARED)
@@ -222,12 +203,12 @@ def find_denial(
     return None
 
 
-def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -> bool:
+def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, national_ids: bool = False) -> bool:
     """Whether normalization and redaction without configured patterns surely leave the text as it is.
 
     A quick search for marks that every secret has; False where only the full search can tell."""
     lowered = text.lower()
-    if not (text.isascii() and text.isprintable()) and _has_unusual_characters(text):
+    if not (text.isascii() and text.isprintable()) and _has_unusual_characters(text, lowered):
         return False
     for part, marks in _MARKS:
         if part in lowered and any(map(lowered.__contains__, marks)):
@@ -245,13 +226,25 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -
         has_iban_start
         or digits >= _CARD_DIGITS
         or (phone and digits >= _PHONE_DIGITS.start)
+        or (national_ids and digits >= _ID_DIGITS)
         or (digits >= _PIN_DIGITS and any(map(lowered.__contains__, _PIN_NAMES)) and _PIN_NAME.search(lowered))
     )
 
 
-def redact_secrets(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, int]:
+def redact_secrets(
+    text: str,
+    *,
+    email: bool,
+    phone: bool,
+    patterns: tuple[re.Pattern[str], ...],
+    national_ids: tuple[str, ...] = (),
+    door_codes: bool = False,
+) -> tuple[str, int]:
     """The text with `[redacted:kind]` in place of each secret, and their number. Linear in the length of the text."""
-    spans = [*_find_secrets(text), *_find_accounts(text), *((*span, "password") for span in find_leaks(text))]
+    spans = [*_find_secrets(text, door_codes), *_find_accounts(text), *_find_private_keys(text)]
+    spans.extend((*span, "password") for span in find_cookies(text))
+    for view in list_views(text):
+        spans.extend((*view.map_span((start, end)), kind) for start, end, kind in _find_secrets(view.text, door_codes))
     if email:
         spans.extend((*match.span(), "email") for match in _EMAIL.finditer(text))
     if phone:
@@ -260,6 +253,8 @@ def redact_secrets(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pa
             for match in _PHONE.finditer(text)
             if sum(char.isdigit() for char in match.group()) in _PHONE_DIGITS
         )
+    if national_ids:
+        spans.extend((*span, "national_id") for span in find_national_ids(text, national_ids))
     for pattern in patterns:
         spans.extend((*match.span(), "pattern") for match in pattern.finditer(text) if match.group())
     parts: list[str] = []
@@ -281,38 +276,28 @@ def _fold_path(path: str) -> str:
     return path.strip().replace("\\", "/").casefold()
 
 
-def _has_unusual_characters(text: str) -> bool:
-    return _FOLDING.search(text) is not None or any(mark in text for mark in _MARKS_ZH) or normalize_text(text) != text
+def _has_unusual_characters(text: str, lowered: str) -> bool:
+    return (
+        _FOLDING.search(text) is not None
+        or (not text.isascii() and any(map(lowered.__contains__, load_unusual_names())))
+        or normalize_text(text) != text
+    )
 
 
-def _find_secrets(text: str) -> Iterator[Span]:
-    yield from _find_private_keys(text)
-    yield from ((*span, "password") for span in find_named_values(text))
-    yield from ((start, find_continuation(text, end), "api_key") for start, end in find_tokens(text))
+def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
+    for find in (find_tokens, find_random_tokens):
+        yield from ((*span, "api_key") for span in find(text))
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
-        for match in pattern.finditer(text):
-            yield match.start(), find_continuation(text, match.end()), kind
-    for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password"), (_PIN, "password")):
+        yield from ((*match.span(), kind) for match in pattern.finditer(text) if not is_example(match.group()))
+    for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password")):
         yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
-    for match in _SECRET.finditer(text):
-        yield from _find_value(text, match, match.lastindex or 0, loose=bool(match["loose"]))
-    for pattern in (_PW, *_SECRET_NEAR, *_SECRET_ZH):
-        for match in pattern.finditer(text):
-            yield from _find_value(text, match, match.lastindex or 0, loose=False)
-
-
-def _find_value(text: str, match: re.Match[str], group: int, *, loose: bool) -> Iterator[Span]:
-    start, end = match.span(group)
-    if text[start - 1] not in "\"'":
-        while end > start and text[end - 1] in ".,;!?)":
-            end -= 1
-    if is_folder(match.group()[:3], text[start:end]):
-        return
-    if end > start and not (loose and text[start:end].casefold() in _NOT_A_SECRET):
-        yield start, end, "password"
+    yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))
+    for find in (find_cells, find_leaks):
+        yield from ((*span, "password") for span in find(text))
 
 
 def _find_private_keys(text: str) -> Iterator[Span]:
+    yield from ((*match.span(), "private_key") for match in _PPK.finditer(text))
     opened: re.Match[str] | None = None
     for mark in _PEM.finditer(text):
         if mark[1] == "BEGIN":
@@ -343,9 +328,9 @@ def _find_cards(run: re.Match[str]) -> Iterator[Span]:
         return
     groups = [(run.start() + part.start(), part.group()) for part in re.finditer(r"\d+", run.group())]
     lengths = tuple(len(digits) for _, digits in groups)
-    first = 0
+    first, sizes = 0, (len(groups), *_CARD_SIZES) if len(groups) <= max(_CARD_LENGTHS) else _CARD_SIZES
     while first < len(groups):
-        for size in (5, 4, 3, 2, 1):
+        for size in sizes:
             if lengths[first : first + size] not in _CARD_SHAPES:
                 continue
             parts = groups[first : first + size]

@@ -12,10 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from muniment.memory.rules.language.lexicon import load_lexicon
+from muniment.memory.rules.redaction.random_tokens import is_random
 
 RedactText = Callable[[str], str]
 _KINDS: Mapping[str, str] = {
     "api_key": "an API key", "card": "a card number", "email": "an e-mail address", "iban": "an account number",
+    "national_id": "a national id",
     "password": "a password", "phone": "a phone number", "private_key": "a private key", "token": "a token",
 }  # fmt: skip
 _OTHER_KIND = "a text that the settings name (redact.patterns)"
@@ -40,12 +42,13 @@ _OPEN = _WORDS.get_words("not_values")
 _REFERENCE = re.compile(
     r"\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+"
     r"|\[redacted:\w+\]\S*|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ"
-    r"|os\.getenv|process\.env|getenv)\b.*|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
+    r"|os\.getenv|process\.env|getenv)\b.*|(?i:your|insert|enter|replace)[_-].{1,100}|(?i:.{1,100}[_-]here)|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
 )
 _AMBIGUOUS_NAMES = _WORDS.get_words("ambiguous")
 _FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
 # An input field: what is typed into "the password field" is a password.
 _ENTRY = re.compile(r"\b(?:input|field|box|text_?box|entry)\b", re.IGNORECASE)
+_LEAST_KEY = 32  # a key of base64 may begin like a path
 _LONG_NUMBER, _SHORT_NUMBER = 10**5, 100
 
 
@@ -64,7 +67,14 @@ def is_secret_name(name: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether a value of a secret's name is no secret: a reference, a path, or a word such as `required`."""
     bare = value.strip().strip("\"'")
-    return not bare or bare.casefold() in _OPEN or bool(_REFERENCE.fullmatch(bare))
+    if not bare or bare.casefold() in _OPEN or _is_member(bare):
+        return True
+    return _REFERENCE.fullmatch(bare) is not None and not (len(bare) >= _LEAST_KEY and is_random(bare))
+
+
+def _is_member(text: str) -> bool:
+    """Whether a text is a member of something in code, such as `settings.password`."""
+    return "." in text and text.replace(".", "").replace("_", "").isalpha() and is_secret_name(text.rpartition(".")[2])
 
 
 def is_folder(name: str, value: str) -> bool:

@@ -37,6 +37,28 @@ class _TokenFormat:
                 yield match.span(group)
 
 
+@dataclass(frozen=True)
+class NamedFormat:
+    """How the tokens of a provider look that are known only beside one of the provider's `names`."""
+
+    names: tuple[str, ...]
+    least_entropy: float
+    source: str
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern of a whole token, compiled at its first use."""
+        return re.compile(self.source, re.ASCII)
+
+    def describes(self, token: str, beside: str) -> bool:
+        """Whether a token is of this provider, whose name stands in the text beside it, in lower case."""
+        return (
+            any(map(beside.__contains__, self.names))
+            and self.pattern.fullmatch(token) is not None
+            and compute_entropy(token) >= self.least_entropy
+        )
+
+
 def compute_entropy(text: str) -> float:
     """Shannon's entropy of the characters of a text, in bits a character; 0.0 for an empty text."""
     size = len(text)
@@ -49,8 +71,15 @@ class _Formats:
     @cached_property
     def formats(self) -> tuple[_TokenFormat, ...]:
         rows = (row for name in _FILES for row in load_secret_data(name).get_phrases("formats"))
-        fields = (row.split(" ", _FIELDS - 1) for row in rows)
-        return tuple(_TokenFormat(tuple(words.split(",")), float(least), source) for _, least, words, source in fields)
+        return tuple(_TokenFormat(*_parse_row(row)) for row in rows)
+
+    @cached_property
+    def named(self) -> tuple[NamedFormat, ...]:
+        return tuple(NamedFormat(*_parse_row(row)) for row in load_secret_data(_FILES[0]).get_phrases("named"))
+
+    @cached_property
+    def allowed(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(row, re.ASCII) for row in load_secret_data(_FILES[0]).get_phrases("allowed"))
 
 
 _FORMATS = _Formats()
@@ -61,4 +90,20 @@ def find_tokens(text: str) -> Iterator[tuple[int, int]]:
     lowered = text.lower()
     for each in _FORMATS.formats:
         if any(map(lowered.__contains__, each.keywords)):
-            yield from each.find_spans(text)
+            yield from (span for span in each.find_spans(text) if not is_example(text[slice(*span)]))
+
+
+def find_named_formats(text: str) -> tuple[NamedFormat, ...]:
+    """The formats of the providers that a text names."""
+    lowered = text.lower()
+    return tuple(each for each in _FORMATS.named if any(map(lowered.__contains__, each.names)))
+
+
+def is_example(token: str) -> bool:
+    """Whether a token is one of those that documentation shows."""
+    return any(pattern.fullmatch(token) for pattern in _FORMATS.allowed)
+
+
+def _parse_row(row: str) -> tuple[tuple[str, ...], float, str]:
+    _, least, words, source = row.split(" ", _FIELDS - 1)
+    return tuple(words.split(",")), float(least), source

@@ -1,0 +1,269 @@
+"""Finds values by the names of secrets before them, in several languages, and by what joins the name with the value.
+
+The stronger the joint, the less the value has to look like one: after a colon it may be a word, and in the next line or
+cell it has a digit among its letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.tokens import extract_lexemes
+from muniment.memory.rules.redaction.random_tokens import is_random
+from muniment.memory.rules.redaction.secret_names import is_folder
+from muniment.memory.rules.redaction.values import Shape, classify_value, ends_clause, is_request, is_said_of_secret
+from muniment.memory.rules.redaction.vocabulary import (
+    BLANK,
+    REDACTED,
+    UNSPACED,
+    Name,
+    compile_joint,
+    find_names,
+    load_row,
+    load_words,
+)
+
+Span = tuple[int, int]
+_QUOTES = {'"': '"', "'": "'", "`": "`", "«": "»", "„": '"', "「": "」", "『": "』"}
+_AFTER_NAME = lazy_compile(BLANK)
+_GAP = lazy_compile(
+    r"[ \t]*[*_]{0,3}[ \t]*(?:[|>][+-]?[ \t]*(?=\n)|&\w{1,20}[ \t])?"
+    r"(?P<lines>(?:\n[ \t>*-]{0,8}(?:```\w{0,12}[ \t]*(?=\n))?){0,3})[ \t]*[*_]{0,3}"
+)
+_STOP = lazy_compile(r"</|&[\w.-]{1,40}=")  # a closing tag, or the next field of a form
+_TOKEN = lazy_compile(r"[^\s，。；！？、|]{1,400}")
+_WORDS = lazy_compile(
+    r"(?:\d{1,2}[.)][ \t]?)?[^\W\d_]{2,14}"
+    r"(?:(?:[ \t]{1,2}|,[ \t]?|-|[ \t]?\n)(?:\d{1,2}[.)][ \t]?)?[^\W\d_]{2,14}){3,23}"
+    r"(?=[ \t]*(?:[.!?]?[ \t]*(?:\n|\Z)|[,;)\"'`]))"
+)
+_WORD = lazy_compile(r"[^\W\d_]{2,14}")
+_SEED_LENGTHS = frozenset({12, 15, 18, 21, 24})
+_SEED_WORD, _LEAST_TOKEN = 8, 20
+_MOST_WORDS, _LABEL = 8, 40
+_SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
+_DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}(\d(?:[ -]?\d){2,8})(?![\w-])")
+_SOME_DIGITS = lazy_compile(r"\d(?:[ -]?\d){2}")
+_DOOR_DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`]{0,3}([*#A-D]?\d(?:[ -]?[\d*#]){2,9}[A-D#*]?)(?!\w)")
+_LOGIN = lazy_compile(
+    r"[ \t]{0,4}(?:[:=][ \t]{0,4}(?!-)[^\s/|:,=]{1,64}(?:[ \t]{0,2}[/|:,][ \t]{0,2}|[ \t]{1,2})"
+    r"|(?!-)[^\s/|:,=]{1,64}[ \t]{0,2}[/:][ \t]{0,2})(?=[^\s/|-])(?![^\s=]{1,40}=)"
+)
+_GIVEN = lazy_compile(r"[ \t]{1,4}([A-Za-z0-9_.=+/-]{20,400})(?!\S)")
+_BACKWARD = frozenset(
+    ["as", "for", "is", "als", "ist", "comme", "est", "como", "es", "come", "è", "é", "jako", "som", "это"]
+)
+_CHANGED = lazy_compile(r"([^\W\d_]{3,12})(?:[ \t][^\W\d_]{1,12}){0,3}[ \t]\Z")
+_BLANKLESS = lazy_compile(r"[!-~]+")
+_MOST_BEFORE = 5  # words of a value, its copula and what stands between them and the name
+_LAST_WORD = lazy_compile(r"([A-Za-z]{2,20})[ \t_-]\Z")
+_TO = lazy_compile(r"[ \t](?:to|into|auf|en|a|à|naar|на)[ \t]")
+# For each joint, what a value must look like where its clause goes on, and where it ends.
+_LEAST_SHAPES = {
+    "sign": (Shape.MIXED, Shape.WORD), "copula": (Shape.MIXED, Shape.WORD), "line": (Shape.STRONG, Shape.NUMBER),
+    "cell": (Shape.STRONG, Shape.NUMBER), "blank": (Shape.STRONG, Shape.MIXED),
+}  # fmt: skip
+_BEHIND, _LONGEST_QUOTE = 100, 202
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """What stands between a name and a value: a sign, a copula, nothing but a blank, or another line or cell."""
+
+    kind: str
+    end: int
+    has_purpose: bool = False  # something stands between the name and the copula
+    is_plain: bool = True  # nothing, or what the secret is for
+
+    def __bool__(self) -> bool:
+        return bool(self.kind)
+
+
+def find_named_values(text: str, *, doors: bool = False) -> Iterator[Span]:
+    """The spans of the values whose names say that they are secrets. Linear in the length of the text."""
+    for name in find_names(text, doors=doors):
+        if name.kind in ("codes", "doors"):
+            yield from _find_code(text, name)
+        elif name.kind == "logins":
+            yield from _find_login(text, name)
+        else:
+            yield from _find_value(text, name)
+
+
+def _find_value(text: str, name: Name) -> Iterator[Span]:
+    joint = _find_joint(text, name)
+    found = tuple(_read_value(text, name, joint)) if joint else ()
+    if not found and joint.has_purpose and (blank := _AFTER_NAME.match(text, name.end)):
+        found = tuple(_read_value(text, name, _Joint("blank", blank.end())))  # the copula follows the value
+    yield from found
+    if not found and name.kind == "passwords":
+        yield from _find_value_before(text, name)
+
+
+def _find_value_before(text: str, name: Name) -> Iterator[Span]:
+    """The span of a value before its name: `hunter22 is my password`."""
+    begin = max(name.start - _BEHIND, 0)
+    if _BACKWARD.isdisjoint(text[begin : name.start].lower().split()):
+        return
+    words = list(_BLANKLESS.finditer(text, begin, name.start))[-_MOST_BEFORE:]
+    for value, link in pairwise(words):
+        if link[0].lower() in _BACKWARD and classify_value(value[0].strip("\"'`,;")) >= Shape.MIXED:
+            yield value.span()
+
+
+def _find_joint(text: str, name: Name) -> _Joint:
+    match = compile_joint(name.languages).match(text, name.end)
+    if match is None:
+        return _Joint("", 0)
+    kind = match.lastgroup or ""
+    if kind == "copula":
+        purpose = (match.groupdict().get("of") or "").lower().split()
+        kind = "sign" if match["colon"] and not purpose else kind
+        is_plain = not purpose or any(purpose[0] in load_row("purposes", each) for each in name.languages)
+        return _Joint(kind, match.end(), has_purpose=bool(purpose), is_plain=is_plain)
+    if kind == "blank" and (to := _TO.match(text, name.end)) and _is_changed(text, name):
+        return _Joint("copula", to.end())
+    if kind == "line" and not _is_label_line(text, name):
+        return _Joint("", 0)
+    return _Joint(kind, match.end())
+
+
+def _read_value(text: str, name: Name, joint: _Joint) -> Iterator[Span]:
+    """The span of the value after a joint, if it is one. Here alone is decided where a value ends."""
+    gap = _GAP.match(text, joint.end)
+    start = gap.end() if gap else joint.end
+    if gap and gap["lines"]:
+        joint = replace(joint, kind="line")
+    if text.startswith(REDACTED, start) or start in (len(text), name.following):
+        return
+    close = _QUOTES.get(text[start])
+    end = text.find(close, start + 1, start + _LONGEST_QUOTE) if close else -1
+    if close and end > start and "\n" not in text[start:end]:
+        if _is_quoted_value(text[start + 1 : end], name, joint.kind):
+            yield start + 1, end
+        return
+    may_be_words = name.kind in ("phrases", "passwords") and joint.kind in ("sign", "copula", "line")
+    words = _WORDS.match(text, start) if may_be_words else None
+    if words and _is_passphrase(words[0], name, joint):
+        yield words.span()
+    elif token := _TOKEN.match(text, start):
+        end = _strip_end(text, start, token.end())
+        if _is_value(text, (start, end), name, joint):
+            yield start, end
+
+
+def _strip_end(text: str, start: int, end: int) -> int:
+    stop = _STOP.search(text, start + 1, end)
+    end = stop.start() if stop else end
+    while end > start and text[end - 1] in ".,;:!?)]}>*`'\"»」』":
+        end -= 1
+    return end
+
+
+def _is_quoted_value(value: str, name: Name, kind: str) -> bool:
+    if " " in value:
+        return (
+            kind in ("sign", "copula")
+            and not any(mark in value for mark in "<{$")
+            and len(value.split()) <= _MOST_WORDS
+        )
+    shape = classify_value(value)
+    return shape > Shape.WORD or (shape is Shape.WORD and not is_said_of_secret(value, name.languages))
+
+
+def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
+    value = text[slice(*span)]
+    shape = classify_value(value)
+    if shape is Shape.NOTHING or is_folder(text[name.start : name.end], value):
+        return False
+    if name.kind == "tokens":
+        return len(value) >= _LEAST_TOKEN and is_random(value) and not _is_harmless(text, name)
+    is_unspaced = bool(name.languages & UNSPACED)
+    within, at_end = _LEAST_SHAPES[joint.kind]
+    if name.kind == "phrases" or (is_unspaced and joint.kind == "blank"):
+        at_end = Shape.MIXED if name.kind == "phrases" else Shape.NUMBER
+    is_last = _is_alone(text, span[1]) if joint.kind in ("line", "cell") else ends_clause(text, span[1])
+    if shape < (at_end if is_last else within):
+        return False
+    return shape is not Shape.WORD or _is_password_word(value, name, joint, is_unspaced=is_unspaced)
+
+
+def _is_harmless(text: str, name: Name) -> bool:
+    """Whether the word before a name says that it is no secret, such as "cache key"."""
+    before = _LAST_WORD.search(text, max(name.start - _BEHIND, 0), name.start)
+    return before is not None and before[1].lower() in load_words("harmless")
+
+
+def _is_password_word(word: str, name: Name, joint: _Joint, *, is_unspaced: bool) -> bool:
+    """Whether a word is a password, and does not say something about one; a sentence in Chinese is one long word."""
+    is_joined = joint.kind == "sign" or (name.kind == "passwords" and joint.is_plain)
+    return is_joined and (word.isascii() or not is_unspaced) and not is_said_of_secret(word, name.languages)
+
+
+def _is_alone(text: str, end: int) -> bool:
+    """Whether nothing but marks follows in the line or cell."""
+    while end < len(text) and text[end] in " \t*_`\"'.,;)>":
+        end += 1
+    return end >= len(text) or text[end] in "\n|<"
+
+
+def _is_label_line(text: str, name: Name) -> bool:
+    """Whether the line of a name has no more than a label, not cells of a table or a sentence."""
+    before = text[text.rfind("\n", max(name.start - _BEHIND, 0), name.start) + 1 : name.start]
+    return len(before) < _LABEL and not any(mark in before for mark in "|\t,;")
+
+
+def _is_changed(text: str, name: Name) -> bool:
+    before = _CHANGED.search(text[max(name.start - _BEHIND, 0) : name.start])
+    words = before[0].lower().split() if before else []
+    return not load_words("changes").isdisjoint(words)
+
+
+def _is_passphrase(phrase: str, name: Name, joint: _Joint) -> bool:
+    words = _WORD.findall(phrase)
+    if len(words) in _SEED_LENGTHS and max(map(len, words)) <= _SEED_WORD and name.kind == "phrases":
+        return True
+    if is_request(words[0]) or "\n" in phrase:
+        return False
+    if name.kind == "passwords" or joint.kind == "sign":
+        most = len(words) // 2 if joint.kind == "sign" else 0
+        said = (n for n, word in enumerate(words) if n and is_said_of_secret(word, name.languages))
+        if next(islice(said, most, None), None) is not None:
+            return False
+    lexemes = len(list(extract_lexemes(" ".join(words))))
+    return lexemes >= len(words) * (_SHARE_OF_LEXEMES if name.kind == "phrases" else 1)
+
+
+def _find_code(text: str, name: Name) -> Iterator[Span]:
+    """The span of the digits after the name of a code; after no more than a blank, four of them or three of a card."""
+    if not _SOME_DIGITS.search(text, name.end, name.end + _BEHIND):
+        return
+    joint = _find_joint(text, name)
+    digits = (_DOOR_DIGITS if name.kind == "doors" else _DIGITS).match(text, joint.end) if joint else None
+    if digits is None and joint:
+        gap = _GAP.match(text, joint.end)
+        digits = _DIGITS.match(text, gap.end()) if gap and gap["lines"] else None
+    if digits is None:
+        return
+    least = 3 if joint.kind != "blank" or text[name.start : name.end].lower().startswith("cv") else 4
+    if joint.kind == "blank" and not digits[1].isdigit():
+        return
+    if len(digits[1]) >= least and (joint.kind != "copula" or joint.is_plain):
+        yield digits.span(1)
+
+
+def _find_login(text: str, name: Name) -> Iterator[Span]:
+    """The span of the password after the name of a login and of a user: `login: ana / …`."""
+    given = _GIVEN.match(text, name.end)
+    if given and is_random(given[1]):
+        yield given.span(1)
+        return
+    user = _LOGIN.match(text, name.end)
+    token = _TOKEN.match(text, user.end()) if user else None
+    if token:
+        end = _strip_end(text, token.start(), token.end())
+        shape = classify_value(text[token.start() : end])
+        if shape is Shape.STRONG or (shape >= Shape.MIXED and ends_clause(text, end)):
+            yield token.start(), end

@@ -1,0 +1,77 @@
+"""Finds tokens of unknown providers by their randomness, with a prefix or after a word of secrecy.
+
+Randomness alone is no secret: ids and hashes have it, too. A prefix with the length of a key, or what is said before a
+token, makes it one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.redaction.token_formats import NamedFormat, find_named_formats
+
+_RUN = lazy_compile(r"(?<![A-Za-z0-9_.+/~-])(?=[A-Za-z_.+/~-]{0,40}[0-9])[A-Za-z0-9][A-Za-z0-9_.+/~-]{13,500}={0,2}")
+_PREFIX = lazy_compile(r"(?:[A-Za-z][A-Za-z0-9]{1,11}[_-]){1,3}(?=[A-Za-z0-9])")
+_SECRET_PREFIX = lazy_compile(r"(?:^|[_-])(?:live|prod|secret|sk|rk|key|api|pat|token|tok)[_-]", re.IGNORECASE)
+_HASH = lazy_compile(r"(?:sha|md)[0-9]", re.IGNORECASE)
+_HEX = lazy_compile(r"[0-9a-fA-F-]+")
+_SEGMENT = lazy_compile(r"[A-Za-z0-9]{16,}")
+_SECRECY = lazy_compile(
+    r"(?<![A-Za-z])(?:keys?|secrets?|token|auth|credentials?|creds|password|passwd|bearer)(?![A-Za-z])", re.IGNORECASE
+)
+_CHANGE = lazy_compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_BEFORE, _AFTER = 120, 60
+_LONG, _SHORT, _FEW = 32, 20, 3
+_SHARE_OF_CHANGES = 0.22  # of the characters of a token the next is of another class; in words of a fifth at most
+
+
+def find_random_tokens(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of tokens that no format with a form of its own describes. Linear in the length of the text."""
+    named = find_named_formats(text)
+    secrecy = _SECRECY.search(text) is not None
+    for match in _RUN.finditer(text):
+        token = match.group().rstrip("._~/+-")
+        span = match.start(), match.start() + len(token)
+        if _has_secret_prefix(token) or (secrecy and is_random(token) and _is_announced(text, span, named)):
+            yield span
+
+
+def count_changes(text: str) -> int:
+    """How often a small letter, a capital and a digit follow each other; a capital before a small letter is usual."""
+    return len(_CHANGE.findall(text))
+
+
+def is_random(text: str) -> bool:
+    """Whether small letters, capitals and digits alternate as they do in no word, name or number."""
+    changes = count_changes(text)
+    return changes >= _FEW and changes >= len(text) * _SHARE_OF_CHANGES
+
+
+def _has_secret_prefix(token: str) -> bool:
+    prefix = _PREFIX.match(token)
+    least = _SHORT if prefix and _SECRET_PREFIX.search(prefix[0]) else _LONG
+    if not prefix or len(token) < prefix.end() + least or _HASH.match(token):
+        return False
+    rest = token[prefix.end() :]
+    segment = _SEGMENT.search(rest)
+    return segment is not None and is_random(segment.group()) and not _HEX.fullmatch(rest)
+
+
+def _is_announced(text: str, span: tuple[int, int], named: tuple[NamedFormat, ...]) -> bool:
+    """Whether a word of secrecy stands before a token that is long, or of the provider that is named beside it."""
+    start, end = span
+    before = text[max(start - _BEFORE, 0) : start].rpartition("\n")[2].rpartition(". ")[2]
+    if not _SECRECY.search(before):
+        return False
+    token = text[start:end]
+    prefix = _PREFIX.match(token)
+    if (
+        len(token) >= _SHORT
+        and not _HEX.fullmatch(token, prefix.end() if prefix else 0)
+        and not _HASH.match(token)
+        and "/" not in token[:1]
+    ):
+        return True
+    beside = (before + text[end : end + _AFTER].partition("\n")[0]).lower()
+    return any(each.describes(token, beside) for each in named)

@@ -1,0 +1,88 @@
+"""Decides what a text after the name of a secret is: a value, a word of the sentence, or a reference to a value."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cache
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.stop_words import is_stop_word
+from muniment.memory.rules.redaction.random_tokens import count_changes
+from muniment.memory.rules.redaction.secret_data import load_secret_data
+from muniment.memory.rules.redaction.secret_names import is_placeholder
+
+_FILE = "password_words"
+_TEMPLATE = lazy_compile(
+    r"\$[\w{(].{0,200}|\{\{.{0,200}|%\(.{0,200}|<[^<>]{0,60}>?.{0,20}|(?i:x{3,}.{0,20}|example|dummy|tbd|todo|n/?a|redacted)|\[[^\[\]]{0,60}\].{0,20}"
+    r"|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[\w-]{1,40}=[\"'].{0,200}|[.…]{2,}|[*•●xX]{3,}"
+)
+_SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
+_MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_END = lazy_compile(r"[ \t]*(?:[\n,;.!?)\]}\"'|<>*`。，；！？、」』(（—–]|\Z|[-/][ \t]|[^\W\d_]{1,20}[ \t]{0,2}[:=])")
+_NEXT_WORD = lazy_compile(r"[ \t]*([^\s,;.!?:|<>]{1,30})")
+_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ous", "ful", "less")
+_SHORTEST_MIXED, _SHORTEST_NUMBER, _FEW_CHANGES = 6, 4, 3
+
+
+class Shape(IntEnum):
+    """What the characters of a text prove: more of them, more. A word may be a password; a mix of characters is one."""
+
+    NOTHING = 0
+    WORD = 1
+    SHORT = 2
+    NUMBER = 3
+    MIXED = 4
+    STRONG = 5
+
+
+def classify_value(text: str) -> Shape:
+    """The shape of a value without a blank. A placeholder, a reference and an expression of code are nothing."""
+    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text):
+        return Shape.NOTHING
+    letters, digits = sum(map(str.isalpha, text)), sum(map(str.isdigit, text))
+    if not letters:
+        return Shape.NUMBER if digits >= _SHORTEST_NUMBER else Shape.SHORT if digits else Shape.NOTHING
+    if _MAIL.fullmatch(text):
+        return Shape.WORD
+    has_symbol = _SYMBOL.search(text[:-1]) is not None
+    if not digits and not has_symbol:
+        return Shape.STRONG if count_changes(text) >= _FEW_CHANGES else Shape.WORD
+    if digits and "".join(filter(str.isalpha, text)).casefold() in _load_words("technical"):
+        return Shape.WORD
+    if len(text) < _SHORTEST_MIXED:
+        return Shape.SHORT
+    return Shape.STRONG if has_symbol or count_changes(text) >= _FEW_CHANGES else Shape.MIXED
+
+
+def ends_clause(text: str, end: int) -> bool:
+    """Whether what stands at `end` is no part of the clause before it: the end, a comma, another setting, `and`."""
+    if _END.match(text, end):
+        return True
+    word = _NEXT_WORD.match(text, end)
+    return word is None or word[1].casefold() in _load_words("breaks")
+
+
+def is_said_of_secret(word: str, languages: frozenset[str]) -> bool:
+    """Whether a word says something about a secret, as in "my password is weak", or what to do with it."""
+    word = word.casefold().strip("'\"")
+    return (
+        word in _load_words("requests")
+        or any(word in _load_qualities(language) for language in languages | {"en"})
+        or (word.isascii() and word.endswith(_ENDINGS))
+        or any(is_stop_word(word, language) for language in languages | {"en"})
+    )
+
+
+def is_request(word: str) -> bool:
+    """Whether a word begins what to do with a secret, as in "my passphrase: keep it safe"."""
+    return word.casefold() in _load_words("requests")
+
+
+@cache
+def _load_words(section: str) -> frozenset[str]:
+    return load_secret_data(_FILE).get_words(section)
+
+
+@cache
+def _load_qualities(language: str) -> frozenset[str]:
+    return frozenset(load_secret_data(_FILE).get_table("qualities").get(language, ()))
