@@ -61,7 +61,7 @@ def test_the_tables_have_the_columns(database_url: str) -> None:
     assert {name for _, name, _ in found} >= set(STORE_COLUMNS)
 
 
-@pytest.mark.parametrize("citus", [False, True])
+@pytest.mark.parametrize("citus", [pytest.param(False, marks=databases.plain), True])
 def test_the_functions_write_the_columns(database_url: str, *, citus: bool) -> None:
     """Each list of columns is whole, and each value stands at the place of its column."""
     text = CITUS if citus else functions(database_url)
