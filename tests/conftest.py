@@ -107,7 +107,9 @@ def template(cluster_url: str) -> str:
             if citus.WORKERS:
                 citus.join(named(cluster_url, draft))
             alone(migrate.apply_migrations(named(cluster_url, draft)))
-            logins.create_login(conn)
+            for node in (cluster_url, *citus.WORKERS):
+                with psycopg.connect(node, autocommit=True) as admin:
+                    logins.create_login(admin)
             alone(grants.grant_login(named(cluster_url, draft), logins.LOGIN))
             if citus.WORKERS:
                 citus.distribute(named(cluster_url, draft))

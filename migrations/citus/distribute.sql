@@ -16,6 +16,10 @@ create extension if not exists citus;
 select format('alter database %I set citus.propagate_set_commands = %L', current_database(), 'local') \gexec
 set citus.propagate_set_commands = 'local';
 
+-- A migration that changes a table and then a function needs one connection to each node.
+select format('alter role %I in database %I set citus.multi_shard_modify_mode = %L', current_user, current_database(), 'sequential')
+\gexec
+
 -- The coordinator reaches the nodes in the name of the role that asks: these three have to be able to log in there. Their
 -- passwords, or certificates, belong into pg_dist_authinfo or the nodes' pg_hba.conf, not into this file.
 alter role muniment_app login;

@@ -61,7 +61,7 @@ def test_the_tables_have_the_columns(database_url: str) -> None:
     assert {name for _, name, _ in found} >= set(STORE_COLUMNS)
 
 
-@pytest.mark.parametrize("citus", [False, True])
+@pytest.mark.parametrize("citus", [pytest.param(False, marks=databases.plain), True])
 def test_the_functions_write_the_columns(database_url: str, *, citus: bool) -> None:
     """Each list of columns is whole, and each value stands at the place of its column."""
     text = CITUS if citus else functions(database_url)
@@ -98,6 +98,7 @@ from muniment.memory.domain.search import NeighbourProbe, Search, Weights
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
+from tests.citus import databases
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 WEIGHTS = Weights(floor=0.1, ceiling=0.9, semantic=1, keyword=0, actor=0, own=0, timely=0, before=1, after=1, traits={})
