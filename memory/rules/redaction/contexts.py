@@ -118,7 +118,7 @@ def _find_value_before(text: str, name: Name) -> Iterator[Span]:
 
 
 def _find_joint(text: str, name: Name) -> _Joint:
-    match = compile_joint(name.languages).match(text, name.end)
+    match = compile_joint(name.languages).match(text, name.end, name.reach)
     if match is None:
         return _Joint("", 0)
     kind = match.lastgroup or ""

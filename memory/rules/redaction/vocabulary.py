@@ -37,6 +37,7 @@ class Name:
     start: int
     end: int
     following: int  # where the next name begins, which is no value; -1 without one
+    reach: int  # where the search for a joint ends: the same name once more, or the end of the text
 
 
 def find_names(text: str, *, doors: bool = False) -> Iterator[Name]:
@@ -97,7 +98,8 @@ class _Vocabulary:
         word = match[0].lower().rstrip("0123456789")
         if word not in self.names:
             word = next((stem for stem in self.stems if word.startswith(stem[:-1])), "password")
-        return Name(*self.names[word], *match.span(), next_start)
+        reach = following.start() if following and following[0] == match[0] else len(match.string)
+        return Name(*self.names[word], *match.span(), next_start, reach)
 
 
 _VOCABULARY, _WITH_DOORS = _Vocabulary(_KINDS), _Vocabulary(("doors", *_KINDS))
