@@ -89,10 +89,11 @@ _PROGRAMS = (
     _build_pattern("htpasswd", "-[a-zA-Z]*b[a-zA-Z]*",
                    r"\S{1,200}[ \t]+\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
     _build_pattern("sqlplus|rman|expdp|impdp", "", r"[\w$.]{1,60}/(?P<bare>[^\s@|;&\"'/]{1,200})@", ""),
+    _build_pattern("net1?", "user", r"[^\s/]{1,80}[ \t]+(?P<bare>(?![/*])[^\s|;&]{1,200})", r"[ \t]+"),
     _build_pattern("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})",
                    r"[ \t]+"),
 )  # fmt: skip
-_XML = lazy_compile(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
+_XML = lazy_compile(rf"<{_NAME}>\s{{0,40}}(?P<bare>[^<>\s](?:[^<>\n]{{0,400}}?[^<>\s])?)\s{{0,40}}</(?P=name)>")
 _TOKEN_USER = lazy_compile(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
 # Each command above has one of these, and each name one of the hints: most texts need no further search.
 _OF_PROGRAMS = _WORDS.get_words("program_hints") | {"net "}

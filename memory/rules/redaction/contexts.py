@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import extract_lexemes
 from muniment.memory.rules.redaction.random_tokens import is_random
 from muniment.memory.rules.redaction.secret_names import is_folder
@@ -56,6 +57,7 @@ _BACKWARD = frozenset(
     ["as", "for", "is", "als", "ist", "comme", "est", "como", "es", "come", "è", "é", "jako", "som", "это"]
 )
 _CHANGED = lazy_compile(r"([^\W\d_]{3,12})(?:[ \t][^\W\d_]{1,12}){0,3}[ \t]\Z")
+_ABOUT = load_lexicon("secrets.en").get_words("about")
 _BLANKLESS = lazy_compile(r"[!-~]+")
 _MOST_BEFORE = 5  # words of a value, its copula and what stands between them and the name
 _LAST_WORD = lazy_compile(r"([A-Za-z]{2,20})[ \t_-]\Z")
@@ -94,6 +96,8 @@ def find_named_values(text: str, *, doors: bool = False) -> Iterator[Span]:
 
 def _find_value(text: str, name: Name) -> Iterator[Span]:
     joint = _find_joint(text, name)
+    if name.kind == "signed" and joint.kind != "sign":
+        return
     found = tuple(_read_value(text, name, joint)) if joint else ()
     if not found and joint.has_purpose and (blank := _AFTER_NAME.match(text, name.end)):
         found = tuple(_read_value(text, name, _Joint("blank", blank.end())))  # the copula follows the value
@@ -114,13 +118,15 @@ def _find_value_before(text: str, name: Name) -> Iterator[Span]:
 
 
 def _find_joint(text: str, name: Name) -> _Joint:
-    match = compile_joint(name.languages).match(text, name.end)
+    match = compile_joint(name.languages).match(text, name.end, name.reach)
     if match is None:
         return _Joint("", 0)
     kind = match.lastgroup or ""
     if kind == "copula":
         purpose = (match.groupdict().get("of") or "").lower().split()
         kind = "sign" if match["colon"] and not purpose else kind
+        if purpose and purpose[0] in _ABOUT:
+            return _Joint("", 0)
         is_plain = not purpose or any(purpose[0] in load_row("purposes", each) for each in name.languages)
         return _Joint(kind, match.end(), has_purpose=bool(purpose), is_plain=is_plain)
     if kind == "blank" and (to := _TO.match(text, name.end)) and _is_changed(text, name):
@@ -141,7 +147,7 @@ def _read_value(text: str, name: Name, joint: _Joint) -> Iterator[Span]:
     close = _QUOTES.get(text[start])
     end = text.find(close, start + 1, start + _LONGEST_QUOTE) if close else -1
     if close and end > start and "\n" not in text[start:end]:
-        if _is_quoted_value(text[start + 1 : end], name, joint.kind):
+        if _is_quoted_value(text[start + 1 : end], name, joint):
             yield start + 1, end
         return
     may_be_words = name.kind in ("phrases", "passwords") and joint.kind in ("sign", "copula", "line")
@@ -150,6 +156,8 @@ def _read_value(text: str, name: Name, joint: _Joint) -> Iterator[Span]:
         yield words.span()
     elif token := _TOKEN.match(text, start):
         end = _strip_end(text, start, token.end())
+        if name.languages & UNSPACED and (ascii_part := _BLANKLESS.match(text, start, end)):
+            end = ascii_part.end()
         if _is_value(text, (start, end), name, joint):
             yield start, end
 
@@ -162,15 +170,14 @@ def _strip_end(text: str, start: int, end: int) -> int:
     return end
 
 
-def _is_quoted_value(value: str, name: Name, kind: str) -> bool:
+def _is_quoted_value(value: str, name: Name, joint: _Joint) -> bool:
     if " " in value:
-        return (
-            kind in ("sign", "copula")
-            and not any(mark in value for mark in "<{$")
-            and len(value.split()) <= _MOST_WORDS
-        )
+        is_joined = joint.kind in ("sign", "copula") and joint.is_plain
+        return is_joined and not any(mark in value for mark in "<{$") and len(value.split()) <= _MOST_WORDS
     shape = classify_value(value)
-    return shape > Shape.WORD or (shape is Shape.WORD and not is_said_of_secret(value, name.languages))
+    return shape > Shape.WORD or (
+        shape is Shape.WORD and joint.is_plain and not is_said_of_secret(value, name.languages)
+    )
 
 
 def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
@@ -182,6 +189,8 @@ def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
         return len(value) >= _LEAST_TOKEN and is_random(value) and not _is_harmless(text, name)
     is_unspaced = bool(name.languages & UNSPACED)
     within, at_end = _LEAST_SHAPES[joint.kind]
+    if name.kind == "signed":
+        at_end = Shape.MIXED
     if name.kind == "phrases" or (is_unspaced and joint.kind == "blank"):
         at_end = Shape.MIXED if name.kind == "phrases" else Shape.NUMBER
     is_last = _is_alone(text, span[1]) if joint.kind in ("line", "cell") else ends_clause(text, span[1])

@@ -58,7 +58,7 @@ class View:
 
 def list_views(text: str) -> Iterator[View]:
     """The plain texts of the layouts that a text has, none for most texts."""
-    if "</" in text or "/>" in text:
+    if "<" in text and _TAG.search(text):
         plain = _TAG.sub(_blank_tag, _BLOCK.sub(_break_line, _CELLS.sub(_mark_cell, text)))
         yield View(plain, (0,), (0,), (len(text) + 1,))
     if _IS_ENCODED.search(text):

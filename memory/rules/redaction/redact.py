@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -61,6 +61,10 @@ _DIGITS = re.compile(rf"\d+(?:{_CARD_GAP}{{1,3}}\d+)*")
 _CARD_LENGTHS, _CARD_SIZES = range(13, 20), (5, 4, 3, 2, 1)  # of the digits, and of the groups within a longer run
 _CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), (2,) * 8})
 _CARD_SHAPES |= {shape for size in _CARD_LENGTHS for shape in ((size,), (1,) * size)}
+_CARD_STARTS: tuple[tuple[str | tuple[str, ...], Collection[int]], ...] = (
+    ("4", (13, 16, 19)), (("51", "52", "53", "54", "55", "2"), (16,)), (("34", "37"), (15,)), ("35", range(16, 20)),
+    (("30", "36", "38", "39"), (14, *range(16, 20))), (("50", "56", "57", "58", "6"), range(13, 20)),
+)  # fmt: skip
 _CARD_DIGITS = min(map(sum, _CARD_SHAPES))
 _IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
@@ -335,11 +339,16 @@ def _find_cards(run: re.Match[str]) -> Iterator[Span]:
                 continue
             parts = groups[first : first + size]
             number = "".join(str(int(digit)) for _, digits in parts for digit in digits)
-            if number[0] in "23456" and _has_luhn_checksum(number):
+            if len(number) in _find_card_lengths(number) and _has_luhn_checksum(number):
                 yield parts[0][0], parts[-1][0] + len(parts[-1][1]), "card"
                 first += len(parts) - 1
                 break
         first += 1
+
+
+def _find_card_lengths(number: str) -> Collection[int]:
+    """How many digits a card has whose number begins like this one."""
+    return next((lengths for start, lengths in _CARD_STARTS if number.startswith(start)), ())
 
 
 def _has_luhn_checksum(number: str) -> bool:

@@ -14,7 +14,7 @@ from muniment.memory.rules.redaction.secret_names import is_placeholder
 _FILE = "password_words"
 _TEMPLATE = lazy_compile(
     r"\$[\w{(].{0,200}|\{\{.{0,200}|%\(.{0,200}|<[^<>]{0,60}>?.{0,20}|(?i:x{3,}.{0,20}|example|dummy|tbd|todo|n/?a|redacted)|\[[^\[\]]{0,60}\].{0,20}"
-    r"|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[\w-]{1,40}=[\"'].{0,200}|[.…]{2,}|[*•●xX]{3,}"
+    r"|!(?:vault|secret|include|env|ENV|Ref|Sub|GetAtt|env_var)(?:[ \t].{0,200})?|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[\w-]{1,40}=[\"'].{0,200}|[.…]{2,}|[*•●xX]{3,}"
 )
 _SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
 _MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")

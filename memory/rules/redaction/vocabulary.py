@@ -13,15 +13,16 @@ from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_co
 from muniment.memory.rules.redaction.secret_data import load_secret_data
 
 _FILE = "password_words"
-_KINDS = ("codes", "phrases", "keys", "logins", "passwords", "tokens")
+_KINDS = ("codes", "phrases", "keys", "logins", "passwords", "signed", "tokens")
 _HAS_UNSPACED = lazy_compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 UNSPACED = frozenset({"zh", "ja", "ko", "th"})
 _LONG_NAME = 7  # letters, from which on a name may be the end of a longer word: Masterpasswort
 _MARKS = r"[*_`\"')\]]{0,4}"
 _TYPE = r":[ \t]*[&\w\[\]|. ]{1,30}=(?![=>])(?=[ \t]*[\"'])"  # of a variable, before its value
-_SIGN = rf"(?:{_TYPE}|[:：]{{1,3}}=?|[?|+]{{0,2}}[=＝](?!=)>?|[-=]>|→)"
+_SIGN = rf"(?:{_TYPE}|[:：]{{1,3}}=?|[?|+]{{0,2}}[=＝](?!=)>?|[-=]>|<-|→)"
 BLANK = r"(?:'s)?[ \t]{1,4}(?:[-–—|👉➡][ \t]{1,4})?|,[ \t]{0,4}"
-_PURPOSE = r"(?P<of>(?:[ \t]{1,4}[^\s,.;:!?|<>=]{1,30}){0,6}?)"
+_WORD = r"[^\s,;:!?|<>=]{0,39}[^\s,.;:!?|<>=]"
+_PURPOSE = rf"(?P<of>(?:[ \t]{{1,4}}{_WORD}){{0,6}}?)"
 _NO_VALUE = lazy_compile(r"[ \t\n:=,|*_-]{0,40}")
 _FEW_WORDS = 3  # before a name in a label
 REDACTED = "[redacted:"
@@ -36,6 +37,7 @@ class Name:
     start: int
     end: int
     following: int  # where the next name begins, which is no value; -1 without one
+    reach: int  # where the search for a joint ends: the same name once more, or the end of the text
 
 
 def find_names(text: str, *, doors: bool = False) -> Iterator[Name]:
@@ -96,7 +98,8 @@ class _Vocabulary:
         word = match[0].lower().rstrip("0123456789")
         if word not in self.names:
             word = next((stem for stem in self.stems if word.startswith(stem[:-1])), "password")
-        return Name(*self.names[word], *match.span(), next_start)
+        reach = following.start() if following and following[0] == match[0] else len(match.string)
+        return Name(*self.names[word], *match.span(), next_start, reach)
 
 
 _VOCABULARY, _WITH_DOORS = _Vocabulary(_KINDS), _Vocabulary(("doors", *_KINDS))
@@ -113,7 +116,7 @@ def _write_name(name: str) -> str:
         return re.escape(name)
     start = r"(?<![^\W_])" if len(name) < _LONG_NAME or " " in name else ""
     ending = re.escape(name).replace(r"\*", r"[^\W\d_]{0,5}")
-    return rf"{start}{ending}\d?(?!\w)"
+    return rf"{start}{ending}\d?(?![^\W_]|_\w)"
 
 
 @cache
@@ -124,16 +127,14 @@ def compile_joint(languages: frozenset[str]) -> re.Pattern[str]:
     copula = [rf"{_PURPOSE}[ \t]{{1,4}}{join_alternatives(spaced)}(?!\w)"] * bool(spaced)
     copula += [rf"[ \t]{{0,4}}{join_alternatives(unspaced)}"] * bool(unspaced)
     purposes = {word for each in languages - UNSPACED for word in load_row("purposes", each)}
-    purpose = (
-        rf"(?:[ \t]{join_alternatives(purposes)}(?:[ \t][^\W\d_]{{1,20}}){{1,3}}?(?=[ \t][!-~]{{0,40}}?\d))?"
-        if purposes
-        else ""
-    )
+    head = rf"[ \t]{join_alternatives(purposes)}" if purposes else "(?!)"
+    before_sign = rf"(?:{head}(?:[ \t]{_WORD}){{1,4}}?)?"
+    before_value = rf"(?:{head}(?:[ \t][^\W\d_]{{1,20}}){{1,3}}?(?=[ \t][!-~]{{0,40}}?\d))?"
     return re.compile(
-        rf"{_MARKS}(?:[ \t]{{1,2}}\([^()\n]{{1,40}}\))?(?:(?P<sign>[ \t]{{0,40}}{_SIGN})"
+        rf"{_MARKS}(?:[ \t]{{0,2}}\([^():=\n]{{1,40}}\))?(?:(?P<sign>{before_sign}[ \t]{{0,40}}{_SIGN})"
         rf"|(?P<copula>(?:{'|'.join(copula)})[ \t]{{0,4}}(?P<colon>{_SIGN})?)"
         r"|(?P<cell>[ \t]{0,40}(?:\||\t|<[^<>\n]{1,40}>)[ \t|]{0,40})"
-        rf"|(?P<line>[ \t]{{0,4}}(?=\n))|(?P<blank>{purpose}(?:{BLANK})))",
+        rf"|(?P<line>[ \t]{{0,4}}(?=\n))|(?P<blank>{before_value}(?:{BLANK})))",
         re.IGNORECASE,
     )
 
