@@ -42,6 +42,7 @@ from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
+from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -98,6 +99,7 @@ class Engine:
     forgetting: Forgetting
     lifecycle: Lifecycle
     planner: Planner
+    draft_groups: DraftGroups
     writer: Writer
     import_rows: ImportRows
     transfer: Transfer
@@ -166,6 +168,7 @@ class Engine:
             "text_reader": text_reader,
             "turn_reader": TurnReader(redactor=redactor, limits=settings.limits, per_turn=settings.write.per_turn),
             "available_embedder": AvailableEmbedder(embedder),
+            "group_queues": GroupQueues(),
             **process,
         }
         for name, flow in get_type_hints(cls).items():

@@ -21,6 +21,12 @@ class MemoryWrites(Protocol):
         the stable key of one of the plan's."""
         ...
 
+    async def commit_group(self, plans: Sequence[WritePlan]) -> Sequence[Receipt]:
+        """Apply plans of one space in order and in one transaction: all, or none where one of them fails.
+
+        Each expects the revision that those before it leave. Raises as `commit`, and StoreError for a replay."""
+        ...
+
     async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
         """Encode the plan's changes, new memories only, each with the plan's turns that support it. Writes nothing."""
         ...

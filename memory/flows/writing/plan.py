@@ -45,7 +45,7 @@ COUNTED_NODES: frozenset[Node] = frozenset({"hotpath", "worker"})
 _Result = TypeVar("_Result")
 
 
-class _MissingVectors(Exception):
+class UnembeddedTexts(Exception):
     """A plan needs the vectors of texts that are not embedded yet."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -60,7 +60,7 @@ class VectorCache(dict[str, Vector]):
     def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vectors of these texts. A missing one ends the plan."""
         if missing := [text for text in dict.fromkeys(texts) if text not in self]:
-            raise _MissingVectors(missing)
+            raise UnembeddedTexts(missing)
         return [self[text] for text in texts]
 
 
@@ -72,6 +72,7 @@ class Rejections:
     unmet: tuple[str, ...] = ()
 
 
+FoundNeighbours: TypeAlias = tuple[Revision, list[tuple[Neighbour, ...]]]  # of each candidate of a draft
 MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejections] | Receipt]]
 
 
@@ -115,7 +116,7 @@ class PlanCommitter:
             try:
                 async with self.locks.space_lock(scope.space):
                     return await self.retry_on_conflict(partial(step, vectors))
-            except _MissingVectors as error:
+            except UnembeddedTexts as error:
                 missing = error.texts
             vectors |= zip(missing, await self.available_embedder.embed_documents(missing), strict=True)
         raise Conflict
@@ -157,8 +158,9 @@ class Quotas:
     model: ChatModel | None
     settings: Settings
 
-    async def apply_quotas(self, write: WriteContext, merged: MergeResult) -> MergeResult:
-        """Return the changes within the caps. The others are refused with the reason, without their edges.
+    async def apply_quotas(self, write: WriteContext, merged: MergeResult, pending: int = 0) -> MergeResult:
+        """Return the changes within the caps. The others are refused with the reason, without their edges. So many
+        `pending` changes of the day are not in the store yet.
 
         A turn has `write.per_turn` changes, by the rules and by the model; what the person asked to keep does not
         count. A space has `write.per_day` a day (UTC), without the changes that a person makes by hand."""
@@ -179,7 +181,7 @@ class Quotas:
         bound = counted + write.rev - rev if counted_day == day else write.rev
         if bound + count <= most:
             return merged
-        today = await self.ledger.count_changes(write.scope, day, sorted(COUNTED_NODES))
+        today = await self.ledger.count_changes(write.scope, day, sorted(COUNTED_NODES)) + pending
         if len(self.cache.daily_counts) >= _MAX_SPACES:
             self.cache.daily_counts.clear()
         self.cache.daily_counts[write.scope.space] = (day, write.rev, today)
@@ -241,14 +243,16 @@ class Planner:
     write_behind: WriteBehind
 
     async def make_plan(
-        self, scope: Scope, draft: Draft, vectors: VectorCache
+        self, scope: Scope, draft: Draft, vectors: VectorCache, found: FoundNeighbours | None = None, pending: int = 0
     ) -> tuple[WritePlan, Rejections] | Receipt:
-        """Return the plan and what it leaves out, or the receipt where there is nothing to write."""
+        """Return the plan and what it leaves out, or the receipt where there is nothing to write.
+
+        In a group the neighbours were `found` before, and so many `pending` changes are not in the store yet."""
         at, record = self.clock.now(), draft.record
         is_blind = any(vector is NO_VECTOR for vector in draft.vectors)
         profile = self.profile.drop_scripts() if is_blind else self.profile
         said_at = min(at, draft.said_at or at)
-        rev, neighbours = await self._find_neighbours(scope, draft, profile.scripts, said_at)
+        rev, neighbours = await self._find_neighbours(scope, draft, profile.scripts, said_at, found)
         incoming = [
             IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
             for each, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
@@ -265,16 +269,14 @@ class Planner:
         )
         texts = draft.requested_texts
         write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=texts)
-        merged = await self.quotas.apply_quotas(write, merged)
+        merged = await self.quotas.apply_quotas(write, merged, pending)
         known = {compose_document(each.text, each.aliases) for each in draft.candidates}
         changes = tuple(  # retention counts from now, whenever the statement was said
             replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
             for each in embed_changes(merged.changes, known, vectors)
         )
-        deletions: tuple[Change, ...] = ()
-        unmet: tuple[str, ...] = ()
-        if draft.forget:
-            deletions, unmet = await self.forgetting.resolve_requests(scope, draft.forget, draft.turns, changes)
+        resolve = self.forgetting.resolve_requests
+        deletions, unmet = await resolve(scope, draft.forget, draft.turns, changes) if draft.forget else ((), ())
         proposals = build_proposals(
             incoming,
             changes,
@@ -301,26 +303,13 @@ class Planner:
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
 
     async def _find_neighbours(
-        self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime
-    ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
+        self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime, found: FoundNeighbours | None
+    ) -> FoundNeighbours:
         """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
         is away or does not know the script, or the candidate corrects something. What a model read in a turn that was
         said `at` has them in order by the store's clock."""
-        candidates = draft.candidates
-        probes = [
-            NeighbourProbe(
-                vector=vector,
-                kind=candidate.kind,
-                stable_key=fact.key if fact else None,
-                # The attribute of a text without structure is that of all such texts: it shares only the key.
-                attribute=None if not fact or is_note(fact) else fact.attribute if is_structured(fact) else fact.key,
-            )
-            for candidate, fact, vector in zip(
-                candidates, (each.fact for each in candidates), draft.vectors, strict=True
-            )
-        ]
-        most = self.settings.write.neighbours
-        rev, neighbours = await self.reads.find_neighbours(scope, probes, most)
+        candidates, most = draft.candidates, self.settings.write.neighbours
+        rev, neighbours = found or await self.reads.find_neighbours(scope, build_probes(draft), most)
         # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
         is_elsewhere = [not is_legible(scripts, each.text) or is_correcting(each.text) for each in candidates]
         if places := [n for n, is_away in enumerate(is_elsewhere) if is_away]:
@@ -340,6 +329,24 @@ class Planner:
             event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=now, thread_id=thread)
             await self.write_behind.track_event(scope, event)
         return rev, neighbours
+
+
+def build_probes(draft: Draft) -> list[NeighbourProbe]:
+    """Return what the store needs to find the neighbours of each candidate.
+
+    The attribute of a text without structure is that of all such texts: it shares only the key. Where no candidate has
+    an attribute, no key is searched."""
+    facts = [candidate.fact for candidate in draft.candidates]
+    attributes = [
+        None if fact is None or is_note(fact) else fact.attribute if is_structured(fact) else fact.key for fact in facts
+    ]
+    has_keys = any(attributes)
+    return [
+        NeighbourProbe(
+            vector=vector, kind=candidate.kind, stable_key=fact.key if fact and has_keys else None, attribute=attribute
+        )
+        for candidate, fact, attribute, vector in zip(draft.candidates, facts, attributes, draft.vectors, strict=True)
+    ]
 
 
 def embed_changes(changes: Sequence[Change], known: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:

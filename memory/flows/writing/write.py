@@ -28,6 +28,7 @@ from muniment.memory.errors import BadInput, TooLarge
 from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, WriteBehind
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
+from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.plan import Draft, PlanCommitter, Planner
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
@@ -52,6 +53,7 @@ _CUT_QUOTE = 40  # characters before a cut that are quoted
 _UNREAD = 'what begins with "{}" (a long text is read for {:g} seconds; limits.reading_seconds)'
 _MAX_PREVIOUS = 2  # turns before a turn that say what it answers
 _MAX_SPACES = 10_000  # whose slots of insights are cached
+_FACT_TEXTS = ("subject", "predicate", "object", "location", "topic")
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
@@ -122,6 +124,8 @@ class Writer:
     committer: PlanCommitter
     consents: Consents
     cache: ProcessCache
+    draft_groups: DraftGroups
+    group_queues: GroupQueues
     jobs: JobQueue
     ledger: TurnLedger
     model: ChatModel | None
@@ -297,16 +301,9 @@ class Writer:
         """Return a candidate with every text in it redacted. Raises BadInput for an alias that cannot be kept."""
         sanitize, fact = self.redactor.sanitize_text, candidate.fact
         if fact is not None:
-            fact = replace(
-                fact,
-                subject=sanitize(fact.subject),
-                predicate=sanitize(fact.predicate),
-                object=sanitize(fact.object),
-                persons=tuple(map(sanitize, fact.persons)),
-                entities=tuple(map(sanitize, fact.entities)),
-                location=sanitize(fact.location) if fact.location else None,
-                topic=sanitize(fact.topic) if fact.topic else None,
-            )
+            texts: dict[str, Any] = {name: sanitize(said) for name in _FACT_TEXTS if (said := getattr(fact, name))}
+            persons, entities = tuple(map(sanitize, fact.persons)), tuple(map(sanitize, fact.entities))
+            fact = replace(fact, persons=persons, entities=entities, **texts)
         return replace(
             candidate,
             text=sanitize(candidate.text),
@@ -346,9 +343,8 @@ class Writer:
     ) -> Receipt:
         """Validate, embed, merge and commit an extraction that is redacted. It consumes `turns`.
 
-        A statement said at `said_at` (default: now) corrects only earlier ones. `file_rows` is the number of rows of
-        a file that the candidates are, which are read as so many writes. The `record` of a model is written also when
-        nothing is kept, so that no answer is paid for twice. Raises Conflict, StoreError."""
+        A statement said at `said_at` (default: now) corrects only earlier ones. Candidates of `file_rows` rows are so
+        many writes. A model's `record` is always written: no answer is paid for twice. Raises Conflict, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
         most = self.settings.limits.memory_chars
@@ -364,8 +360,7 @@ class Writer:
         if node != "hotpath":
             valid = await self.consents.drop_refused(scope, valid)
         refused = tuple(reason for _, reason in results if reason is not None)
-        if record is not None:
-            record = replace(record, refused=record.refused + refused)
+        record = replace(record, refused=record.refused + refused) if record is not None else None
         if not valid and not extraction.forget_requests and (record is None or record.source == "rules"):
             return Receipt(rev=Revision(0), refused=refused)
         documents = [compose_document(each.text, each.aliases) for each in valid]
@@ -384,10 +379,13 @@ class Writer:
                 if candidate is not None and raw.text in extraction.requested_texts
             ),
         )
-        receipt = await self.committer.commit_with_retry(scope, partial(self.planner.make_plan, scope, draft))
-        receipt = await self.consents.auto_approve(scope, receipt, node)
+        is_busy = scope.space in self.group_queues.drafts or self.committer.locks.space_lock(scope.space).locked()
+        if is_busy and self.draft_groups.can_join(draft):
+            receipt = await self.draft_groups.commit_draft(scope, draft)
+        else:
+            receipt = await self.committer.commit_with_retry(scope, partial(self.planner.make_plan, scope, draft))
         return replace(
-            receipt,
+            await self.consents.auto_approve(scope, receipt, node),
             refused=(record.refused if record else refused) + receipt.refused,
             left_out=cuts,
             repaired=record.repaired if record else (),

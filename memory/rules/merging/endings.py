@@ -17,7 +17,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.merging.restatements import is_single_sentence, strip_quotation
+from muniment.memory.rules.merging.restatements import split_statements, strip_quotation
 from muniment.memory.rules.statements.changes import CONDITIONS, NAMED_ENDING
 from muniment.memory.rules.statements.parse import find_contrasts, is_respelling, parse_statement
 
@@ -57,7 +57,7 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
         and not set(memory.turns) & set(candidate.turns)
         and not memory.pinned
         and not (is_structured(candidate.fact) and is_structured(memory.fact))
-        and is_single_sentence(memory.text)
+        and len(split_statements(memory.text)) <= 1
     ]
     if not known:
         return []

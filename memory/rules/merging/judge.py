@@ -14,7 +14,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.merging.restatements import is_same_claim, is_single_sentence, strip_quotation
+from muniment.memory.rules.merging.restatements import is_same_claim, split_statements, strip_quotation
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.parse import ParsedStatement, parse_statement
@@ -81,7 +81,7 @@ def _judge_note(candidate: Candidate, memory: StoredMemory) -> Verdict:
     new, old = (parse_statement(strip_quotation(text)) for text in (candidate.text, memory.text))
     is_held = new.words <= old.words and new.figures <= old.figures
     may_be_same = is_held or (is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures)
-    may_be_ended = is_single_sentence(memory.text)
+    may_be_ended = len(split_statements(memory.text)) <= 1
     verdict = compare_texts(new, old) if may_be_same or may_be_ended else "different"
     return verdict if {"same": may_be_same, "supersedes": may_be_ended}.get(verdict) else "different"
 

@@ -199,13 +199,9 @@ def _list_content_words(statement: ParsedStatement) -> Iterator[str]:
 
 
 def split_statements(text: str) -> list[str]:
-    """The sentences of a memory, without the lead and the marks of a quotation."""
+    """The sentences of a memory, without the lead and the marks of a quotation. A note of several is not ended as a
+    whole."""
     return [part for part in _SENTENCES.split(strip_quotation(text)) if part.strip()]
-
-
-def is_single_sentence(text: str) -> bool:
-    """Whether a memory says one thing; a note of several sentences is not ended as a whole."""
-    return len(split_statements(text)) <= 1
 
 
 def strip_quotation(text: str) -> str:
@@ -284,4 +280,4 @@ def _leans_on(note: StoredMemory, before: StoredMemory) -> bool:
     if before.fact is None or is_note(before.fact) or not set(note.turns) & set(before.turns):
         return False
     value = get_lexeme_set(before.fact.object)
-    return bool(value) and is_single_sentence(note.text) and value <= get_lexeme_set(note.text)
+    return bool(value) and len(split_statements(note.text)) <= 1 and value <= get_lexeme_set(note.text)

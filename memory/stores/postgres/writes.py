@@ -70,6 +70,10 @@ class PostgresWrites(MemoryWrites):
                 ) from None
             raise
 
+    async def commit_group(self, plans: Sequence[WritePlan]) -> Sequence[Receipt]:
+        async with self._connections.sending(plans[0].scope) as conn:
+            return [await send_plan(conn, plan, self._model) for plan in plans]
+
     async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
         tables = await self._load_tables()
         turns = {turn.id: turn for turn in reversed(plan.turns)}

@@ -1,0 +1,224 @@
+"""Writers of one space that wait: their drafts are planned and committed together, each with its own receipt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
+
+from muniment.memory.domain.ids import NO_VECTOR, Revision, SpaceId, TurnId
+from muniment.memory.domain.memory import Neighbour
+from muniment.memory.domain.plan import Change, Receipt, WritePlan
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import NeighbourProbe
+from muniment.memory.errors import MunimentError, StoreDown
+from muniment.memory.flows.writing.plan import (
+    COUNTED_NODES,
+    Draft,
+    PlanCommitter,
+    Planner,
+    Rejections,
+    UnembeddedTexts,
+    VectorCache,
+    build_probes,
+)
+from muniment.memory.ports.writes import MemoryWrites
+from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.merging.earlier_changes import update_neighbours
+from muniment.memory.rules.policy.consent import is_support_lost
+from muniment.memory.rules.statements.parse import is_correcting
+
+_MAX_MEMBERS = 16  # of one group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WaitingDraft:
+    """A draft that waits for its space, and what its writer awaits."""
+
+    scope: Scope
+    draft: Draft
+    receipt: asyncio.Future[Receipt]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupQueues:
+    """The drafts of this process that wait, by space, and the tasks that commit them."""
+
+    drafts: dict[SpaceId, deque[WaitingDraft]] = field(default_factory=dict)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Group:
+    """What the plans of a group come to, in order, before they are committed."""
+
+    rev: Revision
+    plans: list[WritePlan] = field(default_factory=list)
+    outcomes: list[tuple[WaitingDraft, Rejections | Receipt]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    counted: int = 0  # changes that count for the quota of the day
+
+    def add_plan(self, plan: WritePlan) -> None:
+        """Add a plan. Its changes have the revisions that they will have."""
+        for number, change in enumerate(plan.changes, plan.expected_rev + 1):
+            self.changes.append(replace(change, after=replace(change.after, rev=Revision(number))))
+        self.plans.append(plan)
+        self.rev = Revision(plan.expected_rev + len(plan.changes))
+        self.counted += len(plan.changes) if plan.node in COUNTED_NODES else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DraftGroups:
+    """Commits drafts whose space another writer has, together with those that wait beside them.
+
+    A group is one transaction. Each of its drafts is planned as if those before it were committed, so that the result
+    is that of one after the other; where that cannot be known without the store, the group ends before the draft."""
+
+    committer: PlanCommitter
+    group_queues: GroupQueues
+    planner: Planner
+    writes: MemoryWrites
+
+    def can_join(self, draft: Draft) -> bool:
+        """Whether a draft can be planned in a group: only its nearest memories and those with its key matter, and it
+        makes no request."""
+        return (
+            not (draft.forget or draft.file_rows)
+            and (draft.record is None or draft.record.source == "rules")
+            and all(vector is not NO_VECTOR for vector in draft.vectors)
+            and all(
+                each.state == "active"
+                and is_legible(self.planner.profile.scripts, each.text)
+                and not is_correcting(each.text)
+                for each in draft.candidates
+            )
+        )
+
+    async def commit_draft(self, scope: Scope, draft: Draft) -> Receipt:
+        """Commit the draft with those that wait for the space, too.
+
+        A caller that is cancelled takes its draft along unless the group is under way. Raises what a write alone
+        does."""
+        waiting = WaitingDraft(scope=scope, draft=draft, receipt=asyncio.get_running_loop().create_future())
+        queue = self.group_queues.drafts.get(scope.space)
+        if queue is None:
+            queue = self.group_queues.drafts[scope.space] = deque()
+            task = asyncio.create_task(self._commit_queue(scope.space, queue))
+            self.group_queues.tasks.add(task)
+            task.add_done_callback(self.group_queues.tasks.discard)
+        queue.append(waiting)
+        return await waiting.receipt
+
+    async def _commit_queue(self, space: SpaceId, queue: deque[WaitingDraft]) -> None:
+        """Commit what waits for a space, group by group, until nothing does."""
+        alone: Sequence[WaitingDraft] = ()
+        try:
+            while queue:
+                async with self.committer.locks.space_lock(space):
+                    members = _take_members(queue)
+                    alone = await self._commit_group(members, queue) if len(members) > 1 else members
+                for member in alone:
+                    await self._commit_alone(member)
+        finally:
+            del self.group_queues.drafts[space]
+            for member in (*alone, *queue):  # all have their receipts, unless the loop is ending
+                member.receipt.cancel()
+
+    async def _commit_alone(self, member: WaitingDraft) -> None:
+        if not member.receipt.done():
+            make_plan = partial(self.planner.make_plan, member.scope, member.draft)
+            committing = self.committer.commit_with_retry(member.scope, make_plan)
+            [outcome] = await asyncio.gather(committing, return_exceptions=True)
+            _settle(member, outcome)
+
+    async def _commit_group(
+        self, members: Sequence[WaitingDraft], queue: deque[WaitingDraft]
+    ) -> Sequence[WaitingDraft]:
+        """Commit members together, as many as can be. Returns those to commit alone: the one that ended the group, or
+        all of a group that failed. The others go back to the queue."""
+        writing = self.committer.retry_on_conflict(partial(self._write_group, members))
+        [written] = await asyncio.gather(writing, return_exceptions=True)
+        if isinstance(written, MunimentError) and not isinstance(written, StoreDown):
+            return members  # each learns by itself whether it is the one that fails
+        if isinstance(written, BaseException):  # without an answer it may be written: it is not written again
+            for member in members:
+                _settle(member, written)
+            return []
+        group, receipts = written
+        remaining = iter(receipts)
+        for member, outcome in group.outcomes:
+            if isinstance(outcome, Rejections):
+                _settle(member, replace(next(remaining), refused=outcome.refused, unmatched_requests=outcome.unmet))
+            else:
+                _settle(member, outcome)
+        rest = members[len(group.outcomes) :]
+        queue.extendleft(reversed(rest[1:]))
+        return rest[:1]
+
+    async def _write_group(self, members: Sequence[WaitingDraft]) -> tuple[_Group, Sequence[Receipt]]:
+        """Plan members as long as each can be planned without the store, and commit the plans in one transaction."""
+        group = await self._plan_group(members)
+        return group, await self.writes.commit_group(group.plans) if group.plans else ()
+
+    async def _plan_group(self, members: Sequence[WaitingDraft]) -> _Group:
+        most = self.planner.settings.write.neighbours
+        probes = [build_probes(member.draft) for member in members]
+        every = [probe for each in probes for probe in each]
+        rev, neighbours = await self.planner.reads.find_neighbours(members[0].scope, every, most)
+        ends = list(accumulate(map(len, probes)))
+        group, turns = _Group(rev), set[TurnId]()
+        for member, own, end in zip(members, probes, ends, strict=True):
+            said = {turn.id for turn in member.draft.turns}
+            near = self._update_all(own, neighbours[end - len(own) : end], group)
+            if near is None or turns & said:
+                break
+            try:
+                outcome = await self.planner.make_plan(
+                    member.scope, member.draft, VectorCache(), (group.rev, near), group.counted
+                )
+            except UnembeddedTexts:
+                break
+            if isinstance(outcome, Receipt):
+                group.outcomes.append((member, outcome))
+                continue
+            plan, rejections = outcome
+            if plan.proposals or any(map(is_support_lost, plan.changes)):
+                break
+            group.add_plan(plan)
+            group.outcomes.append((member, rejections))
+            turns |= said
+        return group
+
+    def _update_all(
+        self, probes: Sequence[NeighbourProbe], neighbours: Sequence[tuple[Neighbour, ...]], group: _Group
+    ) -> list[tuple[Neighbour, ...]] | None:
+        """Return the neighbours of each probe after the changes of the group; None where that cannot be known."""
+        most = self.planner.settings.write.neighbours
+        updated = [
+            update_neighbours(probe, near, group.changes, most) for probe, near in zip(probes, neighbours, strict=True)
+        ]
+        known = [near for near in updated if near is not None]
+        return known if len(known) == len(updated) else None
+
+
+def _take_members(queue: deque[WaitingDraft]) -> list[WaitingDraft]:
+    """Take the first drafts of a queue whose writers still wait."""
+    members: list[WaitingDraft] = []
+    while queue and len(members) < _MAX_MEMBERS:
+        member = queue.popleft()
+        if not member.receipt.done():
+            members.append(member)
+    return members
+
+
+def _settle(member: WaitingDraft, outcome: Receipt | BaseException) -> None:
+    """Give a writer its receipt, or the error to raise, unless it was cancelled."""
+    if member.receipt.done():
+        return
+    if isinstance(outcome, Receipt):
+        member.receipt.set_result(outcome)
+    else:
+        member.receipt.set_exception(outcome)
