@@ -86,6 +86,8 @@ async def filter_by_owner(ctx: Auth.types.AuthContext, value: dict[str, Any]) ->
     scope = _authorize(ctx)
     if ctx.resource == "crons" and ctx.action in {"create", "update"}:
         _check_cron(ctx, value)
+    if ctx.action == "delete" and "run_id" in value:  # the server would remove its checkpoints from whatever thread
+        _refuse(501, "A run is removed with its thread.")
     if scope is None:
         return None
     _mark_owner(value, scope)
