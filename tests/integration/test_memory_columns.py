@@ -16,6 +16,7 @@ import pytest
 
 import muniment
 from muniment.memory.stores.postgres.memory_columns import COLUMNS, CONTENT, STORE_COLUMNS
+from tests.citus import databases
 
 PACKAGE = Path(muniment.__file__).parent
 CITUS = (PACKAGE / "migrations/citus/functions.sql").read_text(encoding="utf-8")
@@ -98,7 +99,6 @@ from muniment.memory.domain.search import NeighbourProbe, Search, Weights
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
-from tests.citus import databases
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 WEIGHTS = Weights(floor=0.1, ceiling=0.9, semantic=1, keyword=0, actor=0, own=0, timely=0, before=1, after=1, traits={})

@@ -24,7 +24,8 @@ FRAGMENTS = [
     "\r\n", "|\n", "\n\n ", " ", "\t", "1. ", "# a\n", "Fwd:\n", "[12:00] Bob: hi\n", "From: a\n", "the email: ", "1-",
     "1,", "(", '"', "'", "> ", "- ", "I ", "I live in ", "my ", "and ", "no, ", "3 May ", "on Monday ", "password: ",
     "https://a:b@c/", "a@b.", "<td>", "%3D", "| password ", "user,password\n", "Cookie: a=1; ",
-    "my seed phrase is walrus ", "login: a / ", "a1b2c3d4\n", "密码", "用户", "，", "。", "三月", "이 ", "a", "**", "&x=1", "\u3000",
+    "my seed phrase is walrus ", "login: a / ", "a1b2c3d4\n",
+    "密码", "用户", "，", "。", "三月", "이 ", "a", "**", "&x=1", "\u3000",
 ]  # fmt: skip
 
 
