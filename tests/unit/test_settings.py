@@ -18,8 +18,7 @@ SECRET = "sk-live-4242424242"
 
 
 def settings(folder: Path, text: str | bytes) -> Settings:
-    file = folder / "my.yaml"
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    (file := folder / "my.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     return load_settings({"MUNIMENT_CONFIG": str(file)})
 
 
