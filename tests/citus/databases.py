@@ -40,6 +40,12 @@ def restate_policies(url: str) -> None:
         conn.execute(POLICIES.encode())
 
 
+def list_policies(url: str) -> list[tuple[str, ...]]:
+    """Return what the catalogue says of every policy."""
+    with psycopg.connect(url) as conn:
+        return conn.execute("select * from pg_policies where schemaname = 'muniment' order by 1, 2, 3").fetchall()
+
+
 def join(coordinator: str) -> None:
     """Make one cluster of the databases of one name."""
     name = str(conninfo_to_dict(coordinator)["dbname"])

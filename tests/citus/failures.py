@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import uuid
 from collections import Counter
@@ -53,6 +54,7 @@ class Phase:
 
 async def run_failures(cluster: Cluster, seconds: float) -> int:
     """Run the phases on a database of their own, print what was met, and return 0 when nothing was lost."""
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it tells of each connection that breaks
     databases.WORKERS[:] = [node.url for node in cluster.nodes[1:]]
     url = await _make_database(cluster)
     clients = [Client(number) for number in range(CLIENTS)]

@@ -10,22 +10,16 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg import AsyncRawCursor
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import dict_row
 
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
-from muniment.memory.domain.query import Query
 from muniment.memory.domain.search import NeighbourProbe
-from muniment.memory.errors import BadInput, Conflict, StoreDown
+from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.store import PostgresStore
 from tests.citus import databases as citus
-from tests.citus.databases import clustered, plain
+from tests.citus.databases import plain
 from tests.conftest import Clones
 from tests.engine import NOON, engine, note, said, scope
 
@@ -33,17 +27,7 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
-DIES_AT_COMMIT = """
-    set citus.override_table_visibility = off; set citus.enable_manual_changes_to_shards = on;
-    set citus.enable_ddl_propagation = off; set citus.enable_unsafe_triggers = on;
-    create function public.die() returns trigger language plpgsql as $$
-    begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
-    do $$ declare shard regclass; begin
-      for shard in select oid from pg_class where relname ~ '^spaces_[0-9]+$' and relkind = 'r' loop
-        execute format('create constraint trigger dies after update on %s deferrable initially deferred '
-          'for each row execute function public.die()', shard);
-      end loop;
-    end $$"""
+OF_NO_SPACE = {"tokens"}  # looked up on the coordinator, before a space is known
 TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
 
 
@@ -55,12 +39,6 @@ def other_url(clones: Clones, template: str) -> Iterator[str]:
             conn.execute(FUNCTIONS.encode())
         citus.restate_policies(url)
         yield url
-
-
-def policies(url: str) -> list[tuple[str, ...]]:
-    """What the catalogue says of every policy."""
-    with psycopg.connect(url) as conn:
-        return conn.execute("select * from pg_policies where schemaname = 'muniment' order by 1, 2, 3").fetchall()
 
 
 def distributed() -> list[str]:
@@ -77,7 +55,7 @@ def test_every_table_has_its_place(database_url: str) -> None:
         tables = conn.execute("""
             select relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where n.nspname = 'muniment' and relkind = 'r'""").fetchall()
-    assert sorted(distributed()) == sorted({name for (name,) in tables} - COPIED)
+    assert sorted(distributed()) == sorted({name for (name,) in tables} - COPIED - OF_NO_SPACE)
     assert set(re.findall(r"create_reference_table\('muniment\.(\w+)'\)", SCRIPT)) == COPIED
 
 
@@ -105,8 +83,9 @@ def test_functions_exist(database_url: str) -> None:
             )
         }
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
-    # A table function runs on the coordinator, its statements where the space is; what is measured is there, too.
-    assert known - names == {"near", "analyze_memories"}
+    # A table function runs on the coordinator, its statements where the space is; what is measured, and tokens, are
+    # there.
+    assert known - names == {"near", "analyze_memories", "find_token"}
     assert names <= known
 
 
@@ -114,9 +93,13 @@ def test_every_role_can_reach_the_nodes(database_url: str) -> None:
     """Whoever may use a table has to log in to the nodes, with the settings of the connections; a role that a migration
     adds and the script forgets could not."""
     with psycopg.connect(database_url) as conn:
-        granted = conn.execute("""
+        granted = conn.execute(
+            """
             select distinct a.grantee::regrole::text from pg_class c, aclexplode(c.relacl) a
-            where c.relnamespace = 'muniment'::regnamespace and a.grantee not in (c.relowner, 0)""").fetchall()
+            where c.relnamespace = 'muniment'::regnamespace and a.grantee not in (c.relowner, 0)
+              and c.relname <> all(%s)""",
+            [sorted(OF_NO_SPACE)],
+        ).fetchall()
     roles = {role for (role,) in granted}
     assert roles >= {"muniment_app", "muniment_keeper", "muniment_eraser"}
     assert set(re.findall(r"^alter role (\w+) login;", SCRIPT, re.MULTILINE)) == roles
@@ -227,12 +210,12 @@ async def test_the_functions_do_the_same(database_url: str, other_url: str) -> N
 @plain
 def test_the_policies_are_such_as_citus_takes(database_url: str, other_url: str) -> None:
     """None restricts others and none has a subquery; and whoever runs the script again changes nothing."""
-    before, made = policies(database_url), policies(other_url)
+    before, made = citus.list_policies(database_url), citus.list_policies(other_url)
     restricting = [one for one in before if "RESTRICTIVE" in one]
     assert restricting
     assert not [one for one in made if "RESTRICTIVE" in one or "SELECT" in f"{one[6]}{one[7]}"]
     citus.restate_policies(other_url)
-    assert policies(other_url) == made
+    assert citus.list_policies(other_url) == made
     roles = {(one[1], str(one[4])) for one in before}
     for _, table, _, _, role, *_ in restricting:  # who is restricted is whom the others are for
         assert not [other for place, other in roles if place == table and other != str(role) and "public" in other]
@@ -288,108 +271,3 @@ async def test_a_plan_is_made_before_a_space_is_entered(other_url: str) -> None:
         ).fetchone()
         assert every is not None
         assert every[0][0]["Plan"]["Plan Rows"] > 400
-
-
-@clustered
-@pytest.mark.parametrize("scan", [True, False])
-async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
-    """The coordinator sends a search, whole, to the one node that has the space; there an index of the space's own is
-    used."""
-    async with engine(database_url) as memory:
-        await memory.ingest(scope(), [note(f"Green tea with number {n}") for n in range(1_500)])
-        store = memory.engine.store
-        assert isinstance(store, PostgresStore)
-        if not scan:
-            assert (await store.maintenance.index_space(scope(), 1)).made == ("vectors", "words")
-        with psycopg.connect(database_url, autocommit=True) as admin:
-            admin.execute("analyze muniment.memories")  # as autovacuum does it on each node
-        reader, search = await memory.engine.recall.authorize_query(scope(), "supervisor", Query(text="green tea"))
-        space = {"space": scope().space, "owner": scope().owner, "allowed": sorted(reader.allowed), "as_of": None}
-        text, asked = store.searches.build(space, search, scan=scan)
-        async with store._connections.connect() as conn:
-            cursor = AsyncRawCursor(conn, row_factory=dict_row)
-            explained = b"explain " + (text if isinstance(text, bytes) else text.encode())
-            shown = await (await cursor.execute(explained, asked)).fetchall()
-    lines = [row["QUERY PLAN"].strip() for row in shown]
-    assert "Task Count: 1" in lines
-    assert not [line for line in lines if "Distributed Subplan" in line]
-    indexes = set(re.findall(r"using (memories_[a-z]+(?:_[a-z]+)?)_[0-9a-f]+", "\n".join(lines)))
-    assert ("memories_near" in indexes) is not scan
-    assert "Seq Scan" not in str(lines)
-    assert scan or "memories_by_category" not in indexes
-
-
-@clustered
-async def test_the_nodes_hide_what_is_not_entered(database_url: str) -> None:
-    """Also who speaks to a node, and to a shard by its name, sees nothing without a space and nothing of another."""
-    async with engine(database_url) as memory:
-        await memory.keep_candidates(scope("ana"), [note("Green tea with Vera")])
-        await memory.keep_candidates(scope("ben"), [note("A garden in Lisbon")])
-    seen = []
-    name = str(conninfo_to_dict(database_url)["dbname"])
-    for worker in citus.WORKERS:
-        with psycopg.connect(make_conninfo(worker, dbname=name), autocommit=True) as conn:
-            conn.execute("set citus.override_table_visibility = off")
-            shards = conn.execute(
-                "select relname from pg_class where relname ~ '^memories_[0-9]+$' and relkind = 'r'"
-            ).fetchall()
-            assert shards
-            conn.execute("set role muniment_app")
-            for (shard,) in shards:
-                for entered in ("", *(f"{{{scope(owner).space}}}" for owner in ("ana", "ben", "cem"))):
-                    with conn.transaction():
-                        conn.execute("select set_config('app.spaces', %s, true)", (entered,))
-                        conn.execute("select set_config('app.categories', '*', true)")
-                        rows = conn.execute(f"select space_id from muniment.{shard}").fetchall()
-                    assert {f"{{{space}}}" for (space,) in rows} <= {entered}
-                    seen += rows
-    assert {space for (space,) in seen} == {scope("ana").space, scope("ben").space}
-
-
-@clustered
-async def test_a_node_that_is_lost_at_a_commit_is_a_store_that_is_down(database_url: str) -> None:
-    """The coordinator says so without a code."""
-    name = str(conninfo_to_dict(database_url)["dbname"])
-    async with engine(database_url) as memory:
-        await memory.learn(scope(), said("I live in Porto"))
-    for worker in citus.WORKERS:
-        with psycopg.connect(make_conninfo(worker, dbname=name), autocommit=True) as conn:
-            conn.execute(DIES_AT_COMMIT)
-    with (
-        psycopg.connect(database_url, autocommit=True) as conn,
-        pytest.raises(StoreDown, match="could not commit transaction"),
-        translate_errors(),
-        conn.transaction(),
-    ):
-        conn.execute("update muniment.spaces set rev = rev where space_id = %s", (scope().space,))
-
-
-@clustered
-async def test_it_goes_back_to_the_coordinator_and_out_again(database_url: str) -> None:
-    """With its rows, its policies and its rights: so a migration finds tables as on one Postgres."""
-    found: list[Any] = []
-    for step in (None, citus.undistribute, citus.distribute):
-        if step is not None:
-            step(database_url)
-        async with engine(database_url) as memory:
-            await memory.learn(scope(), said("I live in Porto", key="1"))
-            assert [one.text for one in await memory.list(scope())] == ["The user lives in Porto"]
-            assert (await memory.query(scope(), "supervisor", Query(text="Where do I live?"))).hits
-        with psycopg.connect(database_url) as conn:
-            places = conn.execute("select count(*) from pg_dist_partition").fetchone()
-            rights = conn.execute("""
-                select c.relname, c.relacl::text, c.relforcerowsecurity, a.attname, a.attacl::text,
-                  case when relkind = 'v' then pg_get_viewdef(c.oid) end, c.reloptions::text,
-                  col_description(c.oid, a.attnum)
-                from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-                where c.relnamespace = 'muniment'::regnamespace and c.relkind in ('r', 'v')
-                order by 1, a.attnum""").fetchall()
-            functions = conn.execute("""
-                select p.oid::regprocedure::text, p.proacl::text, obj_description(p.oid, 'pg_proc'), p.prosrc
-                from pg_proc p where p.pronamespace = 'muniment'::regnamespace order by 1""").fetchall()
-        assert places is not None
-        assert (places[0] == 0) is (step is citus.undistribute)
-        found.append((rights, policies(database_url), functions))
-    for after in found[1:]:
-        for before, here in zip(found[0], after, strict=True):
-            assert here == before
