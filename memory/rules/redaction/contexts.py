@@ -43,7 +43,7 @@ _WORDS = lazy_compile(
 _WORD = lazy_compile(r"[^\W\d_]{2,14}")
 _SEED_LENGTHS = frozenset({12, 15, 18, 21, 24})
 _SEED_WORD, _LEAST_TOKEN = 8, 20
-_MOST_WORDS, _LABEL = 8, 40
+_FEWEST_WORDS, _MOST_WORDS, _LABEL = 4, 8, 40
 _SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
 _DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}(\d(?:[ -]?\d){2,8})(?![\w-])")
 _SOME_DIGITS = lazy_compile(r"\d(?:[ -]?\d){2}")
@@ -152,8 +152,9 @@ def _read_value(text: str, name: Name, joint: _Joint) -> Iterator[Span]:
         return
     may_be_words = name.kind in ("phrases", "passwords") and joint.kind in ("sign", "copula", "line")
     words = _WORDS.match(text, start) if may_be_words else None
-    if words and _is_passphrase(words[0], name, joint):
-        yield words.span()
+    phrases = (words[0], words[0].partition("\n")[0]) if words else ()
+    if phrase := next((each for each in phrases if _is_passphrase(each, name, joint)), ""):
+        yield start, start + len(phrase)
     elif token := _TOKEN.match(text, start):
         end = _strip_end(text, start, token.end())
         if name.languages & UNSPACED and (ascii_part := _BLANKLESS.match(text, start, end)):
@@ -232,6 +233,8 @@ def _is_changed(text: str, name: Name) -> bool:
 
 def _is_passphrase(phrase: str, name: Name, joint: _Joint) -> bool:
     words = _WORD.findall(phrase)
+    if len(words) < _FEWEST_WORDS:
+        return False
     if len(words) in _SEED_LENGTHS and max(map(len, words)) <= _SEED_WORD and name.kind == "phrases":
         return True
     if is_request(words[0]) or "\n" in phrase:

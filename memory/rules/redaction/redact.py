@@ -22,7 +22,7 @@ from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, li
 from muniment.memory.rules.redaction.national_ids import find_national_ids
 from muniment.memory.rules.redaction.random_tokens import find_random_tokens
 from muniment.memory.rules.redaction.secret_names import redact_value
-from muniment.memory.rules.redaction.token_formats import find_tokens, is_example
+from muniment.memory.rules.redaction.token_formats import find_tokens
 from muniment.memory.rules.redaction.vocabulary import load_unusual_names
 
 Span = tuple[int, int, str]
@@ -292,7 +292,7 @@ def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
     for find in (find_tokens, find_random_tokens):
         yield from ((*span, "api_key") for span in find(text))
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
-        yield from ((*match.span(), kind) for match in pattern.finditer(text) if not is_example(match.group()))
+        yield from ((*match.span(), kind) for match in pattern.finditer(text))
     for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password")):
         yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
     yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))

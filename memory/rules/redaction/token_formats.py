@@ -90,7 +90,7 @@ def find_tokens(text: str) -> Iterator[tuple[int, int]]:
     lowered = text.lower()
     for each in _FORMATS.formats:
         if any(map(lowered.__contains__, each.keywords)):
-            yield from (span for span in each.find_spans(text) if not is_example(text[slice(*span)]))
+            yield from (span for span in each.find_spans(text) if not _is_example(text[slice(*span)]))
 
 
 def find_named_formats(text: str) -> tuple[NamedFormat, ...]:
@@ -99,8 +99,7 @@ def find_named_formats(text: str) -> tuple[NamedFormat, ...]:
     return tuple(each for each in _FORMATS.named if any(map(lowered.__contains__, each.names)))
 
 
-def is_example(token: str) -> bool:
-    """Whether a token is one of those that documentation shows."""
+def _is_example(token: str) -> bool:
     return any(pattern.fullmatch(token) for pattern in _FORMATS.allowed)
 
 
