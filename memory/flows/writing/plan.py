@@ -252,11 +252,7 @@ class Planner:
         is_blind = any(vector is NO_VECTOR for vector in draft.vectors)
         profile = self.profile.drop_scripts() if is_blind else self.profile
         said_at = min(at, draft.said_at or at)
-        rev, neighbours = await self._find_neighbours(scope, draft, profile.scripts, said_at, found)
-        incoming = [
-            IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
-            for each, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
-        ]
+        rev, incoming = await self._add_neighbours(scope, draft, profile.scripts, said_at, found)
         merged = merge_candidates(
             incoming,
             scope=scope,
@@ -275,6 +271,11 @@ class Planner:
             replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
             for each in embed_changes(merged.changes, known, vectors)
         )
+        if incoming:
+            sim = max((round(near.sim, 4) for each in incoming for near in each.neighbours), default=None)
+            status: Status = "skipped" if sim is None else "ok"
+            event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=at, thread_id=scope.thread)
+            await self.write_behind.track_event(scope, event)
         resolve = self.forgetting.resolve_requests
         deletions, unmet = await resolve(scope, draft.forget, draft.turns, changes) if draft.forget else ((), ())
         proposals = build_proposals(
@@ -302,12 +303,12 @@ class Planner:
             await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns, now=at)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
 
-    async def _find_neighbours(
+    async def _add_neighbours(
         self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime, found: FoundNeighbours | None
-    ) -> FoundNeighbours:
-        """Return the space's revision, and the memories near each candidate: by vector, and by words where the embedder
-        is away or does not know the script, or the candidate corrects something. What a model read in a turn that was
-        said `at` has them in order by the store's clock."""
+    ) -> tuple[Revision, list[IncomingCandidate]]:
+        """Return the space's revision, and each candidate with the memories near it: by vector, and by words where the
+        embedder is away or does not know the script, or the candidate corrects something. What a model read in a turn
+        that was said `at` has them in order by the store's clock."""
         candidates, most = draft.candidates, self.settings.write.neighbours
         rev, neighbours = found or await self.reads.find_neighbours(scope, build_probes(draft), most)
         # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
@@ -322,13 +323,10 @@ class Planner:
         if record is not None and record.source == "model" and (turns := list_turns(neighbours)):
             said = await self.ledger.read_said_times(scope, [record.turn, *turns])
             neighbours = [order_neighbours(near, record.turn, said, at) for near in neighbours]
-        if neighbours:
-            sim = max((round(each.sim, 4) for near in neighbours for each in near), default=None)
-            status: Status = "skipped" if sim is None else "ok"
-            now, thread = self.clock.now(), scope.thread
-            event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=now, thread_id=thread)
-            await self.write_behind.track_event(scope, event)
-        return rev, neighbours
+        return rev, [
+            IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
+            for each, vector, near in zip(candidates, draft.vectors, neighbours, strict=True)
+        ]
 
 
 def build_probes(draft: Draft) -> list[NeighbourProbe]:

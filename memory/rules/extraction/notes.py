@@ -282,18 +282,18 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: 
     folded = tokens.fold_text(said)
     if not holds_details(bare, folded):
         return False
-    if bare != sentence and mentions.find_mentions(sentence, at) and not mentions.find_mentions(said, at):
-        return False
     if _CJK.search(bare):
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
-        missing = [sign for sign in signs if sign not in folded]
-        if is_strict:
-            return not missing
-        return len(missing) <= (max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2)
-    words, there = tokens.get_lexeme_set(bare) - _POLITE, tokens.get_lexeme_set(said)
-    if is_strict:
-        return words <= there
-    return len(words - there) <= (max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0)
+        missing = sum(sign not in folded for sign in signs)
+        room = max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2
+    else:
+        words = tokens.get_lexeme_set(bare) - _POLITE
+        missing = len(words - tokens.get_lexeme_set(said))
+        room = max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0
+    if missing > (0 if is_strict else room):
+        return False
+    # A date may be written in another way, but not be missing.
+    return bare == sentence or not mentions.find_mentions(sentence, at) or bool(mentions.find_mentions(said, at))
 
 
 def is_read_whole(source: str, captured: str, texts: Sequence[str], at: datetime) -> bool:

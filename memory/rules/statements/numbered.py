@@ -50,14 +50,15 @@ def has_other_number(new: ParsedStatement, old: ParsedStatement) -> bool:
     A statement that reports a change may replace one number by another, so only a number at the start counts."""
     chinese = tokens.has_cjk(new.text)
     leading = _LEADING_ZH if chinese else _LEADING
-    if _has_other_figure(leading.match(new.text), leading.match(old.text)):
+    if (first := leading.match(new.text)) and _has_other_figure(first, leading.match(old.text)):
         return True
-    if new.is_correction or new.retracted_words or any(_ONGOING.search(statement.text) for statement in (new, old)):
+    inner = (_OBJECT_ZH if chinese else _OBJECT).search
+    # Most statements name nothing by its number, and are not searched further.
+    if new.is_correction or new.retracted_words or (found := inner(new.text)) is None:
         return False
-    inner = _OBJECT_ZH if chinese else _OBJECT
-    return _has_other_figure(inner.search(new.text), inner.search(old.text))
+    return not any(_ONGOING.search(each.text) for each in (new, old)) and _has_other_figure(found, inner(old.text))
 
 
-def _has_other_figure(a: re.Match[str] | None, b: re.Match[str] | None) -> bool:
+def _has_other_figure(a: re.Match[str], b: re.Match[str] | None) -> bool:
     """Whether two things are of one kind and have different numbers."""
-    return bool(a and b and a["what"] == b["what"] and a["which"] != b["which"])
+    return b is not None and a["what"] == b["what"] and a["which"] != b["which"]
