@@ -138,7 +138,7 @@ async def test_no_update_writes_the_owner(memory: Memory, settings: Settings, sa
                 await graph.aupdate_state(place, {"space": str(Scope(owner="bo").space)}, as_node=node)
     await graph.aupdate_state(thread, {"space": owner, "told_offline": True}, as_node="context")
     assert (await graph.aget_state(thread)).values["space"] == owner
-    newest = [one async for one in saver.alist(thread, limit=1)][0]
+    (newest,) = [one async for one in saver.alist(thread, limit=1)]
     for parent in (newest.parent_config, None):  # with what was before, and without
         ids = {"checkpoint_id": parent["configurable"]["checkpoint_id"]} if parent else {}
         copy: Any = {"configurable": {"thread_id": f"copy {len(ids)}", "checkpoint_ns": ""}}
