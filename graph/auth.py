@@ -189,7 +189,7 @@ def _pick_context(configurable: Mapping[str, Any] | None) -> dict[str, Any]:
 def _check_command(command: Any) -> None:
     """Raises 403 for a command that writes what only nodes write."""
     update = command.get("update") if isinstance(command, Mapping) else None
-    written = update if isinstance(update, Mapping) else dict(update or ())
+    written = update if isinstance(update, Mapping) else [each[0] for each in update or () if isinstance(each, list)]
     if any(name in written for name in _GUARDED_KEYS):
         _refuse(403, "The owner of a thread cannot be written.")
 

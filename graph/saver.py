@@ -102,7 +102,7 @@ class PooledSaver(AsyncPostgresSaver):
         """Save a checkpoint, redacted. Raises NoCheckpoint, StoreDown, StoreFull, StoreError, and Denied for an update
         of the state that writes the owner."""
         if metadata.get("source") == "update" and "space" in new_versions:
-            await self._check_owner_update(config, checkpoint["channel_values"].get("space"))
+            await self._check_owner_update(config, metadata, checkpoint["channel_values"].get("space"))
         redacted, redacted_config = checkpoint.copy(), config.copy()
         # The official saver stores every text, and of other values the new ones.
         values = {
@@ -258,10 +258,12 @@ class PooledSaver(AsyncPostgresSaver):
         if owner is not None and self._resolve_space(config) not in {None, owner}:
             raise Denied("This thread belongs to another user.")
 
-    async def _check_owner_update(self, config: RunnableConfig, written: Any) -> None:
-        """Raises Denied where an update writes another owner than the checkpoint has that it changes."""
-        saved = await self.aget_tuple(config)
-        if saved is None or saved.checkpoint["channel_values"].get("space") != written:
+    async def _check_owner_update(self, config: RunnableConfig, metadata: CheckpointMetadata, written: Any) -> None:
+        """Raises Denied for an owner that the checkpoint before has not. A copy may have lost the one before."""
+        parent = config["configurable"].get("checkpoint_id")
+        saved = await super().aget_tuple(config) if parent else None
+        is_first = not parent and metadata.get("step", 0) <= 0
+        if is_first or (saved is not None and saved.checkpoint["channel_values"].get("space") != written):
             raise Denied("The owner of a thread cannot be written.")
 
     def _make_owner_metadata(self, config: RunnableConfig) -> dict[str, str]:

@@ -68,19 +68,22 @@ def is_local_request(scope: Scope) -> bool:
     A proxy on this machine hides where a request comes from, and says so in a header; a page that had its name changed
     to this machine's address still sends its own name as the host."""
     headers, client = Headers(scope=scope), scope.get("client")
-    if client is None or not _is_loopback(client[0]) or not _FORWARDED.isdisjoint(headers.keys()):
-        return False
-    if not _is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname):
+    if client is None or not _leads_here(f"//{_bracket(client[0])}") or not _FORWARDED.isdisjoint(headers.keys()):
         return False
     origin = headers.get("origin")
-    return origin is None or origin == _STUDIO or _is_loopback(urlsplit(origin).hostname)
+    return _leads_here(f"//{headers.get('host', '')}") and (origin in {None, _STUDIO} or _leads_here(str(origin)))
 
 
-def _is_loopback(host: str | None) -> bool:
+def _leads_here(url: str) -> bool:
     try:
-        return host == "localhost" or ip_address(host or "").is_loopback
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _bracket(peer: str) -> str:
+    return f"[{peer}]" if ":" in peer else peer
 
 
 async def _refuse_request(scope: Scope, receive: Receive, send: Send, status: int, detail: str) -> None:

@@ -168,6 +168,12 @@ async def refused(client: LangGraphClient, thread: str) -> None:
         with pytest.raises(APIStatusError, match="owner of a thread cannot be written"):
             await client.threads.update_state(thread, {"space": "mine"}, as_node=node)
     assert (await client.threads.get_history(thread), await client.threads.get(thread)) == before
+    copy: Any = await client.http.post(f"/threads/{thread}/copy", json=None)
+    owner = {"space": str(Scope(owner="ana").space)}
+    await client.threads.update_state(copy["thread_id"], owner | {"told_offline": True}, as_node="context")
+    again: Any = await client.http.post(f"/threads/{copy['thread_id']}/copy", json=None)
+    values: Any = (await client.threads.get_state(again["thread_id"]))["values"]
+    assert values["space"] == owner["space"]
     missing = "1f0a0000-0000-6000-8000-000000000000"
     told = await client.runs.wait(
         thread, "supervisor", input=said("Hi."), context={"user": "ana"}, checkpoint_id=missing, raise_error=False

@@ -125,6 +125,32 @@ async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Setti
     assert [str(one.text) for one in state["messages"]] == ["ana", "ana", "bo", "bo"]
 
 
+async def test_no_update_writes_the_owner(memory: Memory, settings: Settings, saver: PooledSaver) -> None:
+    """Neither in the owner's thread nor in one that has none yet; the same owner, as Studio's fork sends it, is no
+    change, and a thread with such an update can be copied, also when what was before it has been pruned."""
+    graph: Any = build(memory, None, settings).compile(checkpointer=saver)
+    thread: Any = {"configurable": {"thread_id": "one"}}
+    await graph.ainvoke({"messages": [("user", "Good morning.")]}, thread, context=Who(user="ana"))
+    owner = (await graph.aget_state(thread)).values["space"]
+    for place in (thread, {"configurable": {"thread_id": "new"}}):
+        for node in ("context", "episodic"):
+            with pytest.raises(Denied, match="cannot be written"):
+                await graph.aupdate_state(place, {"space": str(Scope(owner="bo").space)}, as_node=node)
+    await graph.aupdate_state(thread, {"space": owner, "told_offline": True}, as_node="context")
+    assert (await graph.aget_state(thread)).values["space"] == owner
+    (newest,) = [one async for one in saver.alist(thread, limit=1)]
+    for parent in (newest.parent_config, None):  # with what was before, and without
+        ids = {"checkpoint_id": parent["configurable"]["checkpoint_id"]} if parent else {}
+        copy: Any = {"configurable": {"thread_id": f"copy {len(ids)}", "checkpoint_ns": ""}}
+        if parent:
+            before = await saver.aget_tuple(parent)
+            assert before is not None
+            await saver.aput(copy, before.checkpoint, before.metadata, before.checkpoint["channel_versions"])
+        after: Any = {"configurable": copy["configurable"] | ids}
+        await saver.aput(after, newest.checkpoint, newest.metadata, newest.checkpoint["channel_versions"])
+        assert (await graph.aget_state(copy)).values["space"] == owner
+
+
 @pytest.mark.parametrize("stop", ["apply", None])
 async def test_a_consolidation_of_somebody_else(
     memory: Memory, settings: Settings, saver: PooledSaver, database_url: str, stop: str | None
