@@ -41,6 +41,21 @@ where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_
   'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
   'read_cursor', 'revision_before', 'time_after');
 
+-- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
+create table if not exists public.policies_before_citus (
+  place text not null, name text not null, text text not null, comment text,
+  constraint policies_before_citus_pk primary key (place, name)
+);
+insert into public.policies_before_citus
+select p.tablename, p.policyname, format('create policy %I on %I.%I as %s for %s to %s', p.policyname, p.schemaname, p.tablename,
+    p.permissive, p.cmd, (select string_agg(quote_ident(role), ', ') from unnest(p.roles) role))
+  || coalesce(' using (' || p.qual || ')', '') || coalesce(' with check (' || p.with_check || ')', ''),
+  obj_description(o.oid, 'pg_policy')
+from pg_policies p join pg_policy o on o.polname = p.policyname and o.polrelid = format('%I.%I', p.schemaname, p.tablename)::regclass
+where p.schemaname = 'muniment' and not exists (
+  select from public.policies_before_citus b
+  where b.place = p.tablename and p.policyname in (b.name, b.name || '_' || lower(p.cmd)));
+
 -- Citus makes a policy on the nodes without its "as restrictive": there it would let pass what it is to hold back. So what it asks
 -- for goes into each policy that it restricts, which becomes one policy for each kind of statement.
 --

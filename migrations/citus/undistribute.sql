@@ -10,7 +10,7 @@ declare
   made text;
 begin
   set local citus.multi_shard_modify_mode = 'sequential';
-  set local client_min_messages = warning;
+  set local client_min_messages = error;
   -- Each table is made anew. The former one takes along the functions that return its rows, the rights to views, and comments.
   create temp table kept on commit drop as
   select 1 as n, p.oid::regprocedure::text as missing, pg_get_functiondef(p.oid) as text
@@ -27,11 +27,7 @@ begin
     else 'table' end, c.oid::regclass || coalesce('.' || quote_ident(a.attname), ''), d.description)
   from pg_description d join pg_class c on c.oid = d.objoid and d.classoid = 'pg_class'::regclass
   left join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid and d.objsubid > 0
-  where c.relnamespace = 'muniment'::regnamespace and c.relkind in ('r', 'v')
-  union all
-  select 5, '', format('comment on policy %I on %s is %L', p.polname, p.polrelid::regclass, d.description)
-  from pg_description d join pg_policy p on p.oid = d.objoid and d.classoid = 'pg_policy'::regclass
-  where p.polrelid in (select oid from pg_class where relnamespace = 'muniment'::regnamespace);
+  where c.relnamespace = 'muniment'::regnamespace and c.relkind in ('r', 'v');
   loop
     place := (
       select p.logicalrelid from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
@@ -44,4 +40,19 @@ begin
   loop
     execute made;
   end loop;
+  if to_regclass('public.policies_before_citus') is not null then  -- a former version of the script did not write it
+    for made in
+      select format('drop policy %I on %I.%I', policyname, schemaname, tablename)
+      from pg_policies where schemaname = 'muniment'
+    loop
+      execute made;
+    end loop;
+    for made in
+      select b.text || ';' || format('comment on policy %I on muniment.%I is %L', b.name, b.place, b.comment)
+      from public.policies_before_citus b
+    loop
+      execute made;
+    end loop;
+    drop table public.policies_before_citus;
+  end if;
 end $$;

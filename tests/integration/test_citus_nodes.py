@@ -14,6 +14,7 @@ from psycopg.rows import dict_row
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import StoreDown
 from muniment.memory.stores.postgres.connection.errors import translate_errors
+from muniment.memory.stores.postgres.schema import migrate
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.citus import databases as citus
 from tests.citus.databases import clustered
@@ -107,9 +108,11 @@ async def test_a_node_that_is_lost_at_a_commit_is_a_store_that_is_down(database_
 
 
 @clustered
-async def test_it_goes_back_to_the_coordinator_and_out_again(database_url: str) -> None:
+async def test_it_goes_back_to_the_coordinator_and_out_again(database_url: str, empty_database_url: str) -> None:
     """With its rows, its policies and its rights: so a migration finds tables as on one Postgres."""
+    await migrate.apply_migrations(empty_database_url)
     found: list[Any] = []
+    made: list[Any] = []
     for step in (None, citus.undistribute, citus.distribute):
         if step is not None:
             step(database_url)
@@ -131,7 +134,10 @@ async def test_it_goes_back_to_the_coordinator_and_out_again(database_url: str) 
                 from pg_proc p where p.pronamespace = 'muniment'::regnamespace order by 1""").fetchall()
         assert places is not None
         assert (places[0] == 0) is (step is citus.undistribute)
-        found.append((rights, citus.list_policies(database_url), functions))
+        found.append((rights, functions))
+        made.append(citus.list_policies(database_url))
     for after in found[1:]:
         for before, here in zip(found[0], after, strict=True):
             assert here == before
+    assert made[0] == made[2] != made[1]
+    assert made[1] == citus.list_policies(empty_database_url)
