@@ -45,23 +45,23 @@ def typed(environment: dict[str, str], *arguments: str, said: str) -> Outcome:
     with subprocess.Popen(
         [PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     ) as running:
-        os.close(theirs)
-        shown, answered, end = b"", False, monotonic() + 40
-        while monotonic() < end:
-            if not select.select([ours], [], [], 0.1)[0]:
-                continue
-            try:
-                more = os.read(ours, 65536)
-            except OSError:
-                break
-            if not more:
-                break
-            shown += more
-            if not answered and shown.rstrip().endswith((b"[y/N]:", b"go on:")):
-                sleep(0.5)  # what it has written before it reads is no sign that it reads
-                os.write(ours, said.encode()) if said else running.send_signal(signal.SIGINT)
-                answered = True
         try:
+            os.close(theirs)
+            shown, answered, end = b"", False, monotonic() + 40
+            while monotonic() < end:
+                if not select.select([ours], [], [], 0.1)[0]:
+                    continue
+                try:
+                    more = os.read(ours, 65536)
+                except OSError:
+                    break
+                if not more:
+                    break
+                shown += more
+                if not answered and shown.rstrip().endswith((b"[y/N]:", b"go on:")):
+                    sleep(0.5)  # what it has written before it reads is no sign that it reads
+                    os.write(ours, said.encode()) if said else running.send_signal(signal.SIGINT)
+                    answered = True
             code = running.wait(10)
         finally:
             running.kill()
