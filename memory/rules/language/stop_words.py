@@ -32,8 +32,8 @@ def detect_language(text: str) -> str | None:
     if ENGLISH_WORD.search(text):
         return None
     words = [word.casefold() for word in _WORDS.findall(text)]
-    telling = [word for word in words if len(word) > 1 and word not in _load_words("en")]
-    counts = {name: sum(word in _load_words(name) for word in telling) for name in LANGUAGES}
+    telling = [word for word in words if len(word) > 1 and word not in load_stop_words("en")]
+    counts = {name: sum(word in load_stop_words(name) for word in telling) for name in LANGUAGES}
     best = max(counts, key=counts.__getitem__)
     is_clear = counts[best] >= max(_LEAST, _LEAST_SHARE * len(words)) and list(counts.values()).count(counts[best]) == 1
     return best if is_clear else None
@@ -42,16 +42,12 @@ def detect_language(text: str) -> str | None:
 @cache
 def load_stop_stems(language: str) -> frozenset[str]:
     """Return the stop words of a language in the form of lexemes."""
-    return frozenset(stem_word(fold_text(word)) for word in _load_words(language))
-
-
-def is_stop_word(word: str, language: str) -> bool:
-    """Whether a word in lower case is a stop word of a language; False for a language without a list."""
-    return word in _load_words(language)
+    return frozenset(stem_word(fold_text(word)) for word in load_stop_words(language))
 
 
 @cache
-def _load_words(language: str) -> frozenset[str]:
+def load_stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a language in lower case; none for a language without a list."""
     import stopwordsiso  # noqa: PLC0415 - reads 0.2 MB of JSON, which an English text does not need
 
     return frozenset(stopwordsiso.stopwords(language)) if stopwordsiso.has_lang(language) else frozenset()

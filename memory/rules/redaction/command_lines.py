@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.language.stop_words import is_stop_word
+from muniment.memory.rules.language.stop_words import load_stop_words
 from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_secret_name
 
 _WORDS = load_lexicon("secrets.en")
@@ -145,7 +145,9 @@ def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     start, end = _locate_value(match)
     value = match.string[start:end]
     word = value.casefold().strip(".,;:()")
-    if _MOUNT.match(value) or (match["bare"] and (word in _PROSE or (word.isalpha() and is_stop_word(word, "en")))):
+    if _MOUNT.match(value) or (
+        match["bare"] and (word in _PROSE or (word.isalpha() and word in load_stop_words("en")))
+    ):
         return
     if value.isdigit() and len(value) < 6 and not re.search(r"(?i)password|passwd|pwd|secret|pin|otp|cv[vc]", name):
         return

@@ -58,6 +58,7 @@ _BACKWARD = frozenset(
 )
 _CHANGED = lazy_compile(r"([^\W\d_]{3,12})(?:[ \t][^\W\d_]{1,12}){0,3}[ \t]\Z")
 _ABOUT = load_lexicon("secrets.en").get_words("about")
+_NO_WORD = lazy_compile(r"[0-9!@#$%^&*+=?~§€£]|[a-z][A-Z]")
 _BLANKLESS = lazy_compile(r"[!-~]+")
 _MOST_BEFORE = 5  # words of a value, its copula and what stands between them and the name
 _LAST_WORD = lazy_compile(r"([A-Za-z]{2,20})[ \t_-]\Z")
@@ -109,7 +110,7 @@ def _find_value(text: str, name: Name) -> Iterator[Span]:
 def _find_value_before(text: str, name: Name) -> Iterator[Span]:
     """The span of a value before its name: `hunter22 is my password`."""
     begin = max(name.start - _BEHIND, 0)
-    if _BACKWARD.isdisjoint(text[begin : name.start].lower().split()):
+    if not _NO_WORD.search(text, begin, name.start) or _BACKWARD.isdisjoint(text[begin : name.start].lower().split()):
         return
     words = list(_BLANKLESS.finditer(text, begin, name.start))[-_MOST_BEFORE:]
     for value, link in pairwise(words):
@@ -151,7 +152,8 @@ def _read_value(text: str, name: Name, joint: _Joint) -> Iterator[Span]:
             yield start + 1, end
         return
     may_be_words = name.kind in ("phrases", "passwords") and joint.kind in ("sign", "copula", "line")
-    words = _WORDS.match(text, start) if may_be_words else None
+    limit = name.following if name.following > 0 else len(text)  # no phrase has the name of a secret in it
+    words = _WORDS.match(text, start, limit) if may_be_words else None
     phrases = (words[0], words[0].partition("\n")[0]) if words else ()
     if phrase := next((each for each in phrases if _is_passphrase(each, name, joint)), ""):
         yield start, start + len(phrase)

@@ -15,6 +15,7 @@ _RUN = lazy_compile(r"(?<![A-Za-z0-9_.+/~-])(?=[A-Za-z_.+/~-]{0,40}[0-9])[A-Za-z
 _PREFIX = lazy_compile(r"(?:[A-Za-z][A-Za-z0-9]{1,11}[_-]){1,3}(?=[A-Za-z0-9])")
 _SECRET_PREFIX = lazy_compile(r"(?:^|[_-])(?:live|prod|secret|sk|rk|key|api|pat|token|tok)[_-]", re.IGNORECASE)
 _HASH = lazy_compile(r"(?:sha|md)[0-9]", re.IGNORECASE)
+_MARK = lazy_compile(r"[\w:]*\]")  # of what was redacted; its beginning may be cut off
 _AFTER_HASH = lazy_compile(r"(?:sha|md)[0-9]{1,3}[:-]\Z", re.IGNORECASE)
 _HEX = lazy_compile(r"[0-9a-fA-F-]+")
 _SEGMENT = lazy_compile(r"[A-Za-z0-9]{16,}")
@@ -63,6 +64,7 @@ def _is_announced(text: str, span: tuple[int, int], named: tuple[NamedFormat, ..
     """Whether a word of secrecy stands before a token that is long, or of the provider that is named beside it."""
     start, end = span
     before = text[max(start - _BEFORE, 0) : start].rpartition("\n")[2].rpartition(". ")[2]
+    before = _MARK.sub(" ", before)
     if not _SECRECY.search(before) or _AFTER_HASH.search(before):
         return False
     token = text[start:end]

@@ -65,6 +65,9 @@ _CARD_STARTS: tuple[tuple[str | tuple[str, ...], Collection[int]], ...] = (
     ("4", (13, 16, 19)), (("51", "52", "53", "54", "55", "2"), (16,)), (("34", "37"), (15,)), ("35", range(16, 20)),
     (("30", "36", "38", "39"), (14, *range(16, 20))), (("50", "56", "57", "58", "6"), range(13, 20)),
 )  # fmt: skip
+_CARD_FIRST = frozenset(
+    shape[0] for shape in _CARD_SHAPES if len(shape) <= max(_CARD_SIZES)
+)  # digits of the first group
 _CARD_DIGITS = min(map(sum, _CARD_SHAPES))
 _IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
@@ -334,7 +337,7 @@ def _find_cards(run: re.Match[str]) -> Iterator[Span]:
     lengths = tuple(len(digits) for _, digits in groups)
     first, sizes = 0, (len(groups), *_CARD_SIZES) if len(groups) <= max(_CARD_LENGTHS) else _CARD_SIZES
     while first < len(groups):
-        for size in sizes:
+        for size in sizes if lengths[first] in _CARD_FIRST or not first else ():
             if lengths[first : first + size] not in _CARD_SHAPES:
                 continue
             parts = groups[first : first + size]

@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import cache
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.stop_words import is_stop_word
+from muniment.memory.rules.language.stop_words import load_stop_words
 from muniment.memory.rules.redaction.random_tokens import count_changes
 from muniment.memory.rules.redaction.secret_data import load_secret_data
 from muniment.memory.rules.redaction.secret_names import is_placeholder
@@ -65,12 +65,7 @@ def ends_clause(text: str, end: int) -> bool:
 def is_said_of_secret(word: str, languages: frozenset[str]) -> bool:
     """Whether a word says something about a secret, as in "my password is weak", or what to do with it."""
     word = word.casefold().strip("'\"")
-    return (
-        word in _load_words("requests")
-        or any(word in _load_qualities(language) for language in languages | {"en"})
-        or (word.isascii() and word.endswith(_ENDINGS))
-        or any(is_stop_word(word, language) for language in languages | {"en"})
-    )
+    return word in _load_said(languages) or (word.isascii() and word.endswith(_ENDINGS))
 
 
 def is_request(word: str) -> bool:
@@ -84,5 +79,8 @@ def _load_words(section: str) -> frozenset[str]:
 
 
 @cache
-def _load_qualities(language: str) -> frozenset[str]:
-    return frozenset(load_secret_data(_FILE).get_table("qualities").get(language, ()))
+def _load_said(languages: frozenset[str]) -> frozenset[str]:
+    """The words that say something about a secret in some languages and in English, and the stop words."""
+    qualities = load_secret_data(_FILE).get_table("qualities")
+    every = languages | {"en"}
+    return _load_words("requests").union(*map(load_stop_words, every), *(qualities.get(each, ()) for each in every))
