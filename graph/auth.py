@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Grant, Permission, Scope as MemoryScope
-from muniment.memory.errors import BadInput, Denied, StoreError
+from muniment.memory.errors import BadInput, Denied
 from muniment.nodes.entry import resolve_scope
 from muniment.nodes.state import Who
 
@@ -52,16 +52,13 @@ auth = Auth()
 async def find_login(headers: Mapping[bytes, bytes]) -> Auth.types.MinimalUserDict:
     """The user of a request's token, with its tenant, agents and permissions; nobody in development mode without one.
 
-    Raises 401 without a valid token, 403 for one that speaks for no user, 503 without the database."""
+    Raises 401 without a valid token, 403 for one that speaks for no user, StoreError."""
     kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if not kind and access.settings.development:
         return cast("Auth.types.MinimalUserDict", {"identity": "", "development": True})
     if kind.lower() != "bearer" or access.tokens is None:
         _refuse(401, _NO_TOKEN)
-    try:
-        grant = await access.tokens.find_grant(SecretStr(token.strip()))
-    except StoreError as error:
-        _refuse(503, str(error))
+    grant = await access.tokens.find_grant(SecretStr(token.strip()))
     if grant is None:
         _refuse(401, "The token is not known, or it is revoked or has expired.")
     if grant.owner is None:
