@@ -42,7 +42,12 @@ FAIL_SHARE = 0.05
 REPLY_SECONDS = 60.0
 SYLLABLES = ("ta", "ro", "ve", "li", "ka", "mu", "sen", "dor", "bri", "fa", "zu", "pel")
 PLAYS = ("cello", "harp", "oboe", "banjo", "tuba", "lute")
-CONFIG = "jobs: {stalled_seconds: 5}\nconsolidation: {every_hours: 0.01}\n"
+CONFIG = """
+jobs: {stalled_seconds: 5}
+consolidation: {every_hours: 0.01}
+write: {per_day: 1000000}
+spend: {daily_tokens: null}
+"""
 
 # Each counts what must not be.
 AUDIT = {
