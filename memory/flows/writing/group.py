@@ -118,8 +118,9 @@ class DraftGroups:
         try:
             while queue:
                 async with self.committer.locks.space_lock(space):
-                    members = _take_members(queue)
-                    alone = await self._commit_group(members, queue) if len(members) > 1 else members
+                    alone = _take_members(queue)
+                    if len(alone) > 1:
+                        alone = await self._commit_group(alone, queue)
                 for member in alone:
                     await self._commit_alone(member)
         finally:
