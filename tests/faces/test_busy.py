@@ -20,12 +20,12 @@ from tests.faces.conftest import Muniment
     ],
 )
 def test_a_lock_that_another_process_holds(
-    muniment: Muniment, database_url: str, lock: str, command: tuple[str, ...], doing: str
+    muniment: Muniment, environment: dict[str, str], lock: str, command: tuple[str, ...], doing: str
 ) -> None:
     """Its own exit code, with what the other one does, since when, and as which process of Postgres; then it can be
     done."""
     assert muniment("remember", "I live in Porto", "--user", "ana").code == 0
-    with psycopg.connect(database_url) as other:
+    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as other:
         row = other.execute(f"select now(), pg_backend_pid(), pg_advisory_xact_lock({lock})").fetchone()
         assert row is not None
         since, pid = row[:2]
