@@ -160,7 +160,7 @@ async def test_work_in_chinese_is_learned(talk: Callable[..., Talk], memory: Mem
     [text] = await known(memory)
     assert text == (
         "Goal: 把报告转换成PDF格式\nSteps:\n"
-        "1. Call convert_file with path=报告.docx, format=pdf, api_key=[redacted:password]\n"
+        "1. Call convert_file with path=报告.docx, format=pdf, api_key=…\n"
         "Avoid:\n- convert_file with path=报告.docx, format=png (failed)\nAgain: with convert_file on .docx files"
     )
     state = await ana.say("把报告转换成PDF格式的步骤是什么？")

@@ -102,7 +102,7 @@ async def test_secrets_and_orders_stay_out(memory: Memory) -> None:
     )
     await memory.conversation.learn_path(scope())
     [known] = await procedures(memory)
-    assert known.text.splitlines()[2] == "1. Call post with to=crm, auth=…, password=[redacted:password]"
+    assert known.text.splitlines()[2] == "1. Call post with to=crm, auth=…, password=…"
     assert "post with to=crm, auth=none (failed)" in known.text
     ledger = "\n".join(str(row) for row in await memory.export(scope()))
     assert "wire_money" not in known.text

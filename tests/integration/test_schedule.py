@@ -308,6 +308,7 @@ async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
                 from generate_series(1, 5000) n""")
         named = {"worker": number, "names": ["tend", "extract"], "start": "", "end": None}
         async with memory.engine.store._connections.connect() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
+            await conn.execute("set local role muniment_worker")
             await conn.execute(jobs._JOBS["by_index"])
             for name in ("take_in_order", "take_by_time"):
                 asked = "explain (analyze, format json) " + jobs._JOBS[name]
