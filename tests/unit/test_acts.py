@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.turn import RecordedToolUse, ToolUse
 from muniment.memory.rules.procedures import outcome, tool_calls
+from muniment.memory.rules.redaction import secret_names
 from muniment.memory.rules.redaction.redact import Redactor
 from tests.engine import NOON, said
 
@@ -177,6 +178,7 @@ JSON = st.recursive(
 OUTPUT = st.text(max_size=200) | st.text(min_size=1, max_size=30).map(lambda some: some * 100)
 
 
+@example("tool", {"PW": 100_000}, "")
 @given(st.text(min_size=1, max_size=30), st.dictionaries(st.text(max_size=12), JSON, max_size=6), OUTPUT)
 def test_a_use_is_read_back(name: str, arguments: dict[str, Any], result: str) -> None:
     """As a turn of the ledger: the tool, its arguments as far as they have room, and both ends of what came of it."""
@@ -191,7 +193,8 @@ def test_a_use_is_read_back(name: str, arguments: dict[str, Any], result: str) -
     assert found.ok is False
     assert set(found.arguments) <= set(arguments)
     if len(json.dumps(arguments)) < 300 and len(result) < 1200:
-        assert found.arguments == arguments
+        # What stands under the name of a secret is not kept, whatever it is.
+        assert found.arguments == secret_names.redact_value(arguments, str)
         assert found.result == result.rstrip()
 
 
