@@ -31,7 +31,7 @@ _READING = frozenset({"read", "search", "get", "list_namespaces"})
 _CONTEXT_KEYS = tuple(field.name for field in fields(Who))
 _GUARDED_KEYS = ("space",)  # of the state: who owns a thread is written by its nodes alone
 _NO_TOKEN = (
-    "Send a token, as in `Authorization: Bearer mun_…`; `muniment token create --user NAME` makes one. "  # noqa: S105
+    "Send a token, as in `Authorization: Bearer mun_…`; `muniment token create --user NAME` makes one. "  # noqa: S105 - words about tokens
     "For development on this machine the server takes MUNIMENT_DEVELOPMENT=1."
 )
 

@@ -54,7 +54,7 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "POST /runs/crons/count": [{}, {"thread_id": "<thread_id>"}, {"assistant_id": "<assistant_id>"}],
     "PATCH /runs/crons/{cron_id}": [{"enabled": False}, {"metadata": {"owner": "<space>"}}, {"input": SAID}],
     "POST /runs/cancel": [{"thread_id": "<thread_id>", "run_ids": ["<run_id>"]}, {"status": "all"}],
-    "POST /runs/batch": [[{**RUN, "assistant_id": "<assistant_id>"}]],  # type: ignore[list-item]
+    "POST /runs/batch": [[{**RUN, "assistant_id": "<assistant_id>"}]],  # type: ignore[list-item]  # a body that is a list
     "PUT /store/items": [{"namespace": ["a"], "key": "k", "value": {"v": 1}}],
     "DELETE /store/items": [{"namespace": ["a"], "key": "k"}],
     "POST /store/items/search": [{"namespace_prefix": []}, {"namespace_prefix": ["a"], "query": CANARY}],
