@@ -80,6 +80,25 @@ class NeighbourProbe:
     attribute: str | None = None  # start of the stable keys that speak of the same attribute of the same subject
 
 
+@dataclass(frozen=True, slots=True)
+class PackedMemory:
+    """What finds an active memory: its id, kind, revision, key and vector; without one where it waits for it."""
+
+    id: MemoryId
+    kind: Kind
+    rev: Revision
+    stable_key: str | None
+    vector: Vector | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedMemories:
+    """The active memories of a space at a revision."""
+
+    rev: Revision
+    memories: tuple[PackedMemory, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSnapshot:
     """The result of one read transaction: all parts are of the same revision."""

@@ -32,6 +32,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.usage import UsageStore
 from muniment.memory.ports.writes import MemoryWrites
+from muniment.memory.rules.merging.space_index import SpaceIndex
 
 _LOGGER = logging.getLogger(__name__)
 _AWAY_SECONDS = 5.0  # for which an embedder that failed is left alone
@@ -47,18 +48,31 @@ _Engine = TypeVar("_Engine")
 _Result = TypeVar("_Result")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSpace:
+    """What is held of a space for one embedding model, until a time of the monotonic clock; no index of a space that is
+    too large."""
+
+    model: str
+    index: SpaceIndex | None
+    until: float
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessCache:
-    """Counts and dates that save queries. Losing them costs time, never data."""
+    """Memories, counts and dates that save queries. Losing them costs time, never data."""
 
     insight_slots: dict[SpaceId, datetime] = field(default_factory=dict)  # the slot of the last insight job
     daily_counts: dict[SpaceId, tuple[datetime, int, int]] = field(default_factory=dict)  # day, revision, changes
+    held_spaces: dict[SpaceId, HeldSpace] = field(default_factory=dict)
+    write_counts: dict[SpaceId, tuple[int, float]] = field(default_factory=dict)  # in a row, and when the last was
     reported_runs: set[RunId] = field(default_factory=set)  # runs without an endpoint that were logged once
 
     def drop_space(self, scope: Scope) -> None:
         """Drop what is cached of a space from which something was erased."""
         self.insight_slots.pop(scope.space, None)
         self.daily_counts.pop(scope.space, None)
+        self.held_spaces.pop(scope.space, None)
 
 
 class AvailableEmbedder:

@@ -12,7 +12,7 @@ from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Kind, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import NeighbourProbe, Search, SearchSnapshot
+from muniment.memory.domain.search import NeighbourProbe, PackedMemories, Search, SearchSnapshot
 
 
 class MemoryReads(Protocol):
@@ -68,6 +68,11 @@ class MemoryReads(Protocol):
         twice."""
         ...
 
+    async def read_packed(self, scope: Scope, limit: int) -> PackedMemories | None:
+        """Return what finds the active memories of a space, with their vectors; None when there are more than
+        `limit`."""
+        ...
+
     async def find_neighbours_by_words(
         self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
     ) -> list[tuple[Neighbour, ...]]:
@@ -76,12 +81,6 @@ class MemoryReads(Protocol):
 
     async def find_revision_at(self, scope: Scope, moment: datetime) -> Revision:
         """Return the revision that the space had at this time; 0 before its first change."""
-        ...
-
-    async def find_given_up_texts(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
-        """Return those of the texts that a memory had before this revision, has not now, and may have again.
-
-        Forgotten memories do not count."""
         ...
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:

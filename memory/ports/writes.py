@@ -48,6 +48,12 @@ class MemoryWrites(Protocol):
         Two spaces that hold the same return equal rows."""
         ...
 
+    async def find_given_up_texts(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
+        """Return those of the texts that a memory had before this revision, has not now, and may have again.
+
+        Forgotten memories do not count."""
+        ...
+
     async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:
         """Restore a dump into an empty space, exactly. `vectors`: one for each row of type memory or version, in order.
 

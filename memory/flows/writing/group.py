@@ -14,7 +14,7 @@ from muniment.memory.domain.memory import Neighbour
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
-from muniment.memory.errors import MunimentError, StoreDown
+from muniment.memory.errors import Conflict, MunimentError, StoreDown
 from muniment.memory.flows.writing.plan import (
     COUNTED_NODES,
     Draft,
@@ -58,6 +58,7 @@ class _Group:
     rev: Revision
     plans: list[WritePlan] = field(default_factory=list)
     outcomes: list[tuple[WaitingDraft, Rejections | Receipt]] = field(default_factory=list)
+    aside: list[WaitingDraft] = field(default_factory=list)  # to commit alone afterwards
     changes: list[Change] = field(default_factory=list)
     counted: int = 0  # changes that count for the quota of the day
 
@@ -75,7 +76,7 @@ class DraftGroups:
     """Commits drafts whose space another writer has, together with those that wait beside them.
 
     A group is one transaction. Each of its drafts is planned as if those before it were committed, so that the result
-    is that of one after the other; where that cannot be known without the store, the group ends before the draft."""
+    is that of one after the other; a draft for which that cannot be known without the store is committed after it."""
 
     committer: PlanCommitter
     group_queues: GroupQueues
@@ -120,9 +121,10 @@ class DraftGroups:
                 async with self.committer.locks.space_lock(space):
                     alone = _take_members(queue)
                     if len(alone) > 1:
-                        alone = await self._commit_group(alone, queue)
+                        alone = await self._commit_group(alone)
                 for member in alone:
                     await self._commit_alone(member)
+                await asyncio.sleep(0)  # writers that have their receipts may come again: they form the next group
         finally:
             del self.group_queues.drafts[space]
             for member in (*alone, *queue):  # all have their receipts, unless the loop is ending
@@ -135,11 +137,8 @@ class DraftGroups:
             [outcome] = await asyncio.gather(committing, return_exceptions=True)
             _settle(member, outcome)
 
-    async def _commit_group(
-        self, members: Sequence[WaitingDraft], queue: deque[WaitingDraft]
-    ) -> Sequence[WaitingDraft]:
-        """Commit members together, as many as can be. Returns those to commit alone: the one that ended the group, or
-        all of a group that failed. The others go back to the queue."""
+    async def _commit_group(self, members: Sequence[WaitingDraft]) -> Sequence[WaitingDraft]:
+        """Commit members together, as many as can be. Returns those to commit alone: all of a group that failed."""
         writing = self.committer.retry_on_conflict(partial(self._write_group, members))
         [written] = await asyncio.gather(writing, return_exceptions=True)
         if isinstance(written, MunimentError) and not isinstance(written, StoreDown):
@@ -155,39 +154,50 @@ class DraftGroups:
                 _settle(member, replace(next(remaining), refused=outcome.refused, unmatched_requests=outcome.unmet))
             else:
                 _settle(member, outcome)
-        rest = members[len(group.outcomes) :]
-        queue.extendleft(reversed(rest[1:]))
-        return rest[:1]
+        return group.aside
 
     async def _write_group(self, members: Sequence[WaitingDraft]) -> tuple[_Group, Sequence[Receipt]]:
-        """Plan members as long as each can be planned without the store, and commit the plans in one transaction."""
+        """Plan those members that can be planned without the store, and commit the plans in one transaction."""
         group = await self._plan_group(members)
-        return group, await self.writes.commit_group(group.plans) if group.plans else ()
+        if not group.plans:
+            return group, ()
+        scope, finder = group.plans[0].scope, self.planner.neighbour_finder
+        try:
+            receipts = await self.writes.commit_group(group.plans)
+        except Conflict:
+            finder.drop_outdated(scope)
+            raise
+        for receipt in receipts:
+            finder.apply_receipt(scope, receipt)
+        return group, receipts
 
     async def _plan_group(self, members: Sequence[WaitingDraft]) -> _Group:
         most = self.planner.settings.write.neighbours
         probes = [build_probes(member.draft) for member in members]
         every = [probe for each in probes for probe in each]
-        rev, neighbours = await self.planner.reads.find_neighbours(members[0].scope, every, most)
+        rev, neighbours = await self.planner.neighbour_finder.find_neighbours(members[0].scope, every, most)
         ends = list(accumulate(map(len, probes)))
         group, turns = _Group(rev), set[TurnId]()
         for member, own, end in zip(members, probes, ends, strict=True):
             said = {turn.id for turn in member.draft.turns}
             near = self._update_all(own, neighbours[end - len(own) : end], group)
             if near is None or turns & said:
-                break
+                group.aside.append(member)
+                continue
             try:
                 outcome = await self.planner.make_plan(
                     member.scope, member.draft, VectorCache(), (group.rev, near), group.counted
                 )
             except UnembeddedTexts:
-                break
+                group.aside.append(member)
+                continue
             if isinstance(outcome, Receipt):
                 group.outcomes.append((member, outcome))
                 continue
             plan, rejections = outcome
             if plan.proposals or any(map(is_support_lost, plan.changes)):
-                break
+                group.aside.append(member)
+                continue
             group.add_plan(plan)
             group.outcomes.append((member, rejections))
             turns |= said

@@ -17,7 +17,7 @@ from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Neighbour, compose_document, is_note, is_structured
+from muniment.memory.domain.memory import compose_document, is_note, is_structured
 from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe, Search
@@ -27,6 +27,7 @@ from muniment.memory.errors import Conflict
 from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, SpaceLocks, WriteBehind
 from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
 from muniment.memory.flows.writing.forget import Forgetting
+from muniment.memory.flows.writing.neighbours import FoundNeighbours, NeighbourFinder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
@@ -72,7 +73,6 @@ class Rejections:
     unmet: tuple[str, ...] = ()
 
 
-FoundNeighbours: TypeAlias = tuple[Revision, list[tuple[Neighbour, ...]]]  # of each candidate of a draft
 MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejections] | Receipt]]
 
 
@@ -83,6 +83,7 @@ class PlanCommitter:
     available_embedder: AvailableEmbedder
     consents: Consents
     locks: SpaceLocks
+    neighbour_finder: NeighbourFinder
     settings: Settings
 
     async def commit_with_retry(self, scope: Scope, make_plan: MakePlan) -> Receipt:
@@ -99,7 +100,12 @@ class PlanCommitter:
             is_degraded = any(change.vector is NO_VECTOR for change in plan.changes)
             if is_degraded:
                 plan = replace(plan, jobs=(*plan.jobs, Job(name="embed", scope=scope.owner_scope)))
-            receipt = await self.consents.commit_plan(plan)
+            try:
+                receipt = await self.consents.commit_plan(plan)
+            except Conflict:
+                self.neighbour_finder.drop_outdated(scope)
+                raise
+            self.neighbour_finder.apply_receipt(scope, receipt)
             return replace(
                 receipt, refused=rejections.refused, unmatched_requests=rejections.unmet, degraded=is_degraded
             )
@@ -235,6 +241,7 @@ class Planner:
     clock: Clock
     forgetting: Forgetting
     ledger: TurnLedger
+    neighbour_finder: NeighbourFinder
     profile: EmbedderProfile
     quotas: Quotas
     reads: MemoryReads
@@ -249,8 +256,7 @@ class Planner:
 
         In a group the neighbours were `found` before, and so many `pending` changes are not in the store yet."""
         at, record = self.clock.now(), draft.record
-        is_blind = any(vector is NO_VECTOR for vector in draft.vectors)
-        profile = self.profile.drop_scripts() if is_blind else self.profile
+        profile = self.profile.drop_scripts() if any(each is NO_VECTOR for each in draft.vectors) else self.profile
         said_at = min(at, draft.said_at or at)
         rev, incoming = await self._add_neighbours(scope, draft, profile.scripts, said_at, found)
         merged = merge_candidates(
@@ -299,6 +305,7 @@ class Planner:
         )
         if plan.changes or proposals or (record is not None and record.source != "rules"):
             return plan, Rejections(refused=merged.refused, unmet=unmet)
+        await self.neighbour_finder.confirm_revision(scope)
         if merged.refused:  # the ledger keeps the words of what is refused
             await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns, now=at)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
@@ -310,7 +317,7 @@ class Planner:
         embedder is away or does not know the script, or the candidate corrects something. What a model read in a turn
         that was said `at` has them in order by the store's clock."""
         candidates, most = draft.candidates, self.settings.write.neighbours
-        rev, neighbours = found or await self.reads.find_neighbours(scope, build_probes(draft), most)
+        rev, neighbours = found or await self.neighbour_finder.find_neighbours(scope, build_probes(draft), most)
         # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
         is_elsewhere = [not is_legible(scripts, each.text) or is_correcting(each.text) for each in candidates]
         if places := [n for n, is_away in enumerate(is_elsewhere) if is_away]:

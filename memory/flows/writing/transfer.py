@@ -112,7 +112,7 @@ class Transfer:
             lines = [self.import_rows.parse_line(scope, *each) for each in numbered[start : start + _BATCH]]
             # A correction that was made since an earlier import of the same rows must stay.
             texts = [each.text for line in lines if line.is_parsed and line.at is None for each in line.candidates]
-            outdated = await self.reads.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
+            outdated = await self.writes.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
             # One call for all fills the embedder's cache, and is much faster than one a statement.
             if parsed := [
                 compose_document(each.text, each.aliases)

@@ -31,6 +31,7 @@ class PostgresReads:
         self._connections = connections
         self.read_snapshot = searches.read_snapshot
         self.find_neighbours = searches.find_neighbours
+        self.read_packed = searches.read_packed
         self.find_neighbours_by_words = searches.find_neighbours_by_words
 
     async def get_memory(
@@ -88,12 +89,6 @@ class PostgresReads:
         async with self._connections.reading(scope) as conn:
             cursor = await conn.execute(_READ["revision_at"], {"space": scope.space, "moment": moment})
             return Revision(require_row(await cursor.fetchone())["rev"])
-
-    async def find_given_up_texts(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
-        params = {"space": scope.space, "texts": list(texts), "before": before}
-        async with self._connections.reading(scope) as conn:
-            cursor = await conn.execute(_READ["given_up_texts"], params)
-            return frozenset(row["text"] for row in await cursor.fetchall())
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         space = {"space": scope.space}

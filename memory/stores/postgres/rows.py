@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -22,6 +22,7 @@ from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import PackedMemory
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
@@ -97,6 +98,18 @@ def parse_turn(row: Mapping[str, Any]) -> Turn:
     )
 
 
+def parse_packed(row: Mapping[str, Any]) -> PackedMemory:
+    """Parse a row of the `packed` block of read.sql."""
+    vector = row["vector"]
+    return PackedMemory(
+        id=MemoryId(row["memory_id"]),
+        kind=row["kind"],
+        rev=Revision(row["rev"]),
+        stable_key=row["stable_key"],
+        vector=None if vector is None else vector.to_numpy().astype(np.float32),
+    )
+
+
 def parse_entry(row: Mapping[str, Any]) -> JournalEntry:
     """Parse a row of the `entry` block of search.sql, or of `entry_columns` of read.sql."""
     return JournalEntry(**{name: row[name] for name in JournalEntry.__dataclass_fields__})
@@ -159,57 +172,64 @@ def encode_unit_vectors(terms: Iterable[Sequence[int]]) -> str:
     return ";".join("{" + ",".join(f"{dimension}:1" for dimension in dimensions) + end for dimensions in terms)
 
 
-def build_apply_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
+PlannedChange: TypeAlias = tuple[WritePlan, Change]  # a change with the plan that it is of
+
+
+def build_apply_params(scope: Scope, planned: Sequence[PlannedChange], model: str) -> dict[str, Any]:
     """Return the parameters of the `apply` block for changes of different memories, each with its revision."""
+    changes = [change for _, change in planned]
     # One statement is of one embedder: when one of its vectors is missing, all are made later.
     if any(change.vector is NO_VECTOR for change in changes):
         changes = [change if change.vector is None else replace(change, vector=NO_VECTOR) for change in changes]
     vectors = [HalfVector(change.vector) if change.vector is not None else None for change in changes]
     return {
-        "space": plan.scope.space,
+        "space": scope.space,
         "memories": encode_rows([_encode_memory(change, model) for change in changes]),
         "embeddings": vectors if any(vectors) else None,
         "words": [
             encode_sparse_vector(index_text(change.after.text, change.after.context, change.after.aliases))
             for change in changes
         ],
-        "lines": encode_rows([_encode_journal_line(plan, change) for change in changes]),
+        "lines": encode_rows([_encode_journal_line(plan, change) for plan, change in planned]),
         "fresh": all(change.before is None for change in changes),
     }
 
 
-def build_commit_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
-    """Return the parameters of the `commit` block: the plan, and the first of its changes."""
-    scope = plan.scope
-    owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": plan.at}
+def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedChange], model: str) -> dict[str, Any]:
+    """Return the parameters of the `commit` block: plans that follow on each other, and the first of their changes.
+
+    A plan with a record of an extraction is the only one."""
+    first = plans[0]
+    scope, turns = first.scope, [turn for plan in plans for turn in plan.turns]
+    owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": first.at}
     extracted: dict[str, Any] = {}
-    if record := plan.extracted:
+    if record := first.extracted:
         extracted = {name: getattr(record, name) for name in _EXTRACTION_FIELDS} | {
             "turn_id": record.turn,
-            "at": plan.at,
+            "at": first.at,
         }
-    return build_apply_params(plan, changes, model) | {
-        "founding": None if plan.expected_rev else encode_rows(owner),
-        "expected": plan.expected_rev,
-        "changes": len(plan.changes),
-        "turns": encode_turns(plan.turns) if plan.turns else None,
+    return build_apply_params(scope, planned, model) | {
+        "founding": None if first.expected_rev else encode_rows(owner),
+        "expected": first.expected_rev,
+        "changes": sum(len(plan.changes) for plan in plans),
+        "turns": encode_turns(turns) if turns else None,
         "extracted": encode_rows(extracted) if extracted else None,
-        "relations": encode_edges(plan),
+        "relations": encode_edges(plans),
     }
 
 
-def encode_edges(plan: WritePlan) -> str | None:
-    """Encode the plan's edges, each pair once; None without one."""
-    edges = {(min(edge.a, edge.b), max(edge.a, edge.b)): edge for edge in plan.relations}
+def encode_edges(plans: Sequence[WritePlan]) -> str | None:
+    """Encode the edges of plans, each pair once, as the last says; None without one."""
+    edges = {(min(edge.a, edge.b), max(edge.a, edge.b)): (edge, plan.at) for plan in plans for edge in plan.relations}
     rows = [
         {
             "from_id": low,
             "to_id": high,
             "relation_type": edge.relation_type,
             "strength": edge.strength,
-            "created_at": plan.at,
+            "created_at": at,
         }
-        for (low, high), edge in edges.items()
+        for (low, high), (edge, at) in edges.items()
     ]
     return encode_rows(rows) if rows else None
 

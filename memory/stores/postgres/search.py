@@ -25,7 +25,14 @@ from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, Neighbour
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import LOWEST_MEANING, NeighbourProbe, Search, SearchHit, SearchSnapshot
+from muniment.memory.domain.search import (
+    LOWEST_MEANING,
+    NeighbourProbe,
+    PackedMemories,
+    Search,
+    SearchHit,
+    SearchSnapshot,
+)
 from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
@@ -156,6 +163,19 @@ class PostgresSearches:
             cursor = await conn.execute(_READ["near"], params, prepare=True)
         head, *neighbours = await cursor.fetchall()
         return Revision(head["now"]), _parse_neighbours(neighbours, len(probes))
+
+    async def read_packed(self, scope: Scope, limit: int) -> PackedMemories | None:
+        params = {"space": scope.space, "model": self._model, "limit": limit + 1}
+        async with self._connections.reading(scope) as conn:
+            rev = await conn.execute(_READ["rev"], params)
+            packed = await conn.execute(_READ["packed"], params, binary=True)
+        found = await packed.fetchall()
+        if len(found) > limit:
+            return None
+        return PackedMemories(
+            rev=Revision(require_row(await rev.fetchone())["rev"]),
+            memories=tuple(map(rows.parse_packed, found)),
+        )
 
     async def find_neighbours_by_words(
         self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int

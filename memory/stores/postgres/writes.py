@@ -72,6 +72,8 @@ class PostgresWrites(MemoryWrites):
 
     async def commit_group(self, plans: Sequence[WritePlan]) -> Sequence[Receipt]:
         async with self._connections.sending(plans[0].scope) as conn:
+            if _can_join(plans):
+                return await _send_joined(conn, plans, self._model)
             return [await send_plan(conn, plan, self._model) for plan in plans]
 
     async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
@@ -107,6 +109,12 @@ class PostgresWrites(MemoryWrites):
         async with self._connections.reading(scope) as conn:
             cursor = await conn.execute(_TRANSFER["content"], {"space": scope.space})
             return tuple(row["row"] for row in await cursor.fetchall())
+
+    async def find_given_up_texts(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
+        params = {"space": scope.space, "texts": list(texts), "before": before}
+        async with self._connections.reading(scope) as conn:
+            cursor = await conn.execute(_TRANSFER["given_up_texts"], params)
+            return frozenset(row["text"] for row in await cursor.fetchall())
 
     async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:
         try:
@@ -149,21 +157,21 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     A statement that finds the plan outdated or replayed fails (`muniment.refuse`) and ends the transaction, so
     nothing waits for its answer."""
     rev = Revision(plan.expected_rev + len(plan.changes))
-    changes = tuple(
-        replace(change, after=replace(change.after, rev=Revision(plan.expected_rev + n)))
-        for n, change in enumerate(plan.changes, 1)
-    )
+    changes = _number_changes(plan)
     added = {change.after.id for change in plan.changes if change.before is None}
     changed = (change.before.id for change in plan.changes if change.before and change.before.id not in added)
     if required := list(dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))):
         await conn.execute(_WRITE["lock_space"], {"space": plan.scope.space})
         await conn.execute(_WRITE["check_memories"], {"space": plan.scope.space, "ids": required})
     first, *more = split_changes(changes)
-    edges = rows.encode_edges(plan) if more else None
+    edges = rows.encode_edges([plan]) if more else None
     head = replace(plan, relations=()) if edges else plan
-    await conn.execute(_WRITE["commit"], rows.build_commit_params(head, first, model), prepare=True)
+    await conn.execute(
+        _WRITE["commit"], rows.build_commit_params([head], [(plan, each) for each in first], model), prepare=True
+    )
     for part in more:
-        await conn.execute(_WRITE["apply"], rows.build_apply_params(plan, part, model))
+        params = rows.build_apply_params(plan.scope, [(plan, each) for each in part], model)
+        await conn.execute(_WRITE["apply"], params)
     if edges:
         await conn.execute(_WRITE["insert_edges"], {"space": plan.scope.space, "relations": edges})
     if plan.source_turns:
@@ -178,6 +186,48 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
         await send_jobs(conn, plan.jobs)
     requests = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
     return Receipt(rev=rev, changes=changes, consent_requests=requests)
+
+
+def _number_changes(plan: WritePlan) -> tuple[Change, ...]:
+    """Return the changes of a plan with the revisions that they will have."""
+    return tuple(
+        replace(change, after=replace(change.after, rev=Revision(plan.expected_rev + n)))
+        for n, change in enumerate(plan.changes, 1)
+    )
+
+
+def _can_join(plans: Sequence[WritePlan]) -> bool:
+    """Whether plans that follow on each other are one statement: they change memories and consume turns, no more, and
+    no memory twice."""
+    ids = [change.after.id for plan in plans for change in plan.changes]
+    return (
+        plans[0].expected_rev > 0
+        and len(ids) == len(set(ids))
+        and not any(
+            plan.extracted
+            or plan.jobs
+            or plan.proposals
+            or plan.decisions
+            or plan.source_turns
+            or plan.conflicts_on_access
+            for plan in plans
+        )
+    )
+
+
+async def _send_joined(conn: Connection, plans: Sequence[WritePlan], model: str) -> list[Receipt]:
+    """Send plans that `_can_join` as one statement, in a space that was entered. It fails when one of them is a
+    replay."""
+    space, changes = {"space": plans[0].scope.space}, [_number_changes(plan) for plan in plans]
+    planned = [(plan, change) for plan, own in zip(plans, changes, strict=True) for change in own]
+    if required := [change.before.id for _, change in planned if change.before]:
+        await conn.execute(_WRITE["lock_space"], space)
+        await conn.execute(_WRITE["check_memories"], space | {"ids": required})
+    await conn.execute(_WRITE["commit"], rows.build_commit_params(plans, planned, model), prepare=True)
+    revs = [Revision(plan.expected_rev + len(plan.changes)) for plan in plans]
+    if turns := [turn.id for plan in plans for turn in plan.turns]:
+        await conn.execute(_WRITE["check_consumed"], space | {"turns": turns, "rev": revs[-1]})
+    return [Receipt(rev=rev, changes=own) for rev, own in zip(revs, changes, strict=True)]
 
 
 def split_changes(changes: Sequence[Change]) -> list[list[Change]]:

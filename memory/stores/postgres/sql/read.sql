@@ -79,6 +79,12 @@ from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, 
 cross join lateral (select (f.found).*) m
 where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
+-- name: packed (what finds the active memories of a space: ids, kinds, keys and vectors)
+select c.memory_id, c.kind, c.rev, c.stable_key,
+  case when c.embedding_model = %(model)s then c.embedding when c.next_model = %(model)s then c.next_embedding end
+    as vector
+from muniment.memories c where c.space_id = %(space)s and c.state = 'active' limit %(limit)s
+
 -- name: near_in_words (the memories of a probe's kind that share most of its words)
 select p.n, false as same_key, null::real as sim, {m.memory_columns}
 from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
@@ -123,11 +129,6 @@ select tenant_id, owner_id, owner_type from muniment.spaces order by created_at,
 
 -- name: revision_at (the revision at a time)
 select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s
-
--- name: given_up_texts (those of the texts that versions of memories have had, without forgotten memories)
-select distinct v.text from muniment.memory_versions v
-join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id and m.state in ('active', 'superseded')
-where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)
 
 -- name: said (when what a memory says was said last, by the clock of the database)
 (select max(t.said_at) from muniment.turns t where t.space_id = %(space)s and t.turn_id = any(m.turns)) as said

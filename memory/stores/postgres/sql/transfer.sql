@@ -106,3 +106,7 @@ from (select memory_id from muniment.journal where space_id = %(space)s and memo
       except select memory_id from muniment.memories where space_id = %(space)s) lost
 limit 1
 
+-- name: given_up_texts (those of the texts that versions of memories have had, without forgotten memories)
+select distinct v.text from muniment.memory_versions v
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id and m.state in ('active', 'superseded')
+where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)

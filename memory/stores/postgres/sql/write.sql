@@ -16,6 +16,12 @@ select muniment.commit_plan(%(space)s, %(founding)s,
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(turns)s::uuid[]) one (turn_id)
 where not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = one.turn_id) limit 1
 
+-- name: check_consumed (fails when one of the turns was consumed before the plans that lead to a revision)
+select muniment.refuse('MU001', 'a turn of the plans is consumed') from unnest(%(turns)s::uuid[]) one (turn_id)
+where not exists (
+  select from muniment.turns t
+  where t.space_id = %(space)s and t.turn_id = one.turn_id and t.consumed_rev = %(rev)s) limit 1
+
 -- name: lock_space (keeps the space from being erased until the end of the transaction)
 select rev from muniment.spaces where space_id = %(space)s for no key update
 
