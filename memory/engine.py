@@ -30,6 +30,7 @@ from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import (
     AccessLog,
     AvailableEmbedder,
+    NeighbourFinder,
     ProcessCache,
     SpaceEngines,
     SpaceLocks,
@@ -46,7 +47,6 @@ from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
-from muniment.memory.flows.writing.neighbours import NeighbourFinder
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer

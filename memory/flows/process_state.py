@@ -1,4 +1,5 @@
-"""What this process keeps between calls: buffered events, settlements and access counts, cached dates, and locks."""
+"""What this process keeps between calls: spaces that it writes often, buffered events, settlements and access counts,
+cached dates, and locks."""
 
 from __future__ import annotations
 
@@ -11,16 +12,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 from muniment.memory.config.settings import format_embedder_setting
-from muniment.memory.domain.ids import NO_VECTOR, MemoryId, RunId, SpaceId, Vector
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, RunId, SpaceId, Vector
 from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.domain.memory import Neighbour
+from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.usage import OpsEvent, Settlement
 from muniment.memory.errors import (
     BadConfig,
+    Conflict,
     ModelError,
     ModelRateLimited,
     ModelTimeout,
@@ -30,32 +35,29 @@ from muniment.memory.errors import (
 )
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.usage import UsageStore
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.merging.space_index import SpaceIndex
+from muniment.memory.rules.merging.space_index import HeldSpace, SpaceIndex
 
 _LOGGER = logging.getLogger(__name__)
 _AWAY_SECONDS = 5.0  # for which an embedder that failed is left alone
 _MAX_SWITCHES = 10  # of a space while one call is repeated
-_MAX_SPACES = 10_000  # whose embedders are remembered
+_MAX_SPACES = 10_000  # whose embedders are remembered, and whose writes are counted
 _MAX_BUFFERED_EVENTS = 200  # of one scope
+_WRITES_IN_A_ROW = 8  # after which a space is held: reading it costs as much as a few queries for neighbours
+_WRITES_AFTER_CONFLICT = -20  # so many writes more before a space that another process writes into is held again
+_PAUSE_SECONDS = 10.0  # which ends a row of writes
+_HELD_SECONDS = 60.0
+_MAX_HELD_SPACES = 16
+_MAX_HELD_MEMORIES = 5_000  # of a space: about 10 MB
 _MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within it waits for a later flush
 # Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A
-# write
-# of many costs as much as one of few, and forgetting, which counts in weeks, does not need the last hour.
+# write of many costs as much as one of few, and forgetting, which counts in weeks, does not need the last hour.
 _FULL, _MOST, _MAX_DELAY = 1_000, 20_000, timedelta(hours=1)
+FoundNeighbours: TypeAlias = tuple[Revision, list[tuple[Neighbour, ...]]]  # of each candidate of a draft
 _Engine = TypeVar("_Engine")
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldSpace:
-    """What is held of a space for one embedding model, until a time of the monotonic clock; no index of a space that is
-    too large."""
-
-    model: str
-    index: SpaceIndex | None
-    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,77 @@ class SpaceLocks:
     def space_lock(self, space: SpaceId) -> asyncio.Lock:
         """Return the lock of a space; it lives as long as somebody holds or awaits it."""
         return self._locks.setdefault(space, asyncio.Lock())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NeighbourFinder:
+    """Finds the neighbours of candidates. The caller holds the lock of the space.
+
+    A space is held after some writes in a row, and for a minute at most: what changes without a revision, such as a
+    vector that is made later, is seen by then. A plan from what is held is committed against its revision; where
+    another process has written meanwhile, that is a Conflict, and the plan is made again by a query."""
+
+    cache: ProcessCache
+    embedder: Embedder
+    reads: MemoryReads
+
+    async def find_neighbours(self, scope: Scope, probes: Sequence[NeighbourProbe], most: int) -> FoundNeighbours:
+        """Return the revision of the space and the neighbours of each probe, as the port's `find_neighbours` does."""
+        now, held, index = monotonic(), self.cache.held_spaces.get(scope.space), None
+        if held and held.model == self.embedder.name and now < held.until:
+            index = held.index
+        else:
+            count, last = self.cache.write_counts.get(scope.space, (0, now))
+            count = count + 1 if now - last < _PAUSE_SECONDS else 1
+            if len(self.cache.write_counts) >= _MAX_SPACES:
+                self.cache.write_counts.clear()
+            self.cache.write_counts[scope.space] = count, now
+            if count >= _WRITES_IN_A_ROW:
+                index = await self._hold_space(scope)
+        if index is None or any(probe.vector is NO_VECTOR for probe in probes):
+            return await self.reads.find_neighbours(scope, probes, most)
+        rankings = [index.rank_neighbours(probe, most) for probe in probes]
+        if missing := index.list_missing(rankings):
+            graph = await self.reads.read_members(scope, missing)
+            if graph.rev != index.rev:
+                self.drop_outdated(scope)
+                return await self.reads.find_neighbours(scope, probes, most)
+            index.hold_memories(graph.memories.values())
+        return index.rev, [index.build_neighbours(ranking) for ranking in rankings]
+
+    async def confirm_revision(self, scope: Scope) -> None:
+        """Check that what is held of the space is not outdated, before an answer that commits nothing. Raises
+        Conflict."""
+        held = self.cache.held_spaces.get(scope.space)
+        if held and held.index and held.index.rev != (await self.reads.find_neighbours(scope, (), 0))[0]:
+            self.drop_outdated(scope)
+            raise Conflict
+
+    def apply_receipt(self, scope: Scope, receipt: Receipt) -> None:
+        """Change what is held of the space by what was committed."""
+        held = self.cache.held_spaces.get(scope.space)
+        if held and held.index and not held.index.apply_changes(receipt.rev, receipt.changes):
+            del self.cache.held_spaces[scope.space]
+
+    def drop_outdated(self, scope: Scope) -> None:
+        """Drop what is held of a space that another writer has changed."""
+        if self.cache.held_spaces.pop(scope.space, None):
+            self.cache.write_counts[scope.space] = _WRITES_AFTER_CONFLICT, monotonic()
+
+    async def _hold_space(self, scope: Scope) -> SpaceIndex | None:
+        space, held_spaces = scope.space, self.cache.held_spaces
+        packed = await self.reads.read_packed(scope, _MAX_HELD_MEMORIES)
+        held_spaces.pop(space, None)
+        if len(held_spaces) >= _MAX_HELD_SPACES:
+            del held_spaces[next(iter(held_spaces))]
+        index, until = SpaceIndex(packed) if packed else None, monotonic() + _HELD_SECONDS
+        held = held_spaces[space] = HeldSpace(model=self.embedder.name, index=index, until=until)
+        asyncio.get_running_loop().call_later(_HELD_SECONDS, self._drop_expired, space, held)
+        return index
+
+    def _drop_expired(self, space: SpaceId, held: HeldSpace) -> None:
+        if self.cache.held_spaces.get(space) is held:
+            del self.cache.held_spaces[space]
 
 
 class AccessLog:

@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change
-from muniment.memory.flows.writing.plan import cap_changes
 from muniment.memory.rules.merging.merge import MergeResult
+from muniment.memory.rules.policy.quotas import cap_changes
 from tests.engine import NOON
 
 

@@ -24,10 +24,16 @@ from muniment.memory.domain.search import NeighbourProbe, Search
 from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, SpaceLocks, WriteBehind
+from muniment.memory.flows.process_state import (
+    AvailableEmbedder,
+    FoundNeighbours,
+    NeighbourFinder,
+    ProcessCache,
+    SpaceLocks,
+    WriteBehind,
+)
 from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
 from muniment.memory.flows.writing.forget import Forgetting
-from muniment.memory.flows.writing.neighbours import FoundNeighbours, NeighbourFinder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
@@ -36,6 +42,7 @@ from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.corrections import list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
+from muniment.memory.rules.policy.quotas import cap_changes
 from muniment.memory.rules.statements.parse import is_correcting
 
 _JITTER_SECONDS = 0.005
@@ -176,7 +183,8 @@ class Quotas:
             if record.source == "model" or self.model is not None:  # else nothing else has read this turn
                 earlier = await self.ledger.find_supported(write.scope, record.turn)
             requested = {change.after.id for change in merged.changes if change.after.text in write.requested_texts}
-            merged = cap_changes(merged, most - len(earlier), earlier | requested, f"more than {most} a turn")
+            if len(merged.changes) > most - len(earlier):
+                merged = cap_changes(merged, most - len(earlier), earlier | requested, f"more than {most} a turn")
         most, count = self.settings.write.per_day, len(merged.changes)
         if write.node not in COUNTED_NODES or not count:
             return merged
@@ -192,27 +200,6 @@ class Quotas:
             self.cache.daily_counts.clear()
         self.cache.daily_counts[write.scope.space] = (day, write.rev, today)
         return cap_changes(merged, most - today, (), f"more than {most} a day")
-
-
-def cap_changes(merged: MergeResult, limit: int, exempt: Collection[MemoryId], reason: str) -> MergeResult:
-    """Return the result with at most `limit` of its changes: by importance, then by confidence, then by position.
-
-    Changes of memories in `exempt` stay and do not count. A note leaves its place to the facts that it was read as;
-    where not all of them fit, it stays."""
-    read = {change.after.id for change in merged.changes if change.meta.get("why") == "read"}
-    counted = [change.after for change in merged.changes if change.after.id not in read.union(exempt)]
-    if len(counted) <= limit + len(read.intersection(exempt)):
-        return merged
-    ranked = sorted(counted, key=lambda memory: (-memory.importance, -memory.confidence))
-    kept = {memory.id for memory in ranked[: max(limit, 0)]} | (set(exempt) - read)
-    changes = tuple(change for change in merged.changes if change.after.id in kept)
-    refused = {each.after.id for each in merged.changes if each.before is None} - kept
-    return replace(
-        merged,
-        changes=changes,
-        relations=tuple(edge for edge in merged.relations if refused.isdisjoint((edge.a, edge.b))),
-        refused=merged.refused + (reason,) * sum(each.after.id not in kept | read for each in merged.changes),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -203,18 +203,14 @@ def weigh_dimensions(text: str, *others: str | None) -> tuple[list[int], list[fl
     if has_time := _TIME_DIMENSION in places:
         places = [place for place in places if place != _TIME_DIMENSION]
     size = len(places)
+    norm = _K1 * (1 - _B + _B * size / _MEAN_LENGTH)
     if size <= _MAX_LEXEMES and len(distinct := set(places)) == size:  # most statements repeat no word
-        return sorted(distinct), [_compute_weight(1, size)] * size, has_time
+        return sorted(distinct), [round((_K1 + 1) / (1 + norm), 4)] * size, has_time
     counts = Counter(places)
     most = counts.items() if len(counts) <= _MAX_LEXEMES else counts.most_common(_MAX_LEXEMES)
-    values = {count: _compute_weight(count, size) for count in set(counts.values())}
+    values = {count: round(count * (_K1 + 1) / (count + norm), 4) for count in set(counts.values())}
     ordered = sorted(most)
     return [place for place, _ in ordered], [values[count] for _, count in ordered], has_time
-
-
-@lru_cache(maxsize=4_096)
-def _compute_weight(count: int, size: int) -> float:
-    return round(count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * size / _MEAN_LENGTH)), 4)
 
 
 def hash_lexeme(lexeme: str) -> int:

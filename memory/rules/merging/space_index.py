@@ -69,6 +69,15 @@ class SpaceIndex:
         return True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSpace:
+    """What is held of a space for an embedding model, until a monotonic time; no index of a space that is too large."""
+
+    model: str
+    index: SpaceIndex | None
+    until: float
+
+
 @dataclass(slots=True)
 class _KindIndex:
     """The memories of one kind. A row of `vectors` is that of the id at its place; the rows beyond the ids are free."""

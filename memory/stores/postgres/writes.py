@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -157,13 +158,12 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     A statement that finds the plan outdated or replayed fails (`muniment.refuse`) and ends the transaction, so
     nothing waits for its answer."""
     rev = Revision(plan.expected_rev + len(plan.changes))
-    changes = _number_changes(plan)
     added = {change.after.id for change in plan.changes if change.before is None}
     changed = (change.before.id for change in plan.changes if change.before and change.before.id not in added)
     if required := list(dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))):
         await conn.execute(_WRITE["lock_space"], {"space": plan.scope.space})
         await conn.execute(_WRITE["check_memories"], {"space": plan.scope.space, "ids": required})
-    first, *more = split_changes(changes)
+    first, *more = parts = split_changes(plan)
     edges = rows.encode_edges([plan]) if more else None
     head = replace(plan, relations=()) if edges else plan
     await conn.execute(
@@ -185,15 +185,7 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     if plan.jobs:
         await send_jobs(conn, plan.jobs)
     requests = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
-    return Receipt(rev=rev, changes=changes, consent_requests=requests)
-
-
-def _number_changes(plan: WritePlan) -> tuple[Change, ...]:
-    """Return the changes of a plan with the revisions that they will have."""
-    return tuple(
-        replace(change, after=replace(change.after, rev=Revision(plan.expected_rev + n)))
-        for n, change in enumerate(plan.changes, 1)
-    )
+    return Receipt(rev=rev, changes=tuple(chain.from_iterable(parts)), consent_requests=requests)
 
 
 def _can_join(plans: Sequence[WritePlan]) -> bool:
@@ -218,7 +210,7 @@ def _can_join(plans: Sequence[WritePlan]) -> bool:
 async def _send_joined(conn: Connection, plans: Sequence[WritePlan], model: str) -> list[Receipt]:
     """Send plans that `_can_join` as one statement, in a space that was entered. It fails when one of them is a
     replay."""
-    space, changes = {"space": plans[0].scope.space}, [_number_changes(plan) for plan in plans]
+    space, changes = {"space": plans[0].scope.space}, [tuple(chain(*split_changes(plan))) for plan in plans]
     planned = [(plan, change) for plan, own in zip(plans, changes, strict=True) for change in own]
     if required := [change.before.id for _, change in planned if change.before]:
         await conn.execute(_WRITE["lock_space"], space)
@@ -230,15 +222,16 @@ async def _send_joined(conn: Connection, plans: Sequence[WritePlan], model: str)
     return [Receipt(rev=rev, changes=own) for rev, own in zip(revs, changes, strict=True)]
 
 
-def split_changes(changes: Sequence[Change]) -> list[list[Change]]:
-    """Split the changes, in order, into parts with each memory once: a statement does not see its own writes."""
+def split_changes(plan: WritePlan) -> list[list[Change]]:
+    """Split the changes of a plan, in order and with the revisions that they will have, into parts with each memory
+    once: a statement does not see its own writes."""
     parts: list[list[Change]] = [[]]
     touched: set[MemoryId] = set()
-    for change in changes:
+    for rev, change in enumerate(plan.changes, plan.expected_rev + 1):
         if change.after.id in touched:
             parts.append([])
             touched.clear()
-        parts[-1].append(change)
+        parts[-1].append(replace(change, after=replace(change.after, rev=Revision(rev))))
         touched.add(change.after.id)
     return parts
 
