@@ -123,10 +123,12 @@ class _KindIndex:
         """Return the memories with the probe's key, and those that share its attribute alone, the latest first."""
         if probe.stable_key is None and probe.attribute is None:
             return [], []
-        latest = sorted(self.keys.items(), key=lambda each: -each[1][1]) if probe.attribute is not None else ()
-        start, key = probe.attribute, probe.stable_key
+        key, start = probe.stable_key, probe.attribute
         same = [id_ for id_, (own, _) in self.keys.items() if own == key]
-        return same, [id_ for id_, (own, _) in latest if start is not None and own != key and own.startswith(start)]
+        if start is None:
+            return same, []
+        found = [(rev, id_) for id_, (own, rev) in self.keys.items() if own.startswith(start) and own != key]
+        return same, [id_ for _, id_ in sorted(found, key=lambda each: -each[0])]
 
     def _list_closest(self, vector: Vector, most: int) -> list[tuple[MemoryId, float]]:
         if not self.ids:
