@@ -58,6 +58,11 @@ _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
+def load_reader() -> None:
+    """Load what reads a turn, in a process that was started to read."""
+    load_rules()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReader:
     """Reads turns by the rules, within these limits. `per_turn` is the most statements of a turn."""
@@ -112,13 +117,9 @@ class TurnReader:
             actor=sanitize(turn.actor) if turn.actor else None,
         )
 
-    def make_turn_jobs(
-        self, scope: Scope, turns: Sequence[Turn], work_at: datetime, asks_model: bool
-    ) -> tuple[Job, ...]:
-        """Return the jobs that follow from redacted turns: with a model one for each turn that it may read, and at most
-        two a thread for procedures: one at once for a request to keep one, one at `work_at` for work.
-
-        All work that comes before that time is one job."""
+    def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, by_model: bool) -> tuple[Job, ...]:
+        """Return the jobs that follow from redacted turns: `by_model` one for each turn that it may read, and at most
+        two a thread for procedures: one at once for a request to keep one, one at `work_at` for all work before."""
         jobs: dict[str, Job] = {}
         for turn in turns:
             if turn.thread is None:
@@ -131,7 +132,7 @@ class TurnReader:
             elif turn.role == "tool" and is_work_turn(turn):
                 key = f"{_WORK_KEY} {turn.thread}"
                 jobs[key] = Job(name="learn_path", scope=scope, key=key, at=work_at)
-        extraction = self.make_extraction_jobs(scope, turns) if asks_model else ()
+        extraction = self.make_extraction_jobs(scope, turns) if by_model else ()
         return (*extraction, *jobs.values())
 
     def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
@@ -269,9 +270,9 @@ class Writer:
         told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
         safe = [await self._read_texts(self.turn_reader.sanitize_turn, (turn,), turn) for turn in told]
         if safe:
-            now, asks_model = self.clock.now(), self.model is not None
+            now, by_model = self.clock.now(), self.model is not None
             work_at = now + timedelta(seconds=self.settings.procedures.wait_seconds)
-            jobs = await self._read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, asks_model)
+            jobs = await self._read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, by_model)
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=now)
 
     async def _read_texts(self, read: Callable[..., _Result], turns: Sequence[Turn], /, *arguments: Any) -> _Result:
