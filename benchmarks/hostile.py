@@ -180,7 +180,7 @@ async def measure_live(shapes: Sequence[Shape], size: int) -> dict[str, Any]:
                         costs.append((read_cpu_seconds() - began, ticker.longest, name, shape, error))
                         ticking.cancel()
                         # Once more, as others, beside a bystander.
-                        hostile = asyncio.create_task(_ignore_errors(call(name, text + " ", 2 * n + 1)))
+                        hostile = asyncio.create_task(_ignore_errors(call(name, text[:-1] + "0", 2 * n + 1)))
                         while not hostile.done():
                             await query_as_bystander(memory, beside)
                         await hostile

@@ -27,6 +27,7 @@ from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
 from muniment.memory.flows.tokens import Tokens as Tokens  # noqa: PLC0414 - for faces and the graph
+from muniment.memory.flows.writing.write import load_reader
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.reader_process import READER
 from muniment.memory.ports.clock import Clock
@@ -76,6 +77,7 @@ def create_memory(
     def make_other(name: str) -> tuple[Store, Embedder]:
         return store.for_model(name), others_by_name.get(name) or make_stored_embedder(settings, name)
 
+    READER.load_first(load_reader)
     store = _make_store(settings, chosen.name)
     chat = model or make_chat_model(settings)
     return Memory(

@@ -233,6 +233,7 @@ _QUESTION_START = re.compile(
     re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
+_QUESTION_CHARS = 4_000  # of a message that are looked at for what it asks
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{3,}")
 _STOP_WORDS = re.compile(
     r"the|and|for|are|was|were|what|who|when|where|which|why|how|does|did|can|could|would|you|your|user|has|have|had|"
@@ -340,7 +341,8 @@ def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:
 
 
 def _is_question(text: str) -> bool:
-    return bool(_QUESTION_START.match(text.strip()) or _QUESTION_END.search(text.strip()))
+    said = text.strip()
+    return bool(_QUESTION_START.match(said) or _QUESTION_END.search(said[-_QUESTION_CHARS:]))
 
 
 def _list_profile_lines(state: State) -> list[str]:
@@ -348,7 +350,8 @@ def _list_profile_lines(state: State) -> list[str]:
 
 
 def _find_related(state: State, text: str) -> list[str]:
-    return [line for line in _list_profile_lines(state) if _find_stems(line) & _find_stems(text)]
+    stems = _find_stems(text[:_QUESTION_CHARS])
+    return [line for line in _list_profile_lines(state) if _find_stems(line) & stems]
 
 
 def _quote_lines(title: str, lines: list[str]) -> str:

@@ -37,6 +37,7 @@ class ReaderProcess:
 
     def __init__(self, idle_seconds: float = _IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
+        self._load: Callable[[], object] | None = None
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         atexit.register(self.close)
@@ -47,6 +48,10 @@ class ReaderProcess:
     def pid(self) -> int | None:
         """Return the id of the process, None where none was started or its end was noticed."""
         return self._process.pid if self._process else None
+
+    def load_first(self, load: Callable[[], object]) -> None:
+        """Have each process that is started from now on call this function first, so that no text waits for it."""
+        self._load = load
 
     def call_function(self, function: Callable[..., _Result], /, *arguments: Any) -> _Result:
         """Return what a function of a module returns, or raise what it raises. It waits: call it from a thread."""
@@ -74,14 +79,19 @@ class ReaderProcess:
 
     def _exchange(self, message: bytes) -> bytes:
         """Send a message and return the answer. Raises EOFError, OSError."""
+        messages = [message]
         if self._process is None:
             self._process = _start_process(self._idle_seconds)
+            if self._load is not None:
+                messages.insert(0, pickle.dumps((self._load, ()), pickle.HIGHEST_PROTOCOL))
         try:
-            _write_message(_get_pipe(self._process.stdin), message)
-            return _read_message(_get_pipe(self._process.stdout))
+            for each in messages:
+                _write_message(_get_pipe(self._process.stdin), each)
+                answer = _read_message(_get_pipe(self._process.stdout))
         except (EOFError, OSError):
             self._end_process()
             raise
+        return answer
 
     def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -60,6 +60,25 @@ def test_it_answers_from_another_process(reader: ReaderProcess) -> None:
     assert reader.call_function(os.getpid) == pid
 
 
+def note_call() -> None:
+    """Note that this process has called it."""
+    sys.noted = os.getpid()  # type: ignore[attr-defined]
+
+
+def find_note() -> int:
+    """The id of the process that has called `note_call`, 0 where this one has not."""
+    return int(getattr(sys, "noted", 0))
+
+
+def test_each_process_loads_before_its_first_call(reader: ReaderProcess) -> None:
+    reader.load_first(note_call)
+    first = reader.call_function(find_note)
+    assert first == reader.pid
+    reader.close()
+    assert first != reader.call_function(find_note) == reader.pid
+    assert find_note() == 0
+
+
 def test_it_raises_what_the_function_raises(reader: ReaderProcess) -> None:
     bound = settings("postgresql://nobody@localhost/none")
     turns = TurnReader(redactor=Redactor(bound.redact), limits=bound.limits, per_turn=8)

@@ -8,24 +8,27 @@ from itertools import chain
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.provenance import announcements, documents, quoted, requests
+from muniment.memory.rules.language.signs import SignedPattern, fold_text, has_sign
+from muniment.memory.rules.provenance import announcements, documents, leads, quoted, requests
 from muniment.memory.rules.provenance.quoted import find_quoted_spans, may_quote
 from tests import paste_forms, pastes
 from tests.golden import inputs
 
-MODULES = (announcements, documents, quoted, requests)
-SOURCES = [
-    found.pattern
+MODULES = (announcements, documents, leads, quoted, requests)
+VALUES = [
+    found
     for module in MODULES
     for value in vars(module).values()
     for found in (value if isinstance(value, tuple) else (value,))
-    if isinstance(getattr(found, "pattern", None), str)
 ]
+SIGNED = [value for value in VALUES if isinstance(value, SignedPattern)]
+PATTERNS = [value.regex if isinstance(value, SignedPattern) else value for value in VALUES]
+SOURCES = [found.pattern for found in PATTERNS if isinstance(getattr(found, "pattern", None), str)]
 WORDS = sorted({word for source in SOURCES for word in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", source)})
 BLANKS = st.sampled_from([" ", "  ", ", ", ". ", "! ", "\t", "", "。", "，", "-", "'", " I'm a "])
 # What a pattern of a span begins with, as far as hypothesis can write it.
 SPANS = [
-    requests._FOREIGN_VOICE.pattern,
+    requests._FOREIGN_VOICE.regex.pattern,
     requests._OPENED.pattern,
     requests._OPENED_ZH.pattern,
     requests._PLAYED.pattern,
@@ -40,8 +43,27 @@ SPANS = [
     documents._OBJECT.pattern,
     documents._LOG.pattern,
     quoted._TAG.pattern,
-    *(pattern.pattern for pattern in announcements._LOOSE),
+    *(signed.regex.pattern for signed in announcements._LOOSE),
 ]
+
+
+LEADS = [
+    "_INTO",
+    "_WORK",
+    "_WORK_ZH",
+    "_OWNED",
+    "_OWNED_ZH",
+    "_BARE",
+    "_BARE_ZH",
+    "_THIS_TEXT",
+    "_REPORT",
+    "_REPORT_ZH",
+]
+
+
+def is_lead(text: str) -> bool:
+    is_asked_for = leads.is_work_on_text(text) or leads.is_reported(text)
+    return is_asked_for or leads.names_text(text) or leads.points_at_text(text)
 
 
 def passes(text: str) -> None:
@@ -68,6 +90,21 @@ def test_what_a_pattern_matches(source: str, data: st.DataObject) -> None:
     passes(re.sub(r"[\n:：?？\"“「『«<>`\[{]", "", text))
 
 
+@pytest.mark.parametrize("signed", SIGNED, ids=[signed.regex.pattern[:40] for signed in SIGNED])
+@given(data=st.data())
+def test_what_a_signed_pattern_matches_has_one_of_its_signs(signed: SignedPattern, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(re.compile(signed.regex.pattern, re.IGNORECASE | re.MULTILINE)))
+    assert not signed.regex.search(text) or has_sign(fold_text(text), signed.signs)
+
+
+@pytest.mark.parametrize("name", LEADS)
+@given(data=st.data())
+def test_a_lead_has_a_sign(name: str, data: st.DataObject) -> None:
+    """A clause without one is no lead."""
+    text = data.draw(st.from_regex(re.compile(getattr(leads, name).pattern, re.IGNORECASE)))
+    assert not is_lead(text) or (leads.may_be_lead(text) and leads.may_lead(fold_text(text)))
+
+
 @pytest.mark.parametrize("name", ["_SUPPOSED", "_SUPPOSED_ZH", "_PLAYED", "_PLAYED_ZH"])
 @given(data=st.data())
 def test_what_is_imagined_or_played_has_a_sign(name: str, data: st.DataObject) -> None:
@@ -82,6 +119,7 @@ def test_any_words_of_the_patterns(words: list[tuple[str, str]]) -> None:
     text = "".join(chain.from_iterable(words))
     passes(text)
     passes(text.capitalize())
+    assert not is_lead(text) or leads.may_be_lead(text)
     assert not requests.is_fictional(text) or requests.MAY_BE_FICTION.search(text)
 
 

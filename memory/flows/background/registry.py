@@ -78,7 +78,7 @@ class JobRegistry:
         async for scope in self.reads.list_spaces():
             last: Turn | None = None
             while turns := await self.jobs.list_unextracted_turns(scope, last, _PAGE):
-                jobs = self.writer.make_extraction_jobs(scope, turns)
+                jobs = self.writer.turn_reader.make_extraction_jobs(scope, turns)
                 await self.jobs.enqueue_jobs(jobs)
                 count, last = count + len(jobs), turns[-1]
         return count

@@ -58,6 +58,11 @@ _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
+def load_reader() -> None:
+    """Load what reads a turn, in a process that was started to read."""
+    load_rules()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReader:
     """Reads turns by the rules, within these limits. `per_turn` is the most statements of a turn."""
@@ -110,6 +115,34 @@ class TurnReader:
             path=sanitize(turn.path) if turn.path else None,
             tags=tuple(map(sanitize, turn.tags)),
             actor=sanitize(turn.actor) if turn.actor else None,
+        )
+
+    def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, by_model: bool) -> tuple[Job, ...]:
+        """Return the jobs that follow from redacted turns: `by_model` one for each turn that it may read, and at most
+        two a thread for procedures: one at once for a request to keep one, one at `work_at` for all work before."""
+        jobs: dict[str, Job] = {}
+        for turn in turns:
+            if turn.thread is None:
+                continue
+            may_ask = turn.role == "user" and requests.KEEP_WORD.search(turn.text) is not None
+            own = quoted.strip_quoted(turn).text if may_ask else ""
+            if requests.KEEP_WORD.search(own) and requests.parse_keep_request(own) is not None:
+                key = f"{_REQUEST_KEY} {turn.thread}"
+                jobs[key] = Job(name="learn_path", scope=scope, key=key)
+            elif turn.role == "tool" and is_work_turn(turn):
+                key = f"{_WORK_KEY} {turn.thread}"
+                jobs[key] = Job(name="learn_path", scope=scope, key=key, at=work_at)
+        extraction = self.make_extraction_jobs(scope, turns) if by_model else ()
+        return (*extraction, *jobs.values())
+
+    def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+        """Return a job for each of the user's turns from which a model may extract statements."""
+        return tuple(
+            Job(name="extract", scope=scope, key=str(turn.id))
+            for turn in turns
+            if turn.role == "user"
+            and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
+            and self.redactor.find_denial_reason(scope, turn) is None
         )
 
 
@@ -237,10 +270,10 @@ class Writer:
         told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
         safe = [await self._read_texts(self.turn_reader.sanitize_turn, (turn,), turn) for turn in told]
         if safe:
-            find_jobs = partial(self._make_turn_jobs, scope, safe)
-            is_long = any(len(turn.text) > LONG_TEXT for turn in safe)
-            jobs = await asyncio.to_thread(find_jobs) if is_long else find_jobs()
-            await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=self.clock.now())
+            now, by_model = self.clock.now(), self.model is not None
+            work_at = now + timedelta(seconds=self.settings.procedures.wait_seconds)
+            jobs = await self._read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, by_model)
+            await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=now)
 
     async def _read_texts(self, read: Callable[..., _Result], turns: Sequence[Turn], /, *arguments: Any) -> _Result:
         """Call a method of the reader. The longest of the turns says where: here, in a thread, or in a process."""
@@ -250,37 +283,6 @@ class Writer:
         if longest <= VERY_LONG_TEXT:
             return await asyncio.to_thread(read, *arguments)
         return await asyncio.to_thread(self.text_reader.call_function, read, *arguments)
-
-    def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-        """Return a job for each of the user's turns from which a model may extract statements."""
-        return tuple(
-            Job(name="extract", scope=scope, key=str(turn.id))
-            for turn in turns
-            if turn.role == "user"
-            and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
-            and self.redactor.find_denial_reason(scope, turn) is None
-        )
-
-    def _make_turn_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-        """Return the jobs that follow from redacted turns: with a model one for each turn that it may read, and at most
-        two a thread for procedures: one at once for a request to keep one, one after a pause for work.
-
-        The pause is `procedures.wait_seconds`; all work that comes before its end is one job."""
-        jobs: dict[str, Job] = {}
-        for turn in turns:
-            if turn.thread is None:
-                continue
-            may_ask = turn.role == "user" and requests.KEEP_WORD.search(turn.text) is not None
-            own = quoted.strip_quoted(turn).text if may_ask else ""
-            if requests.KEEP_WORD.search(own) and requests.parse_keep_request(own) is not None:
-                key = f"{_REQUEST_KEY} {turn.thread}"
-                jobs[key] = Job(name="learn_path", scope=scope, key=key)
-            elif turn.role == "tool" and is_work_turn(turn):
-                key = f"{_WORK_KEY} {turn.thread}"
-                at = self.clock.now() + timedelta(seconds=self.settings.procedures.wait_seconds)
-                jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
-        extraction = () if self.model is None else self.make_extraction_jobs(scope, turns)
-        return (*extraction, *jobs.values())
 
     async def schedule_reflection(self, scope: Scope) -> None:
         """Enqueue the job `reflect` for when the space is due, once per slot. Does nothing without a model."""

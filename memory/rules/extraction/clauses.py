@@ -31,11 +31,12 @@ _SENTENCE = lazy_compile(
 _LONGEST = 600  # characters; a longer clause makes no statement of 280 characters
 
 _NOT_MEANT = lazy_compile(
+    r"(?=[jokn/ywai哈呵🙄🙃开骗逗才])(?:"  # what it begins with: the alternatives are tried in few places
     r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)"
     r"|\b(?:oh|yeah|well|ah),?\s+(?:great|right|sure|joy|brilliant|fantastic|wonderful|lovely)\s*[,!.–—-]+\s*(?:(?:and"
     r"|like|because)\s+)?i\s+(?:just|so|really|totally|absolutely|simply|always)\s+(?:love|like|enjoy|adore)"
     r"|\bi\s+just\s+(?:love|adore)\s+(?:it\s+when|how|being\s+(?:ignored|late|stuck)|(?:waiting|queu|standing)\w*\s)"
-    r"|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪",
+    r"|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪)",
     re.IGNORECASE,
 )
 _REPORTED = lazy_compile(
@@ -147,12 +148,12 @@ def split_sentences(text: str) -> Iterator[str]:
     if _NOT_MEANT.search(text):
         return
     plain = _QUOTED.sub(_strip_quotation, _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text))))
-    may_be_fiction, heading = MAY_BE_FICTION.search(plain) is not None, ""
+    heading = ""
     for match in _SENTENCE.finditer(plain):
         sentence = match.group().strip()
         if _HEADING.fullmatch(sentence):
             heading = f"{sentence.rstrip('?？')}: "
-        elif not (may_be_fiction and is_fictional(sentence)):
+        elif not (MAY_BE_FICTION.search(sentence) and is_fictional(sentence)):
             yield heading + sentence
             heading = ""
 

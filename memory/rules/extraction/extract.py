@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise, tee
 
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
@@ -131,8 +131,8 @@ def extract_statements(
     people = (find_person(each.text) for each in reversed(previous) if each.role == "user")
     person = next(filter(None, people), None)
     subject: subjects.Subject | None = None
-    sentences = list(split_sentences(text))
-    asks = any(map(classify.is_request, sentences[:_MAX_CLAUSES]))
+    sentences, ahead = tee(split_sentences(text))
+    asks = any(map(classify.is_request, islice(ahead, _MAX_CLAUSES)))
     unread: list[str] = []
     for said in sentences if is_late is None else _read_until(sentences, is_late, unread):
         sentence = subjects.replace_pronoun(said, subject) if subject else said
@@ -153,7 +153,7 @@ def extract_statements(
         person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
         if (found := found + len(readings[-1].candidates)) >= MAX_STATEMENTS:
             break
-    if gate.MAY_EXPLAIN.search(text):
+    if readings and gate.MAY_EXPLAIN.search(text):
         _drop_explanations(readings, turn.at)
     _add_neighbours(readings)
     wanted = [reading for reading in readings if reading.is_requested]
@@ -168,11 +168,11 @@ def extract_statements(
     )
 
 
-def _read_until(sentences: Sequence[str], is_late: Callable[[], bool], unread: list[str]) -> Iterator[str]:
+def _read_until(sentences: Iterator[str], is_late: Callable[[], bool], unread: list[str]) -> Iterator[str]:
     """The sentences up to one for which it is too late, or that is none by its length; `unread` gets its beginning."""
-    for n, sentence in enumerate(sentences):
+    for sentence in sentences:
         if len(sentence) > _MAX_SENTENCE or is_late():
-            unread.append(" ".join(sentences[n : n + _UNREAD_CHARS])[:_UNREAD_CHARS])
+            unread.append(" ".join([sentence, *islice(sentences, _UNREAD_CHARS)])[:_UNREAD_CHARS])
             return
         yield sentence
 

@@ -19,6 +19,7 @@ _SENTENCE = lazy_compile(r"[^.!?。！？…\n]+[.!?。！？…]*")
 _WORD = lazy_compile(r"[^\W_]")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _EDGES = " \t\r.,;:!?。，、；：！？~～…-'\"()（）*"
+_MOST_SENTENCES = 1_000
 _LONGEST_REMARK = 80  # characters of a greeting or thanks; a longer one says something else, too
 
 _WHO = r"(?:there|all|everyone|again|assistant|bot|friend|buddy|mate|man|team|folks)"
@@ -61,8 +62,9 @@ CUE = lazy_compile(
 )
 # Words of a correction, or of what a fact follows from; most messages have none.
 MAY_EXPLAIN = lazy_compile(
+    r"(?=[owsacbmnt错不抱正生原出清查问看])(?:"
     r"\b(?:oops|wait|sorry|actually|scratch|correction|bad|mistake|wrong|birthday|not|turn(?:s|ed) out)\b"
-    r"|错|不|抱歉|正|生日|原来|出来|清楚|[查问看]了",
+    r"|错|不|抱歉|正|生日|原来|出来|清楚|[查问看]了)",
     re.IGNORECASE,
 )
 # The end of a talk, and what its speaker is about to do then.
@@ -119,13 +121,16 @@ _SAYS_SOMETHING = lazy_compile(
 
 
 def find_skip_reason(text: str, role: Role) -> str | None:
-    """The reason why nothing in a message is worth keeping, or None. Linear; stops at the first statement."""
+    """The reason why nothing in a message is worth keeping, or None. It stops at the first statement, and lets in what
+    is longer than any talk: of more than 1,000 sentences."""
     if role in ("tool", "system"):
         return f"{role} turn"
     if not _WORD.search(text):
         return "acknowledgement" if any(ord(c) > 0x2190 and not c.isspace() for c in text) else "empty"
     reasons: set[str] = set()
-    for sentence in _SENTENCE.finditer(text):
+    for n, sentence in enumerate(_SENTENCE.finditer(text)):
+        if n >= _MOST_SENTENCES:
+            return None
         reason = _classify_sentence(sentence.group()) if _WORD.search(sentence.group()) else ""
         if reason is None:
             return None

@@ -15,10 +15,11 @@ from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.notes import make_notes
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.provenance import quoted
+from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 LONG_TEXT = 4_000  # characters from which a text is read only for so long, and beside the event loop
-_SAMPLE = 'My sister\'s phone number changed on 3 May. I wrote: "I am in Lisbon".\n我住在里斯本，我妹妹五月三号来。'
+_SAMPLE = 'My sister\'s passport number changed on 3 May. I wrote: "I am in Lisbon".\n我住在里斯本，我妹妹五月三号来。'
 _NO_STATEMENT: Mapping[str, str] = {
     "question": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
     "question about the assistant": 'it is a question. Say it as a statement, such as "I live in Lisbon".',
@@ -35,6 +36,7 @@ _PART = re.compile(
 def load_rules() -> None:
     """Load and compile what the rules need for their first text, once a process: no deadline should count it."""
     sample = Turn.make(session="", key="", role="user", text=_SAMPLE, at=datetime(2026, 1, 1, tzinfo=UTC))
+    Redactor().sanitize_text(_SAMPLE)
     quoted.find_quoted_instructions(sample)
     extract_statements(sample)
 

@@ -45,11 +45,11 @@ _LIKE = (
     r"(?:(?:(?:i|we)(?:'d|\s+would)?\s+(?:like|want|need)\s+you\s+to|let's|make\s+sure\s+(?:you|to)|be\s+sure\s+to)\s+"
     r")?"
 )
-# Every request to keep a path has one of these; most messages have none.
-# One of these stands in every request to keep how something was done.
+# One of these stands in every request to keep how something was done; most messages have none.
 KEEP_WORD = lazy_compile(
+    r"(?=[haspwrcg怎如步流做方过操顺清])(?:"  # what it begins with: the alternatives are tried in few places
     r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook"
-    r"|recipe|how-?to|solution|approach|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
+    r"|recipe|how-?to|solution|approach|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单)",
     re.IGNORECASE,
 )
 _ASKED = (

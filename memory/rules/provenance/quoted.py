@@ -15,7 +15,7 @@ from muniment.memory.domain.memory import TRUST_RANK, Trust
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.provenance import announcements, documents, requests
+from muniment.memory.rules.provenance import announcements, documents, leads, requests
 from muniment.memory.rules.provenance.requests import CJK, find_instructions, has_instructions, is_instruction
 
 __all__ = (
@@ -240,7 +240,7 @@ def _select_foreign_quotes(text: str, quotes: list[tuple[int, int]]) -> Iterator
             or (
                 len(inside) + len(CJK.findall(inside)) >= _FEW
                 and _FIRST_PERSON.search(inside)
-                and not announcements.is_own_speech(text[max(0, start - _INTRODUCTION) : start])
+                and not leads.is_own_speech(text[max(0, start - _INTRODUCTION) : start])
             )
         ):
             yield start, end

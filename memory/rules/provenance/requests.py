@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.signs import SignedPattern, fold_text, has_sign
 
 # One of these, in lower case and with single blanks, or a colon, `[` or `<` stands in each text in which a span is
 # found.
@@ -76,18 +77,22 @@ _ORDERS_ZH = lazy_compile(
 
 
 # Text that nobody writes about themselves: it is pasted, to the end of the paragraph.
-_FOREIGN_VOICE = lazy_compile(
-    r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+"
-    r"|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines"
-    r"|messages?)\b|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term"
-    r"|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes"
-    r"|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?"
-    r"|consent(?:s|ed)?|asked|requested|lives|works|name)\b|(?P<headed>^[^\w\n]*(?:system|assistant)\s*:)|\[/?INST\]"
-    r"|<\|(?:system|im_start)|\b(?:assistants?|agents?|(?:language\s+)?models?|bots?|llms?)\s+(?:reading|processing"
-    r"|seeing|summari[sz]ing)\s+this\b|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有"
-    r"|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位"
-    r"|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
-    re.IGNORECASE | re.MULTILINE,
+_FOREIGN_VOICE = SignedPattern(
+    lazy_compile(
+        r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+"
+        r"|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines"
+        r"|messages?)\b|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term"
+        r"|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes"
+        r"|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?"
+        r"|consent(?:s|ed)?|asked|requested|lives|works|name)\b|(?P<headed>^[^\w\n]*(?:system|assistant)\s*:)|\[/?INST\]"
+        r"|<\|(?:system|im_start)|\b(?:assistants?|agents?|(?:language\s+)?models?|bots?|llms?)\s+(?:reading|processing"
+        r"|seeing|summari[sz]ing)\s+this\b|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有"
+        r"|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位"
+        r"|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    "ignore|disregard|forget|override|user|system|assistant|inst]|im_start|reading this|processing this|"
+    "seeing this|summarising this|summarizing this|忽略|无视|忘记|忘掉|不要理会|用户",
 )
 
 
@@ -115,7 +120,7 @@ def find_last_instruction(text: str) -> int:
 def find_foreign_spans(text: str) -> Iterator[tuple[int, int]]:
     """The spans of text that nobody writes about themselves, from its sentence to the end of its paragraph."""
     start = looked = end = 0
-    for voice in _FOREIGN_VOICE.finditer(text):
+    for voice in _FOREIGN_VOICE.find_matches(text, fold_text(text)):
         first = _find_first_line(text, voice.start(), looked) if voice["headed"] else voice.start()
         start = max(start, *(text.rfind(mark, looked, first) + 1 for mark in ".!?。！？:：\n"))
         looked = max(looked, first)
@@ -243,6 +248,8 @@ _SAY_ZH = lazy_compile(r"[语文话](?:里|中)?(?:该|应该)?怎么(?:说|写|
 
 def find_ordered_spans(text: str) -> Iterator[tuple[int, int]]:
     """The spans of text that the assistant is to say or to write, and of a role play from its beginning on."""
+    if not has_sign(fold_text(text), SIGNS):
+        return
     for sentence in _ORDER_SENTENCE.finditer(text):
         head = sentence.group()[:_SHOWN]
         bare = head.lstrip()
