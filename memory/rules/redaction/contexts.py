@@ -14,7 +14,14 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import extract_lexemes
 from muniment.memory.rules.redaction.random_tokens import is_random
 from muniment.memory.rules.redaction.secret_names import is_folder
-from muniment.memory.rules.redaction.values import Shape, classify_value, ends_clause, is_request, is_said_of_secret
+from muniment.memory.rules.redaction.values import (
+    Shape,
+    classify_value,
+    ends_clause,
+    is_plain_word,
+    is_request,
+    is_said_of_secret,
+)
 from muniment.memory.rules.redaction.vocabulary import (
     BLANK,
     REDACTED,
@@ -60,6 +67,8 @@ _CHANGED = lazy_compile(r"([^\W\d_]{3,12})(?:[ \t][^\W\d_]{1,12}){0,3}[ \t]\Z")
 _ABOUT = load_lexicon("secrets.en").get_words("about")
 _NO_WORD = lazy_compile(r"[0-9!@#$%^&*+=?~§€£]|[a-z][A-Z]")
 _BLANKLESS = lazy_compile(r"[!-~]+")
+_CLAUSE = lazy_compile(r"[,.;:!?(]")
+_FEW_WORDS = 3  # before a name, which may say whose it is
 _MOST_BEFORE = 5  # words of a value, its copula and what stands between them and the name
 _LAST_WORD = lazy_compile(r"([A-Za-z]{2,20})[ \t_-]\Z")
 _TO = lazy_compile(r"[ \t](?:to|into|auf|en|a|à|naar|на)[ \t]")
@@ -177,6 +186,8 @@ def _is_quoted_value(value: str, name: Name, joint: _Joint) -> bool:
     if " " in value:
         is_joined = joint.kind in ("sign", "copula") and joint.is_plain
         return is_joined and not any(mark in value for mark in "<{$") and len(value.split()) <= _MOST_WORDS
+    if name.kind == "tokens":
+        return len(value) >= _LEAST_TOKEN and is_random(value)
     shape = classify_value(value)
     return shape > Shape.WORD or (
         shape is Shape.WORD and joint.is_plain and not is_said_of_secret(value, name.languages)
@@ -199,7 +210,7 @@ def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
     is_last = _is_alone(text, span[1]) if joint.kind in ("line", "cell") else ends_clause(text, span[1])
     if shape < (at_end if is_last else within):
         return False
-    return shape is not Shape.WORD or _is_password_word(value, name, joint, is_unspaced=is_unspaced)
+    return shape is not Shape.WORD or _is_password_word(text, span, name, joint)
 
 
 def _is_harmless(text: str, name: Name) -> bool:
@@ -208,10 +219,31 @@ def _is_harmless(text: str, name: Name) -> bool:
     return before is not None and before[1].lower() in load_words("harmless")
 
 
-def _is_password_word(word: str, name: Name, joint: _Joint, *, is_unspaced: bool) -> bool:
+def _is_password_word(text: str, span: Span, name: Name, joint: _Joint) -> bool:
     """Whether a word is a password, and does not say something about one; a sentence in Chinese is one long word."""
-    is_joined = joint.kind == "sign" or (name.kind == "passwords" and joint.is_plain)
-    return is_joined and (word.isascii() or not is_unspaced) and not is_said_of_secret(word, name.languages)
+    word = text[slice(*span)]
+    if is_said_of_secret(word, name.languages) or not (word.isascii() or name.languages.isdisjoint(UNSPACED)):
+        return False
+    if joint.kind == "sign":
+        return True
+    if name.kind != "passwords" or not joint.is_plain:
+        return False
+    return not is_plain_word(word, name.languages) or (
+        not any(text[name.start : name.end].lower() in load_row("mottoes", each) for each in name.languages)
+        and (joint.has_purpose or _has_owner(text, name))
+    )
+
+
+def _has_owner(text: str, name: Name) -> bool:
+    """Whether the words before a name say whose it is, or what it opens: "our password", "the router password"."""
+    line = text[max(name.start - _BEHIND, 0) : name.start].rpartition("\n")[2]
+    if line[-1:].isalnum() or line[-1:] == "-":
+        return True  # a compound such as WLAN-Passwort
+    before = _WORD.findall(_CLAUSE.split(line)[-1])[-_FEW_WORDS:]
+    owners = {word for each in name.languages for word in load_row("owners", each)}
+    return not owners.isdisjoint(map(str.lower, before)) or (
+        bool(before) and not is_said_of_secret(before[-1], name.languages)
+    )
 
 
 def _is_alone(text: str, end: int) -> bool:

@@ -20,7 +20,6 @@ _SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
 _MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _END = lazy_compile(r"[ \t]*(?:[\n,;.!?)\]}\"'|<>*`。，；！？、」』(（—–]|\Z|[-/][ \t]|[^\W\d_]{1,20}[ \t]{0,2}[:=])")
 _NEXT_WORD = lazy_compile(r"[ \t]*([^\s,;.!?:|<>]{1,30})")
-_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ous", "ful", "less")
 _SHORTEST_MIXED, _SHORTEST_NUMBER, _FEW_CHANGES = 6, 4, 3
 
 
@@ -65,7 +64,13 @@ def ends_clause(text: str, end: int) -> bool:
 def is_said_of_secret(word: str, languages: frozenset[str]) -> bool:
     """Whether a word says something about a secret, as in "my password is weak", or what to do with it."""
     word = word.casefold().strip("'\"")
-    return word in _load_said(languages) or (word.isascii() and word.endswith(_ENDINGS))
+    return word in _load_said(languages) or word.endswith(_load_endings(languages))
+
+
+def is_plain_word(word: str, languages: frozenset[str]) -> bool:
+    """Whether a word may as well be a word of the sentence: of small letters, in German with a capital, or with
+    letters that not every keyboard has."""
+    return not word.isascii() or word.islower() or (languages == {"de"} and word[1:].islower())
 
 
 def is_request(word: str) -> bool:
@@ -84,3 +89,10 @@ def _load_said(languages: frozenset[str]) -> frozenset[str]:
     qualities = load_secret_data(_FILE).get_table("qualities")
     every = languages | {"en"}
     return _load_words("requests").union(*map(load_stop_words, every), *(qualities.get(each, ()) for each in every))
+
+
+@cache
+def _load_endings(languages: frozenset[str]) -> tuple[str, ...]:
+    """The endings of adjectives in some languages and in English."""
+    endings = load_secret_data(_FILE).get_table("endings")
+    return tuple(ending for each in languages | {"en"} for ending in endings.get(each, ()))
