@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.stop_words import load_stop_words
-from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_secret_name
+from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_reference, is_secret_name
 
 _WORDS = load_lexicon("secrets.en")
 _HINTS = _WORDS.get_words("hints")
@@ -111,6 +111,7 @@ _PARTS = ("double", "single", "bare", "number")
 _PROSE = _WORDS.get_words("prose")
 _SINGLE = _WORDS.get_words("plain_names")
 _SCHEMES = _WORDS.get_words("schemes")
+_PIN, _PIN_VALUE = lazy_compile(r"(?i)(?<![a-z])pin\Z"), lazy_compile(r"\d{4,12}")  # others are pins of a chip
 _MOUNT = lazy_compile(r"(?:id|type|source|src|name|env)=")
 
 
@@ -151,7 +152,9 @@ def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         return
     if value.isdigit() and len(value) < 6 and not re.search(r"(?i)password|passwd|pwd|secret|pin|otp|cv[vc]", name):
         return
-    if is_folder(name, value):
+    if is_folder(name, value) or (match["bare"] and is_reference(name, value.strip(".,;:()"))):
+        return
+    if _PIN.search(name) and not _PIN_VALUE.fullmatch(value):
         return
     yield from _find_value(match)
 

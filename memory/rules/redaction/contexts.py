@@ -13,7 +13,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import extract_lexemes
 from muniment.memory.rules.redaction.random_tokens import is_random
-from muniment.memory.rules.redaction.secret_names import is_folder
+from muniment.memory.rules.redaction.secret_names import is_folder, is_reference
 from muniment.memory.rules.redaction.values import (
     Shape,
     classify_value,
@@ -67,6 +67,7 @@ _CHANGED = lazy_compile(r"([^\W\d_]{3,12})(?:[ \t][^\W\d_]{1,12}){0,3}[ \t]\Z")
 _ABOUT = load_lexicon("secrets.en").get_words("about")
 _NO_WORD = lazy_compile(r"[0-9!@#$%^&*+=?~§€£]|[a-z][A-Z]")
 _BLANKLESS = lazy_compile(r"[!-~]+")
+_ELIDED = ("...", "…")  # of a value that is not written out
 _CLAUSE = lazy_compile(r"[,.;:!?(]")
 _FEW_WORDS = 3  # before a name, which may say whose it is
 _MOST_BEFORE = 5  # words of a value, its copula and what stands between them and the name
@@ -197,7 +198,10 @@ def _is_quoted_value(value: str, name: Name, joint: _Joint) -> bool:
 def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
     value = text[slice(*span)]
     shape = classify_value(value)
-    if shape is Shape.NOTHING or is_folder(text[name.start : name.end], value):
+    called = text[name.start : name.end]
+    if text.startswith(_ELIDED, span[1]):
+        return False
+    if shape is Shape.NOTHING or is_folder(called, value) or is_reference(called, value):
         return False
     if name.kind == "tokens":
         return len(value) >= _LEAST_TOKEN and is_random(value) and not _is_harmless(text, name)
@@ -307,6 +311,8 @@ def _find_login(text: str, name: Name) -> Iterator[Span]:
         yield given.span(1)
         return
     user = _LOGIN.match(text, name.end)
+    if user and is_request(user[0].strip(" \t:=/|,")):
+        return
     token = _TOKEN.match(text, user.end()) if user else None
     if token:
         end = _strip_end(text, token.start(), token.end())

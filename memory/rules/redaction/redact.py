@@ -21,8 +21,8 @@ from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
 from muniment.memory.rules.redaction.national_ids import find_national_ids
 from muniment.memory.rules.redaction.random_tokens import find_random_tokens
-from muniment.memory.rules.redaction.secret_names import redact_value
-from muniment.memory.rules.redaction.token_formats import find_tokens
+from muniment.memory.rules.redaction.secret_names import is_placeholder, redact_value
+from muniment.memory.rules.redaction.token_formats import compute_entropy, find_tokens
 from muniment.memory.rules.redaction.vocabulary import load_unusual_names
 
 Span = tuple[int, int, str]
@@ -51,6 +51,7 @@ _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PPK = re.compile(r"Private-Lines: \d{1,3}\n(?:[A-Za-z0-9+/=]{20,80}(?:\n|\Z)){1,100}")
 _PEM_BODY = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=\\]{16,}[\s>|]*)*")
 
+_TAIL, _LEAST_ENTROPY = 16, 1.5  # characters of a key, and the bits of each; an example such as ghp_xxxx has fewer
 _TOKEN = re.compile(
     r"(?i)(?:token|secret)[\"']?[ \t]{0,4}[:=：][ \t]{0,4}[\"']?(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
 )
@@ -294,10 +295,20 @@ def _has_unusual_characters(text: str, lowered: str) -> bool:
 def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
     for find in (find_tokens, find_random_tokens):
         yield from ((*span, "api_key") for span in find(text))
-    for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
-        yield from ((*match.span(), kind) for match in pattern.finditer(text))
-    for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password")):
-        yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
+    for pattern, kind in (
+        (_JWT, "token"),
+        (_KEY, "api_key"),
+        (_BEARER, "token"),
+        (_TOKEN, "token"),
+        (_URL, "password"),
+    ):
+        for match in pattern.finditer(text):
+            secret = match[match.lastindex or 0]
+            is_example = (
+                is_placeholder(secret) if pattern is _URL else compute_entropy(secret[-_TAIL:]) < _LEAST_ENTROPY
+            )
+            if not is_example or len(secret) == 1:
+                yield (*match.span(match.lastindex or 0), kind)
     yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))
     for find in (find_cells, find_leaks):
         yield from ((*span, "password") for span in find(text))

@@ -16,6 +16,8 @@ _TEMPLATE = lazy_compile(
     r"\$[\w{(].{0,200}|\{\{.{0,200}|%\(.{0,200}|<[^<>]{0,60}>?.{0,20}|(?i:x{3,}.{0,20}|example|dummy|tbd|todo|n/?a|redacted)|\[[^\[\]]{0,60}\].{0,20}"
     r"|!(?:vault|secret|include|env|ENV|Ref|Sub|GetAtt|env_var)(?:[ \t].{0,200})?|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[\w-]{1,40}=[\"'].{0,200}|[.…]{2,}|[*•●xX]{3,}"
 )
+# How many characters something has, in Chinese, Japanese and Korean.
+_QUANTITY = lazy_compile(r"[^!-~]{0,8}\d{1,2}(?:[-–~～〜至到]\d{1,3})?(?:位|个|個|字|文字|桁|자)[^!-~]{0,20}")
 _SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
 _MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _END = lazy_compile(r"[ \t]*(?:[\n,;.!?)\]}\"'|<>*`。，；！？、」』(（—–]|\Z|[-/][ \t]|[^\W\d_]{1,20}[ \t]{0,2}[:=])")
@@ -36,7 +38,7 @@ class Shape(IntEnum):
 
 def classify_value(text: str) -> Shape:
     """The shape of a value without a blank. A placeholder, a reference and an expression of code are nothing."""
-    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text):
+    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text) or _QUANTITY.fullmatch(text):
         return Shape.NOTHING
     letters, digits = sum(map(str.isalpha, text)), sum(map(str.isdigit, text))
     if not letters:

@@ -1,0 +1,72 @@
+"""What stands under a secret's name: a value, a word of the sentence, or where the value is."""
+
+from __future__ import annotations
+
+import pytest
+
+from muniment.memory.config.settings import load_settings
+from muniment.memory.rules.redaction.redact import Redactor
+
+REDACTOR = Redactor(load_settings({"HOME": "/nonexistent"}).redact)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is {}", "La parola d'ordine è {}", "la nostra parola d'ordine è {}", "la clave es {}",
+        "nuestra clave es {}", "la clave del éxito es {}", "nasze hasło to {}", "naše heslo je {}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("word", ["friendship", "solidarietà", "constancia", "jednota"])
+def test_a_plain_word_in_a_sentence_needs_an_owner(text: str, word: str) -> None:
+    """Without one, and after a name that also means a motto, a word of small letters is what the sentence says."""
+    assert REDACTOR.sanitize_text(text.format(word)) == text.format(word)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my wifi password is {}", "our password is {}", "the router password is {}", "the password for my disk is {}",
+        "mein WLAN-Passwort ist {}", "le mot de passe du wifi est {}", "password: {}", "Hasło: {}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("word", ["blaubeere", "swordfish"])
+def test_a_plain_word_is_a_password_where_it_has_an_owner(text: str, word: str) -> None:
+    """Or what it opens is said, or it stands after a label."""
+    assert word not in REDACTOR.sanitize_text(text.format(word))
+
+
+@pytest.mark.parametrize("quality", ["ancient", "alphanumeric", "mandatory", "case-sensitive", "uncrackable", "weak"])
+def test_what_is_said_of_a_password_is_none(quality: str) -> None:
+    for text in (f"my password is {quality}", f"our router password was {quality}."):
+        assert REDACTOR.sanitize_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "existingSecret: postgres-credentials", 'existingSecret: "postgres-credentials"',
+        "adminPasswordKey: db-password",
+        "imagePullSecrets:\n  - name: regcred", "client_secret: billing-client-secret", "--secret=my-secret",
+        "connect(user=user, password=db_password)", "password: dbPassword", "password = getpass()", "password=%s",
+        "password = :password", "password VARCHAR(255) NOT NULL", "password: [REDACTED]", "API_KEY=sk-...",
+        "postgres://user:password@localhost/db", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "LED_PIN=13",
+        "pin: GPIO17",
+        '"key": "en.home.title.2024"', "credentials: see 1Password", "密码：至少8位", "パスワード：8文字以上",
+    ],
+)  # fmt: skip
+def test_what_says_where_a_secret_is_or_how_it_looks_is_none(text: str) -> None:
+    """A name of one, a variable, a call, a type, a place to fill in, a pin of a chip, a rule."""
+    assert REDACTOR.sanitize_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DB_PASSWORD=my_secret_password", 'password: "db_password"', "password: zork-plinth",
+        "client_secret: zork-plinth",
+        "postgres://ana:x@localhost/db", "LOGIN_PIN=4711", "pin: 4711", "密码：开门大吉123",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_reference_is_redacted(text: str) -> None:
+    assert "[redacted:" in REDACTOR.sanitize_text(text)
