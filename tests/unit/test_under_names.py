@@ -70,3 +70,43 @@ def test_what_says_where_a_secret_is_or_how_it_looks_is_none(text: str) -> None:
 )  # fmt: skip
 def test_what_only_looks_like_a_reference_is_redacted(text: str) -> None:
     assert "[redacted:" in REDACTOR.sanitize_text(text)
+
+
+SECRETS = ("kR7vqz2m", "Ab3$kd9!", "Tr0ub4dor&3")
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        'new NetworkCredential("bob", "{}")', "smtp.login('bob@x.io', '{}')", "requests.get(url, auth=('bob', '{}'))",
+        'DriverManager.getConnection(url, "bob", "{}")', "mysqli_connect('localhost', 'bob', '{}', 'db')",
+        'conn.setPassword("{}")', '.withPassword("{}")', 'ConvertTo-SecureString "{}" -AsPlainText',
+        'val secret = "{}"', '#define WIFI_PASS "{}"', '<string name="password">{}</string>',
+        '<setting name="Password"><value>{}</value></setting>', '<input type="password" class="a" value="{}">',
+        '{{"Key": "DB_PASSWORD", "Value": "{}"}}', "localhost:5432:db:bob:{}", "jdbc:oracle:thin:bob/{}@h:1521/x",
+        "wpa_passphrase Home {}", "SSID: Home\nKey: {}", "WLAN: Home\nSchlüssel: {}",
+        "user bob pass {}", "u/p: bob/{}",
+        "default login is admin/{}", "Mot de passe Wi-Fi : {}", "What's the password?\n{}", "Q: password? A: {}",
+        "user: what's the wifi password?\nbob: {}", "set my password as {}", "set password to: {}", "wifi密码{}",
+        "{} (password)", "{} - that's my password", "{} <- pw", "Recovery codes:\n1. {}", "🔑 {}", "Password ➜ {}",
+    ],
+)  # fmt: skip
+def test_layouts_of_code_and_of_chats(text: str, secret: str) -> None:
+    """Arguments of calls, elements, labels, questions and their answers, and what stands before its name."""
+    assert secret not in REDACTOR.sanitize_text(text.format(secret))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'getSecret("prod-db-2")', 'new NetworkCredential("bob", password)', 'throw new InvalidToken("expired2")',
+        'connect("db1.example.com", "ana")', 'login("bob", readPassword())', 'new PasswordField("Password")',
+        '<string name="password_hint">At least 8 characters</string>', "SSID: Home\nKey: WPA2",
+        "Password length: 12ab",
+        "Forgot your password?\nContact support", "user: bob, ski pass",
+        "A-113x - password reset", "boarding pass is LH4711",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_such_a_layout_stays(text: str) -> None:
+    assert REDACTOR.sanitize_text(text) == text

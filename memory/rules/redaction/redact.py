@@ -22,6 +22,7 @@ from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, li
 from muniment.memory.rules.redaction.national_ids import find_national_ids
 from muniment.memory.rules.redaction.random_tokens import find_random_tokens
 from muniment.memory.rules.redaction.secret_names import is_placeholder, redact_value
+from muniment.memory.rules.redaction.source_code import find_literals
 from muniment.memory.rules.redaction.token_formats import compute_entropy, find_tokens
 from muniment.memory.rules.redaction.vocabulary import load_unusual_names
 
@@ -86,11 +87,11 @@ _MARKS = (
     ("x", ("xox",)),
     ("z", ("aiza",)),
     ("j", ("eyj", "jelsz")),
-    ("k", ("key", "token", "akia", "kod", "klucz", "kata sandi", "khau")),
+    ("k", ("key", "token", "akia", "kod", "klucz", "khau")),
     ("p", ("pass", "pw", "psk", "p:")),
     ("b", ("bearer", "basic")),
     ("c", ("secret", "code", "codice", "contrase", "cookie", "chiave", "chave", "combination")),
-    ("s", ("asia", "salasana", "sifre", "merksatz", "hesl", "haslo")),
+    ("s", ("asia", "sandi", "salasana", "sifre", "merksatz", "hesl", "haslo")),
     ("w", ("wort", "woord", "words", "wallet seed")),
     ("h", ("phrase", "senha")),
     ("f", ("frase",)),
@@ -98,11 +99,12 @@ _MARKS = (
     ("m", ("mdp", "mnemonic")),
     ("d", ("daten", "identifi")),
     ("g", ("gegevens",)),
+    ("/", ("p/w", "u/p")),
     ("%", ("%3", "%253", "%22")),
 )
 _RUN = lazy_compile(r"(?<![!-~])[!-~]{20}")  # each token of a provider is so long
-_PIN_NAMES = ("pin", "cvv", "cvc", "otp", "验证码")
-_PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
+_PIN_NAMES = ("pin", "puk", "tan", "cvv", "cvc", "otp", "验证码")
+_PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|puk|tan|cvv|cvc|otp)|验证码")
 _PIN_DIGITS, _ID_DIGITS = 3, 4
 # A case-insensitive pattern takes these for s, k and i; `str.lower` does not.
 _FOLDING = lazy_compile("[\u017f\u212a\u0130\u0131]")
@@ -310,7 +312,7 @@ def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
             if not is_example or len(secret) == 1:
                 yield (*match.span(match.lastindex or 0), kind)
     yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))
-    for find in (find_cells, find_leaks):
+    for find in (find_cells, find_leaks, find_literals):
         yield from ((*span, "password") for span in find(text))
 
 

@@ -64,7 +64,7 @@ def describe_redactions(text: str) -> tuple[str, ...]:
 
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name is a secret: True for `DB_PASS` and `x-api-key`, False for `token_count`."""
-    words = _split_name(name)
+    words = split_name(name)
     return any(_is_secret_word(words, n) and not _ABOUT & {*words[n + 1 :]} for n in range(len(words)))
 
 
@@ -89,7 +89,7 @@ def is_reference(name: str, value: str) -> bool:
         value.isascii() and all(map(str.isalpha, parts)) and is_secret_name(parts[-1])
     ):
         return False
-    return not name.isupper() if "-" not in value else _split_name(name)[-1:] in (["secret"], ["secrets"])
+    return not name.isupper() if "-" not in value else split_name(name)[-1:] in (["secret"], ["secrets"])
 
 
 def is_folder(name: str, value: str) -> bool:
@@ -210,16 +210,17 @@ def _redact_members(
 def _is_harmless(name: str, value: Any) -> bool:
     """Whether a value is probably no secret: a count with an ambiguous name (`pass: 12`), a folder under `pwd`."""
     if isinstance(value, int | float):
-        return bool(_AMBIGUOUS_NAMES & {*_split_name(name)}) and abs(value) < _LONG_NUMBER
+        return bool(_AMBIGUOUS_NAMES & {*split_name(name)}) and abs(value) < _LONG_NUMBER
     return isinstance(value, str) and is_folder(name, value)
 
 
 def _is_description(name: str, value: Any) -> bool:
     """Whether a member of a secret object describes the secret, such as its type."""
-    return not isinstance(value, Mapping | list | tuple) and bool(_OF_A_SECRET & {*_split_name(name)[-1:]})
+    return not isinstance(value, Mapping | list | tuple) and bool(_OF_A_SECRET & {*split_name(name)[-1:]})
 
 
-def _split_name(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
+    """The words of a name such as `dbPassword` or `DB_PASSWORD`, in lower case."""
     return [word.lower() for word in _WORD.findall(name[:_NAME_CHARS])]
 
 

@@ -75,6 +75,12 @@ def is_plain_word(word: str, languages: frozenset[str]) -> bool:
     return not word.isascii() or word.islower() or (languages == {"de"} and word[1:].islower())
 
 
+def is_function_word(word: str, languages: frozenset[str]) -> bool:
+    """Whether a word may stand anywhere, such as "the" and "that's"."""
+    word = word.casefold().removesuffix("'s")
+    return any(word in load_stop_words(each) for each in languages)
+
+
 def is_request(word: str) -> bool:
     """Whether a word begins what to do with a secret, as in "my passphrase: keep it safe"."""
     return word.casefold() in _load_words("requests")
