@@ -104,20 +104,22 @@ class _Joint:
 
 def find_named_values(text: str, *, doors: bool = False) -> Iterator[Span]:
     """The spans of the values whose names say that they are secrets. Linear in the length of the text."""
+    has_network = _NETWORK.search(text) is not None
     for name in find_names(text, doors=doors):
         if name.kind in ("codes", "doors"):
             yield from _find_code(text, name)
         elif name.kind == "logins":
             yield from _find_login(text, name)
         else:
-            yield from _find_value(text, name)
+            yield from _find_value(text, name, may_be_network=has_network)
 
 
-def _find_value(text: str, name: Name) -> Iterator[Span]:
+def _find_value(text: str, name: Name, *, may_be_network: bool) -> Iterator[Span]:
     joint = _find_joint(text, name)
-    if name.kind == "tokens" and joint.kind in ("sign", "blank") and _NETWORK.search(text[_begin(name) : name.start]):
-        name = replace(name, kind="signed")
-    if name.kind == "signed" and joint.kind == "blank" and not _BESIDE.search(text[_begin(name) : name.start]):
+    if may_be_network and name.kind == "tokens" and joint.kind in ("sign", "blank"):
+        is_network = _NETWORK.search(text, _begin(name), name.start) is not None
+        name = replace(name, kind="signed") if is_network else name
+    if name.kind == "signed" and joint.kind == "blank" and not _BESIDE.search(text, _begin(name), name.start):
         return
     found = tuple(_read_value(text, name, joint)) if joint else ()
     if not found and joint.has_purpose and (blank := _AFTER_NAME.match(text, name.end)):
@@ -134,13 +136,15 @@ def _find_value_before(text: str, name: Name) -> Iterator[Span]:
         return
     words = list(_BLANKLESS.finditer(text, begin, name.start))[-_MOST_BEFORE:]
     for place, (value, link) in enumerate(pairwise(words), 2):
-        shape = classify_value(value[0].strip("\"'`,;"))
         if link[0].lower() in _BACKWARD:
-            is_value = shape >= Shape.MIXED
+            least = Shape.MIXED
+        elif link[0] in _SIGNS_BACK and ends_clause(text, name.end):
+            if not all(is_function_word(word[0], name.languages) for word in words[place:]):
+                continue
+            least = Shape.STRONG
         else:
-            is_value = shape is Shape.STRONG and link[0] in _SIGNS_BACK and ends_clause(text, name.end)
-            is_value &= all(is_function_word(word[0], name.languages) for word in words[place:])
-        if is_value:
+            continue
+        if classify_value(value[0].strip("\"'`,;")) >= least:
             yield value.span()
 
 
@@ -220,6 +224,8 @@ def _is_quoted_value(value: str, name: Name, joint: _Joint) -> bool:
 
 def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
     value = text[slice(*span)]
+    if name.kind == "tokens" and len(value) < _LEAST_TOKEN:
+        return False
     shape = classify_value(value)
     called = text[name.start : name.end]
     if text.startswith(_ELIDED, span[1]):
@@ -227,7 +233,7 @@ def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
     if shape is Shape.NOTHING or is_folder(called, value) or is_reference(called, value):
         return False
     if name.kind == "tokens":
-        return len(value) >= _LEAST_TOKEN and is_random(value) and not _is_harmless(text, name)
+        return is_random(value) and not _is_harmless(text, name)
     is_unspaced = bool(name.languages & UNSPACED)
     within, at_end = _LEAST_SHAPES[joint.kind]
     if name.kind == "signed":
