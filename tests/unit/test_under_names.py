@@ -90,6 +90,9 @@ SECRETS = ("kR7vqz2m", "Ab3$kd9!", "Tr0ub4dor&3")
         "default login is admin/{}", "Mot de passe Wi-Fi : {}", "What's the password?\n{}", "Q: password? A: {}",
         "user: what's the wifi password?\nbob: {}", "set my password as {}", "set password to: {}", "wifi密码{}",
         "{} (password)", "{} - that's my password", "{} <- pw", "Recovery codes:\n1. {}", "🔑 {}", "Password ➜ {}",
+        "bob@corp.example:{}", "bob@corp.example / {} is the staging login", "admin / {}   <- staging",
+        "root@10.0.0.4 {}",
+        "User      Password\nbob       {}",
     ],
 )  # fmt: skip
 def test_layouts_of_code_and_of_chats(text: str, secret: str) -> None:
@@ -106,7 +109,21 @@ def test_layouts_of_code_and_of_chats(text: str, secret: str) -> None:
         "Password length: 12ab",
         "Forgot your password?\nContact support", "user: bob, ski pass",
         "A-113x - password reset", "boarding pass is LH4711",
+        "git@github.com:org2/repoX1y2.git", "admin/Ab3dE4f/users", "root:x:0:0", "bob@x.example | E4711a",
+        "admin / editor2",
+        "2026 is the pin year", "User      Role\nbob       Admin2",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_such_a_layout_stays(text: str) -> None:
     assert REDACTOR.sanitize_text(text) == text
+
+
+def test_each_of_a_list_of_codes_is_redacted() -> None:
+    text = "Recovery codes:\n1. ab12-cd34\n2. ef56-gh78\n3. ij90-kl12\nKeep them safe"
+    assert REDACTOR.sanitize_text(text).count("[redacted:password]") == 3
+    assert REDACTOR.sanitize_text("password: hunter22\nhost01.example.com").endswith("\nhost01.example.com")
+
+
+@pytest.mark.parametrize("text", ["481516 is your verification code", "G-481516 is your Google verification code"])
+def test_a_code_before_its_name_is_redacted(text: str) -> None:
+    assert "481516" not in REDACTOR.sanitize_text(text)

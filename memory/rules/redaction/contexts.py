@@ -55,6 +55,10 @@ _SEED_WORD, _LEAST_TOKEN = 8, 20
 _FEWEST_WORDS, _MOST_WORDS, _LABEL = 4, 8, 40
 _SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
 _DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}(\d(?:[ -]?\d){2,8})(?![\w-])")
+_CODE_BEFORE = lazy_compile(
+    r"(?<![\w.,/-])(?:[A-Z]{1,2}-)?(\d{3}[ -]?\d{3}|\d{4,8})[ \t](?:is|as|ist|est|es|è|é|это)[ \t]"
+    r"(?:(?:your|my|the|[^\W\d_]{2,4})[ \t])?(?:[^\W\d_]{1,20}[ \t]){0,2}\Z"
+)
 _SOME_DIGITS = lazy_compile(r"\d(?:[ -]?\d){2}")
 _DOOR_DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`]{0,3}([*#A-D]?\d(?:[ -]?[\d*#]){2,9}[A-D#*]?)(?!\w)")
 _LOGIN = lazy_compile(
@@ -68,6 +72,11 @@ _BACKWARD = frozenset(
 )
 _ABOUT = load_lexicon("secrets.en").get_words("about")
 # What joins a value before a name with it; before a name, what says that a word such as `pass` or `key` is one.
+_NEXT_ITEM = lazy_compile(
+    r"[`\"',]{0,2}[ \t]*\n[ \t>*-]{0,6}(?:\d{1,2}[.)][ \t]{1,3})?[`\"']?([!-+\--~]{6,64})"
+    r"(?=[`\"',]{0,2}[ \t]*(?:\n|\Z))"
+)
+_MOST_LINES = 24
 _SIGNS_BACK = frozenset(["(", "-", "–", "—", "<-", "<--", "←"])
 _BESIDE = lazy_compile(r"(?i)(?<!\w)(?:user(?:name)?|login|usr|id|ssid|wi-?fi|wlan)(?!\w)")
 _NETWORK = lazy_compile(r"(?i)(?<!\w)(?:ssid|wi-?fi|wlan|hotspot|network name)(?!\w)")
@@ -125,8 +134,20 @@ def _find_value(text: str, name: Name, *, may_be_network: bool) -> Iterator[Span
     if not found and joint.has_purpose and (blank := _AFTER_NAME.match(text, name.end)):
         found = tuple(_read_value(text, name, _Joint("blank", blank.end())))  # the copula follows the value
     yield from found
+    if found and name.kind in ("keys", "passwords") and "\n" in text[name.end : found[0][0]]:
+        yield from _read_list(text, found[0][1])
     if not found and name.kind == "passwords":
         yield from _find_value_before(text, name)
+
+
+def _read_list(text: str, place: int) -> Iterator[Span]:
+    """The spans of more values, each alone in one of the next lines, such as codes to recover an account."""
+    for _ in range(_MOST_LINES):
+        line = _NEXT_ITEM.match(text, place)
+        if line is None or classify_value(line[1]) < Shape.MIXED:
+            return
+        yield line.span(1)
+        place = line.end()
 
 
 def _find_value_before(text: str, name: Name) -> Iterator[Span]:
@@ -318,7 +339,12 @@ def _is_passphrase(phrase: str, name: Name, joint: _Joint) -> bool:
 
 
 def _find_code(text: str, name: Name) -> Iterator[Span]:
-    """The span of the digits after the name of a code; after no more than a blank, four of them or three of a card."""
+    """The span of the digits after the name of a code, or before it: `481516 is your verification code`.
+
+    After no more than a blank these are four digits, or three of a card."""
+    before = _CODE_BEFORE.search(text, _begin(name), name.start)
+    if before and ends_clause(text, name.end):
+        yield before.span(1)
     if not _SOME_DIGITS.search(text, name.end, name.end + _BEHIND):
         return
     joint = _find_joint(text, name)

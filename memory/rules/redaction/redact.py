@@ -16,6 +16,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
+from muniment.memory.rules.redaction.accounts import PAIR_MARKS, find_pairs
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
@@ -227,6 +228,8 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, n
         return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
+    if any(map(lowered.__contains__, PAIR_MARKS)) and next(find_pairs(text), None):
+        return False
     if text.isascii():
         classes = text.encode().translate(_CLASSES)
         digits, has_iban_start = classes.count(b"0"), b"aa00" in classes
@@ -312,7 +315,7 @@ def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
             if not is_example or len(secret) == 1:
                 yield (*match.span(match.lastindex or 0), kind)
     yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))
-    for find in (find_cells, find_leaks, find_literals):
+    for find in (find_cells, find_leaks, find_literals, find_pairs):
         yield from ((*span, "password") for span in find(text))
 
 
