@@ -24,7 +24,7 @@ _SECRECY = lazy_compile(
 )
 _CHANGE = lazy_compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _LONG, _SHORT, _FEW = 32, 20, 3
-# A token that nothing announces: long, of three kinds of characters, with no beginning of data in base64, and no address
+# A token that nothing announces: long, of all kinds of characters, with no beginning of data in base64, and no address
 # of a blockchain, which is of base 58 (without 0, O, I and l).
 _BARE = lazy_compile(
     r"(?!0x|(?:[a-z]{2,12}|[A-Z]{2,12})[_-])(?=[A-Za-z_-]*[0-9])(?=[a-z0-9_-]*[A-Z])"
