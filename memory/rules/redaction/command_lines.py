@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.stop_words import load_stop_words
-from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_secret_name
+from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_reference, is_secret_name
 
 _WORDS = load_lexicon("secrets.en")
 _HINTS = _WORDS.get_words("hints")
@@ -22,7 +22,8 @@ _NAMED = (
     lazy_compile(rf"{_EDGE}-{{0,2}}{_NAME}=(?!=){_VALUE}"),  # of a shell, a query, a form
     lazy_compile(rf"{_EDGE}--?{_NAME}[ \t]+{_VALUE}"),
     lazy_compile(
-        rf"\b(?:setx?|config|configure|ENV|ARG)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"
+        rf"(?<!\w)(?:setx?|config|configure|ENV|ARG|#?define)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?"
+        rf"{_NAME}[ \t]+{_VALUE}"
     ),
 )
 _QUOTED = lazy_compile(
@@ -42,7 +43,12 @@ _LINE = lazy_compile(
     re.MULTILINE,
 )
 _LISTED = lazy_compile(
-    rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\s]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
+    rf"\b(?i:name|key|type|id)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\s]\s{{0,20}}"
+    rf"(?:[\w-]{{1,20}}=[\"'][^\"'<>\n]{{0,60}}[\"'][ \t]+){{0,3}}[\"']?(?i:value)[\"']?[:=][ \t]*{_VALUE}"
+)
+_ASSIGNED = lazy_compile(
+    rf"{_EDGE}{_NAME}(?:[ \t]?:[ \t]?[\w\[\]<>]{{1,30}})?[ ]{{1,8}}(?:=|:=|=>)[ \t]{{0,8}}[bru]?"
+    r"(?:\"(?P<double>[^\"\n]{1,400})\"|'(?P<single>[^'\n]{1,400})')"
 )
 _VARIABLE = lazy_compile(rf"\bvariable[ \t]+\"{_NAME}\"[ \t]*\{{[^{{}}]{{0,400}}?\bdefault[ \t]*=[ \t]*{_VALUE}")
 # For each program, the options before a secret and the options with a secret attached.
@@ -89,6 +95,8 @@ _PROGRAMS = (
     _build_pattern("htpasswd", "-[a-zA-Z]*b[a-zA-Z]*",
                    r"\S{1,200}[ \t]+\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
     _build_pattern("sqlplus|rman|expdp|impdp", "", r"[\w$.]{1,60}/(?P<bare>[^\s@|;&\"'/]{1,200})@", ""),
+    _build_pattern("wpa_passphrase", "", rf"[^\s|;&]{{1,80}}[ \t]+{_WITHIN}", ""),
+    _build_pattern("ConvertTo-SecureString", "-String[ \t]+|", _WITHIN, ""),
     _build_pattern("net1?", "user", r"[^\s/]{1,80}[ \t]+(?P<bare>(?![/*])[^\s|;&]{1,200})", r"[ \t]+"),
     _build_pattern("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})",
                    r"[ \t]+"),
@@ -106,13 +114,18 @@ _WIFI = lazy_compile(r"WIFI:[^\n]{0,200}?\bP:(?P<bare>[^;\n]{1,80})")
 _PAIR = lazy_compile(
     r"\bu(?:ser)?[:=][ \t]?[^\s:]{1,64}[ \t,;/|]{1,4}p[:=][ \t]?(?P<bare>[^\s,;|]{4,100})", re.IGNORECASE
 )
+_PGPASS = lazy_compile(
+    r"^[\w.*-]{1,80}:(?:\d{1,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<bare>[^\s:]{4,100})$", re.MULTILINE
+)
+_ORACLE = lazy_compile(r"jdbc:oracle:\w{1,8}:[^\s/:@]{1,60}/(?P<bare>[^\s@]{1,100})@")
 _OPENSSL = lazy_compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")
 _PROSE = _WORDS.get_words("prose")
 _SINGLE = _WORDS.get_words("plain_names")
 _SCHEMES = _WORDS.get_words("schemes")
+_PIN, _PIN_VALUE = lazy_compile(r"(?i)(?<![a-z])pin\Z"), lazy_compile(r"\d{4,12}")  # others are pins of a chip
 _MOUNT = lazy_compile(r"(?:id|type|source|src|name|env)=")
-
+_NEEDED = {_LISTED: "value", _VARIABLE: "variable", _XML: "</", _ASSIGNED: "="}  # in each text that matches
 
 # A text in which `find_leaks` finds anything has in lower case one of the marks.
 LEAK_MARKS = (*_OF_PROGRAMS, *_HINTS)
@@ -122,17 +135,17 @@ def find_leaks(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the secrets in a text. Linear in the length of the text."""
     plain_case = text.lower()
     if any(map(plain_case.__contains__, _OF_PROGRAMS)):
-        for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER, _WIFI, _PAIR):
+        for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER, _WIFI, _PAIR, _PGPASS, _ORACLE):
             for match in pattern.finditer(text):
                 yield from _find_value(match)
     if any(map(plain_case.__contains__, _HINTS)):
-        yield from _find_named_secrets(text)
+        yield from _find_named_secrets(text, plain_case)
 
 
-def _find_named_secrets(text: str) -> Iterator[tuple[int, int]]:
-    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _VARIABLE, _XML):
-        for match in pattern.finditer(text):
-            if is_secret_name(match["name"]) and (pattern is not _LINE or _is_setting(match)):
+def _find_named_secrets(text: str, plain_case: str) -> Iterator[tuple[int, int]]:
+    for pattern in (*_NAMED, _LINE, _ASSIGNED, _QUOTED, _HEADER, _LISTED, _VARIABLE, _XML):
+        for match in pattern.finditer(text) if _NEEDED.get(pattern, "") in plain_case else ():
+            if is_secret_name(match["name"]) and (pattern not in (_LINE, _ASSIGNED) or _is_setting(match)):
                 yield from _find_named_value(match) if pattern in (*_NAMED, _LINE) else _find_value(match)
     for match in _AUTHORIZATION.finditer(text):
         if match["bare"].casefold() not in _SCHEMES:
@@ -151,7 +164,9 @@ def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         return
     if value.isdigit() and len(value) < 6 and not re.search(r"(?i)password|passwd|pwd|secret|pin|otp|cv[vc]", name):
         return
-    if is_folder(name, value):
+    if is_folder(name, value) or (match["bare"] and is_reference(name, value.strip(".,;:()"))):
+        return
+    if _PIN.search(name) and not _PIN_VALUE.fullmatch(value):
         return
     yield from _find_value(match)
 

@@ -26,7 +26,7 @@ _ENCODED = lazy_compile(r"%(?:25){0,3}([0-9A-Fa-f]{2})|&(?:[a-z]{2,8}|#\d{1,5}|#
 _IS_ENCODED = lazy_compile(r"%(?:25){0,3}(?:3[dDaA]|22)|&(?:quot|apos|amp|#x?\d{2,4});")
 # The end of a line within a token, whose next part stands alone in the next line.
 _BREAK = lazy_compile(
-    r"(?<=[A-Za-z0-9_+/=.-]{8})[\\=]?\n[ \t>|]{0,8}(?=[A-Za-z_+/=.-]{0,64}[0-9])"
+    r"(?<=[A-Za-z0-9_+/=.-]{16})[\\=]?\n[ \t>|]{0,8}(?=[A-Za-z_+/=.-]{0,64}[0-9])"
     r"(?=[A-Za-z0-9_+/=.-]{4,200}[ \t]{0,8}(?:\n|\Z))"
 )
 _COOKIE = lazy_compile(r"(?i)(?<![\w-])(?:set-)?cookie2?[ \t]{0,4}[:=][ \t]{0,4}(?=[\"']?[\w.-]{1,64}=)([^\n]{4,4000})")
@@ -35,7 +35,9 @@ _SESSION = lazy_compile(r"(?i)sess|sid|auth|token|csrf|xsrf|jwt|remember|login|s
 _LEAST_COOKIE, _LONG_COOKIE = 10, 16
 _LABEL = lazy_compile(r"[ \t\"'*_`]*[^\W\d_](?:[^\W]|[ .'/()-]){0,40}[ \t\"'*_`:]*")
 _LEAST_CELLS = 2
-_DELIMITERS = ("|", "\t", ";", ",")
+_GAP, _GAP_MARK = lazy_compile(r"(?<=\S) {2,}(?=\S)"), "  "  # between the columns of a console
+_LONGEST_LINE = 400  # of a console
+_DELIMITERS = ("|", "\t", ";", ",", _GAP_MARK)
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,13 @@ def find_cells(text: str) -> Iterator[Span]:
     start = 0
     for line in text.split("\n"):
         for delimiter in _DELIMITERS:
-            if delimiter not in line:
+            if delimiter not in line or (delimiter == _GAP_MARK and len(line) > _LONGEST_LINE):
                 if line.strip() or delimiter != "|":  # rows of HTML may have blank lines between them
                     heads.pop(delimiter, None)
                 continue
             is_wiki_head = delimiter == "|" and line.startswith("||")
-            cells = line.split("||" if is_wiki_head else delimiter)
+            row = _GAP.sub(_mark_cell, line) if delimiter == _GAP_MARK else line
+            cells = row.split("||" if is_wiki_head else "|" if delimiter == _GAP_MARK else delimiter)
             size, columns = heads.get(delimiter, (0, frozenset()))
             if len(cells) == size:
                 yield from _read_row(cells, start, columns)

@@ -23,8 +23,23 @@ _SECRECY = lazy_compile(
     r"(?<![A-Za-z])(?:keys?|secrets?|token|auth|credentials?|creds|password|passwd|bearer)(?![A-Za-z])", re.IGNORECASE
 )
 _CHANGE = lazy_compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_BEFORE, _AFTER = 120, 60
 _LONG, _SHORT, _FEW = 32, 20, 3
+# A token that nothing announces: long, of all kinds of characters, with no beginning of data in base64, and no address
+# of a blockchain, which is of base 58 (without 0, O, I and l).
+_BARE = lazy_compile(
+    r"(?!0x|(?:[a-z]{2,12}|[A-Z]{2,12})[_-])(?=[A-Za-z_-]*[0-9])(?=[a-z0-9_-]*[A-Z])"
+    r"(?=[A-Z0-9_-]*[a-z]|.{40})[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+){0,4}"
+)
+_BASE_58 = lazy_compile(r"[1-9A-HJ-NP-Za-km-z]+")
+_IS_DATA = lazy_compile(r"AAAA|MI[IG]|iVBOR|R0lGOD|JVBER|UEsDB|PHN2Zy|eyJ")
+_IS_ID = lazy_compile(
+    r"(?i)(?:\b(?:ids?|hash|digest|checksum|fingerprint|address|addr|integrity|cursor|page|commit|rev|revision|tx|trace"
+    r"|request|session|nonce|public|etag|sha\d*|kid|cid|ref|serial|build|version|sheet|document|doc|file|video)"
+    r"|id)[\"']?(?:[ \t]is)?[ \t:=#<]{1,4}[\"']?\Z"
+)
+_GOES_ON = ("/", "+", "=", "@")  # a path, base64, an address of mail
+_BARE_SIZES, _SHARE_OF_BARE = range(_LONG, 129), 0.28
+_BEFORE, _AFTER = 120, 60
 _SHARE_OF_CHANGES = 0.22  # of the characters of a token the next is of another class; in words of a fifth at most
 
 
@@ -35,7 +50,8 @@ def find_random_tokens(text: str) -> Iterator[tuple[int, int]]:
     for match in _RUN.finditer(text):
         token = match.group().rstrip("._~/+-")
         span = match.start(), match.start() + len(token)
-        if _has_secret_prefix(token) or (secrecy and is_random(token) and _is_announced(text, span, named)):
+        is_announced = secrecy and is_random(token) and _is_announced(text, span, named)
+        if is_announced or _has_secret_prefix(token) or _is_bare_secret(text, span):
             yield span
 
 
@@ -58,6 +74,23 @@ def _has_secret_prefix(token: str) -> bool:
     rest = token[prefix.end() :]
     segment = _SEGMENT.search(rest)
     return segment is not None and is_random(segment.group()) and not _HEX.fullmatch(rest)
+
+
+def _is_bare_secret(text: str, span: tuple[int, int]) -> bool:
+    """Whether a token is so random that it is a secret wherever it stands, and no address, id, hash or data."""
+    token = text[slice(*span)]
+    if (
+        len(token) not in _BARE_SIZES
+        or not _BARE.fullmatch(token)
+        or text[span[1] : span[1] + 1] in ("/", "+", "=", "@")
+    ):
+        return False
+    if count_changes(token) < len(token) * _SHARE_OF_BARE or _HEX.fullmatch(token) or _BASE_58.fullmatch(token):
+        return False
+    before = text[max(span[0] - _BEFORE, 0) : span[0]]
+    return not (
+        "://" in before.rpartition(" ")[2] or _IS_DATA.match(token) or _HASH.match(token) or _IS_ID.search(before)
+    )
 
 
 def _is_announced(text: str, span: tuple[int, int], named: tuple[NamedFormat, ...]) -> bool:

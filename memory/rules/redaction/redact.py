@@ -16,13 +16,15 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
+from muniment.memory.rules.redaction.accounts import PAIR_MARKS, find_pairs
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
 from muniment.memory.rules.redaction.national_ids import find_national_ids
 from muniment.memory.rules.redaction.random_tokens import find_random_tokens
-from muniment.memory.rules.redaction.secret_names import redact_value
-from muniment.memory.rules.redaction.token_formats import find_tokens
+from muniment.memory.rules.redaction.secret_names import is_placeholder, redact_value
+from muniment.memory.rules.redaction.source_code import find_literals
+from muniment.memory.rules.redaction.token_formats import compute_entropy, find_tokens
 from muniment.memory.rules.redaction.vocabulary import load_unusual_names
 
 Span = tuple[int, int, str]
@@ -51,6 +53,7 @@ _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PPK = re.compile(r"Private-Lines: \d{1,3}\n(?:[A-Za-z0-9+/=]{20,80}(?:\n|\Z)){1,100}")
 _PEM_BODY = re.compile(r"[\s>|]*(?:[A-Za-z0-9+/=\\]{16,}[\s>|]*)*")
 
+_TAIL, _LEAST_ENTROPY = 16, 1.5  # characters of a key, and the bits of each; an example such as ghp_xxxx has fewer
 _TOKEN = re.compile(
     r"(?i)(?:token|secret)[\"']?[ \t]{0,4}[:=：][ \t]{0,4}[\"']?(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
 )
@@ -85,11 +88,11 @@ _MARKS = (
     ("x", ("xox",)),
     ("z", ("aiza",)),
     ("j", ("eyj", "jelsz")),
-    ("k", ("key", "token", "akia", "kod", "klucz", "kata sandi", "khau")),
+    ("k", ("key", "token", "akia", "kod", "klucz", "khau")),
     ("p", ("pass", "pw", "psk", "p:")),
     ("b", ("bearer", "basic")),
     ("c", ("secret", "code", "codice", "contrase", "cookie", "chiave", "chave", "combination")),
-    ("s", ("asia", "salasana", "sifre", "merksatz", "hesl", "haslo")),
+    ("s", ("asia", "sandi", "salasana", "sifre", "merksatz", "hesl", "haslo")),
     ("w", ("wort", "woord", "words", "wallet seed")),
     ("h", ("phrase", "senha")),
     ("f", ("frase",)),
@@ -97,11 +100,12 @@ _MARKS = (
     ("m", ("mdp", "mnemonic")),
     ("d", ("daten", "identifi")),
     ("g", ("gegevens",)),
+    ("/", ("p/w", "u/p")),
     ("%", ("%3", "%253", "%22")),
 )
 _RUN = lazy_compile(r"(?<![!-~])[!-~]{20}")  # each token of a provider is so long
-_PIN_NAMES = ("pin", "cvv", "cvc", "otp", "验证码")
-_PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
+_PIN_NAMES = ("pin", "puk", "tan", "cvv", "cvc", "otp", "验证码")
+_PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|puk|tan|cvv|cvc|otp)|验证码")
 _PIN_DIGITS, _ID_DIGITS = 3, 4
 # A case-insensitive pattern takes these for s, k and i; `str.lower` does not.
 _FOLDING = lazy_compile("[\u017f\u212a\u0130\u0131]")
@@ -224,6 +228,8 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, n
         return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
+    if any(map(lowered.__contains__, PAIR_MARKS)) and next(find_pairs(text), None):
+        return False
     if text.isascii():
         classes = text.encode().translate(_CLASSES)
         digits, has_iban_start = classes.count(b"0"), b"aa00" in classes
@@ -294,12 +300,22 @@ def _has_unusual_characters(text: str, lowered: str) -> bool:
 def _find_secrets(text: str, door_codes: bool) -> Iterator[Span]:
     for find in (find_tokens, find_random_tokens):
         yield from ((*span, "api_key") for span in find(text))
-    for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
-        yield from ((*match.span(), kind) for match in pattern.finditer(text))
-    for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password")):
-        yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
+    for pattern, kind in (
+        (_JWT, "token"),
+        (_KEY, "api_key"),
+        (_BEARER, "token"),
+        (_TOKEN, "token"),
+        (_URL, "password"),
+    ):
+        for match in pattern.finditer(text):
+            secret = match[match.lastindex or 0]
+            is_example = (
+                is_placeholder(secret) if pattern is _URL else compute_entropy(secret[-_TAIL:]) < _LEAST_ENTROPY
+            )
+            if not is_example or len(secret) == 1:
+                yield (*match.span(match.lastindex or 0), kind)
     yield from ((*span, "password") for span in find_named_values(text, doors=door_codes))
-    for find in (find_cells, find_leaks):
+    for find in (find_cells, find_leaks, find_literals, find_pairs):
         yield from ((*span, "password") for span in find(text))
 
 

@@ -38,13 +38,17 @@ _ABOUT = _WORDS.get_words("about")
 _OF_A_SECRET = _WORDS.get_words("members")
 _NO_TOKEN = _WORDS.get_words("not_token")
 _NO_PASS = _WORDS.get_words("not_pass")
+_OF_REFERENCE = _WORDS.get_words("of_reference")
 _OPEN = _WORDS.get_words("not_values")
 _REFERENCE = re.compile(
-    r"\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+"
+    r".{0,20}(?:\.{3}|…)|\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+"
     r"|\[redacted:\w+\]\S*|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ"
-    r"|os\.getenv|process\.env|getenv)\b.*|(?i:your|insert|enter|replace)[_-].{1,100}|(?i:.{1,100}[_-]here)|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
+    r"|os\.getenv|process\.env|getenv)\b.*|(?i:your|insert|enter|replace)[_-].{1,100}|(?i:.{1,100}[_-]here)|%\(?\w{0,40}\)?[sdr]|\?|"
+    r":[A-Za-z_]\w{0,40}|\[[A-Za-z _-]{2,40}\]?|[A-Za-z_][\w.]{2,100}\((?:[^\s()]{0,200}\)?)?|"
+    r"(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
 )
 _AMBIGUOUS_NAMES = _WORDS.get_words("ambiguous")
+_NAME_PARTS, _FEWEST_PARTS = re.compile(r"[_.-]|(?<=[a-z])(?=[A-Z])"), 2
 _FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
 # An input field: what is typed into "the password field" is a password.
 _ENTRY = re.compile(r"\b(?:input|field|box|text_?box|entry)\b", re.IGNORECASE)
@@ -60,7 +64,7 @@ def describe_redactions(text: str) -> tuple[str, ...]:
 
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name is a secret: True for `DB_PASS` and `x-api-key`, False for `token_count`."""
-    words = _split_name(name)
+    words = split_name(name)
     return any(_is_secret_word(words, n) and not _ABOUT & {*words[n + 1 :]} for n in range(len(words)))
 
 
@@ -75,6 +79,17 @@ def is_placeholder(value: str) -> bool:
 def _is_member(text: str) -> bool:
     """Whether a text is a member of something in code, such as `settings.password`."""
     return "." in text and text.replace(".", "").replace("_", "").isalpha() and is_secret_name(text.rpartition(".")[2])
+
+
+def is_reference(name: str, value: str) -> bool:
+    """Whether an unquoted value says where a secret is: a variable such as `db_password`, but not under a name in
+    capitals, or under `secret` the name of one, such as `db-credentials`."""
+    parts = _NAME_PARTS.split(value)
+    if len(parts) < _FEWEST_PARTS or not (
+        value.isascii() and all(map(str.isalpha, parts)) and is_secret_name(parts[-1])
+    ):
+        return False
+    return not name.isupper() if "-" not in value else split_name(name)[-1:] in (["secret"], ["secrets"])
 
 
 def is_folder(name: str, value: str) -> bool:
@@ -149,6 +164,10 @@ def _is_secret_word(words: Sequence[str], place: int) -> bool:
         return before not in _NO_TOKEN and (word != "tokens" or before in _BEFORE_KEY | {"refresh", "bearer"})
     if word == "pass":
         return before not in _NO_PASS
+    if word.endswith("password") and [*words[place + 1 : place + 2]] == ["key"]:
+        return False  # the key in an object under which a password stands
+    if word in ("secret", "secrets") and before in _OF_REFERENCE:
+        return False
     if word in ("key", "keys"):
         return before in _BEFORE_KEY
     if word in ("word", "phrase", "code"):
@@ -191,16 +210,17 @@ def _redact_members(
 def _is_harmless(name: str, value: Any) -> bool:
     """Whether a value is probably no secret: a count with an ambiguous name (`pass: 12`), a folder under `pwd`."""
     if isinstance(value, int | float):
-        return bool(_AMBIGUOUS_NAMES & {*_split_name(name)}) and abs(value) < _LONG_NUMBER
+        return bool(_AMBIGUOUS_NAMES & {*split_name(name)}) and abs(value) < _LONG_NUMBER
     return isinstance(value, str) and is_folder(name, value)
 
 
 def _is_description(name: str, value: Any) -> bool:
     """Whether a member of a secret object describes the secret, such as its type."""
-    return not isinstance(value, Mapping | list | tuple) and bool(_OF_A_SECRET & {*_split_name(name)[-1:]})
+    return not isinstance(value, Mapping | list | tuple) and bool(_OF_A_SECRET & {*split_name(name)[-1:]})
 
 
-def _split_name(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
+    """The words of a name such as `dbPassword` or `DB_PASSWORD`, in lower case."""
     return [word.lower() for word in _WORD.findall(name[:_NAME_CHARS])]
 
 

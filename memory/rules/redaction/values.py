@@ -16,11 +16,12 @@ _TEMPLATE = lazy_compile(
     r"\$[\w{(].{0,200}|\{\{.{0,200}|%\(.{0,200}|<[^<>]{0,60}>?.{0,20}|(?i:x{3,}.{0,20}|example|dummy|tbd|todo|n/?a|redacted)|\[[^\[\]]{0,60}\].{0,20}"
     r"|!(?:vault|secret|include|env|ENV|Ref|Sub|GetAtt|env_var)(?:[ \t].{0,200})?|https?://.{0,400}|[A-Za-z_][\w.]{0,100}[(\[][\"')\]$\w].{0,200}|[\w-]{1,40}=[\"'].{0,200}|[.…]{2,}|[*•●xX]{3,}"
 )
+# How many characters something has, in Chinese, Japanese and Korean.
+_QUANTITY = lazy_compile(r"[^!-~]{0,8}\d{1,2}(?:[-–~～〜至到]\d{1,3})?(?:位|个|個|字|文字|桁|자)[^!-~]{0,20}")
 _SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
 _MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _END = lazy_compile(r"[ \t]*(?:[\n,;.!?)\]}\"'|<>*`。，；！？、」』(（—–]|\Z|[-/][ \t]|[^\W\d_]{1,20}[ \t]{0,2}[:=])")
 _NEXT_WORD = lazy_compile(r"[ \t]*([^\s,;.!?:|<>]{1,30})")
-_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ous", "ful", "less")
 _SHORTEST_MIXED, _SHORTEST_NUMBER, _FEW_CHANGES = 6, 4, 3
 
 
@@ -37,7 +38,7 @@ class Shape(IntEnum):
 
 def classify_value(text: str) -> Shape:
     """The shape of a value without a blank. A placeholder, a reference and an expression of code are nothing."""
-    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text):
+    if not text or is_placeholder(text) or _TEMPLATE.fullmatch(text) or _QUANTITY.fullmatch(text):
         return Shape.NOTHING
     letters, digits = sum(map(str.isalpha, text)), sum(map(str.isdigit, text))
     if not letters:
@@ -65,7 +66,19 @@ def ends_clause(text: str, end: int) -> bool:
 def is_said_of_secret(word: str, languages: frozenset[str]) -> bool:
     """Whether a word says something about a secret, as in "my password is weak", or what to do with it."""
     word = word.casefold().strip("'\"")
-    return word in _load_said(languages) or (word.isascii() and word.endswith(_ENDINGS))
+    return word in _load_said(languages) or word.endswith(_load_endings(languages))
+
+
+def is_plain_word(word: str, languages: frozenset[str]) -> bool:
+    """Whether a word may as well be a word of the sentence: of small letters, in German with a capital, or with
+    letters that not every keyboard has."""
+    return not word.isascii() or word.islower() or (languages == {"de"} and word[1:].islower())
+
+
+def is_function_word(word: str, languages: frozenset[str]) -> bool:
+    """Whether a word may stand anywhere, such as "the" and "that's"."""
+    word = word.casefold().removesuffix("'s")
+    return any(word in load_stop_words(each) for each in languages)
 
 
 def is_request(word: str) -> bool:
@@ -84,3 +97,10 @@ def _load_said(languages: frozenset[str]) -> frozenset[str]:
     qualities = load_secret_data(_FILE).get_table("qualities")
     every = languages | {"en"}
     return _load_words("requests").union(*map(load_stop_words, every), *(qualities.get(each, ()) for each in every))
+
+
+@cache
+def _load_endings(languages: frozenset[str]) -> tuple[str, ...]:
+    """The endings of adjectives in some languages and in English."""
+    endings = load_secret_data(_FILE).get_table("endings")
+    return tuple(ending for each in languages | {"en"} for ending in endings.get(each, ()))

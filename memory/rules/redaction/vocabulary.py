@@ -19,7 +19,7 @@ UNSPACED = frozenset({"zh", "ja", "ko", "th"})
 _LONG_NAME = 7  # letters, from which on a name may be the end of a longer word: Masterpasswort
 _MARKS = r"[*_`\"')\]]{0,4}"
 _TYPE = r":[ \t]*[&\w\[\]|. ]{1,30}=(?![=>])(?=[ \t]*[\"'])"  # of a variable, before its value
-_SIGN = rf"(?:{_TYPE}|[:：]{{1,3}}=?|[?|+]{{0,2}}[=＝](?!=)>?|[-=]>|<-|→)"
+_SIGN = rf"(?:{_TYPE}|[:：]{{1,3}}=?|[?|+]{{0,2}}[=＝](?!=)>?|[-=]>|<-|>>|[→➜➔⇒➡👉])"
 BLANK = r"(?:'s)?[ \t]{1,4}(?:[-–—|👉➡][ \t]{1,4})?|,[ \t]{0,4}"
 _WORD = r"[^\s,;:!?|<>=]{0,39}[^\s,.;:!?|<>=]"
 _PURPOSE = rf"(?P<of>(?:[ \t]{{1,4}}{_WORD}){{0,6}}?)"
@@ -129,12 +129,16 @@ def compile_joint(languages: frozenset[str]) -> re.Pattern[str]:
     purposes = {word for each in languages - UNSPACED for word in load_row("purposes", each)}
     head = rf"[ \t]{join_alternatives(purposes)}" if purposes else "(?!)"
     before_sign = rf"(?:{head}(?:[ \t]{_WORD}){{1,4}}?)?"
+    label = rf"(?:[ \t]{{1,2}}[^\W\d_][\w-]{{1,20}}){{1,2}}[ \t]{{0,2}}{_SIGN}"
+    answer = r"\?[\"')]?\s{1,3}(?:[-–>*][ \t]{1,2})?(?:[^\W\d_]{1,20}:[ \t]{1,2})?"
+    blank = rf"{BLANK}|(?=[!-~])" if languages & UNSPACED else BLANK
     before_value = rf"(?:{head}(?:[ \t][^\W\d_]{{1,20}}){{1,3}}?(?=[ \t][!-~]{{0,40}}?\d))?"
     return re.compile(
         rf"{_MARKS}(?:[ \t]{{0,2}}\([^():=\n]{{1,40}}\))?(?:(?P<sign>{before_sign}[ \t]{{0,40}}{_SIGN})"
         rf"|(?P<copula>(?:{'|'.join(copula)})[ \t]{{0,4}}(?P<colon>{_SIGN})?)"
         r"|(?P<cell>[ \t]{0,40}(?:\||\t|<[^<>\n]{1,40}>)[ \t|]{0,40})"
-        rf"|(?P<line>[ \t]{{0,4}}(?=\n))|(?P<blank>{before_value}(?:{BLANK})))",
+        rf"|(?P<line>[ \t]{{0,4}}(?=\n))|(?P<label>{label})|(?P<answer>{answer})"
+        rf"|(?P<blank>{before_value}(?:{blank})))",
         re.IGNORECASE,
     )
 
