@@ -192,6 +192,17 @@ end $$;
 
 COMMENT ON FUNCTION muniment.enter_space(space uuid, allowed text[]) IS 'Opens one space to row-level security until the transaction ends; with `allowed`, of its memories only these categories.';
 
+CREATE FUNCTION muniment.erase_tokens(tenant text, owner text) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+  with gone as (delete from muniment.tokens t where t.tenant_id = tenant and t.owner_id = owner returning 1)
+  select count(*) from gone
+$$;
+
+COMMENT ON FUNCTION muniment.erase_tokens(tenant text, owner text) IS 'Removes the tokens that speak for a user, and returns how many. It runs as the issuer: who erases learns a number.';
+
 CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1957,7 +1968,10 @@ GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
+REVOKE ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) TO muniment_eraser;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
 
 REVOKE ALL ON FUNCTION muniment.find_token(wanted bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
