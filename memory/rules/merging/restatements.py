@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
+from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory, is_note
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import remove_dates
@@ -208,6 +208,34 @@ def strip_quotation(text: str) -> str:
     """The words of a note without `The user said` and its quotation marks."""
     lead = _LEAD.match(text)
     return text[lead.end() :].rstrip('"”') if lead else text
+
+
+def is_known(candidate: Candidate, memory: StoredMemory) -> bool:
+    """Whether the memory says all that the candidate says."""
+    if candidate.event_time not in (None, memory.event_time) or not set(candidate.aliases) <= set(memory.aliases):
+        return False
+    new, old = parse_statement(candidate.text), parse_statement(memory.text)
+    if (new.figures <= old.figures and new.words <= old.words) or is_same_claim(candidate.text, memory.text):
+        return True
+    # Of two readings of one turn the one with more content stays, of equal ones the first: neither corrects the other.
+    has_more = len(new.words) > len(old.words) or bool((new.names | new.figures) - old.names - old.figures)
+    return bool(set(candidate.turns) & set(memory.turns)) and bool(
+        (old.names | old.figures) - new.names - new.figures - set(new.tokens) or not has_more
+    )
+
+
+def is_decided(candidate: Candidate, before: StoredMemory, neighbours: Sequence[Neighbour]) -> bool:
+    """Whether another memory says the candidate word for word, and nothing has changed the memory `before` since: when
+    it was said first, it left that memory as it is, and so it does when it is said again."""
+    return any(
+        memory.id != before.id
+        and memory.text == candidate.text
+        and memory.updated_at >= before.updated_at
+        and candidate.fact in (None, memory.fact)
+        and TRUST_RANK[candidate.trust] <= TRUST_RANK[memory.trust]
+        and is_known(candidate, memory)
+        for memory in (each.memory for each in neighbours)
+    )
 
 
 _READ_SHARE = 0.5  # of a fact's words that stand in the sentence that it was read from
