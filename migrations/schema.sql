@@ -279,6 +279,16 @@ $$;
 
 COMMENT ON FUNCTION muniment.find_token(wanted bytea) IS 'What the token with this digest permits. It runs as the issuer: who has no token learns of none.';
 
+CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select exists (select from muniment.tokens t where t.token_id = wanted and t.revoked_at is null
+    and (t.expires_at is null or t.expires_at > at))
+$$;
+
+COMMENT ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) IS 'Whether the token with this id is neither revoked nor expired nor gone. It runs as the issuer: who asks learns no more.';
+
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select case when current_setting('app.categories', true) in ('', '*') then null
@@ -1975,6 +1985,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
 
 REVOKE ALL ON FUNCTION muniment.find_token(wanted bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
+
+REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;

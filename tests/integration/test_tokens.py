@@ -59,10 +59,12 @@ async def test_revoked_and_expired_tokens_are_refused(database_url: str, tmp_pat
     clock = FixedClock(NOON)
     async with opened(database_url, tmp_path, clock) as here, opened(database_url, tmp_path, clock) as there:
         token, grant = await here.issue_token(tenant="acme", owner="ana")
-        short, _ = await here.issue_token(tenant="acme", owner="ana", days=1)
+        short, brief = await here.issue_token(tenant="acme", owner="ana", days=1)
         assert await there.find_grant(token) == await here.find_grant(token) == grant
+        assert await there.is_valid(grant.id)
         assert (await here.revoke_token(grant.id)).revoked_at == NOON
         assert await here.find_grant(token) is None
+        assert [await there.is_valid(each) for each in (grant.id, brief.id, uuid4())] == [False, True, False]
         clock.advance(29)
         assert await there.find_grant(token) == grant
         clock.advance(1)
@@ -72,6 +74,7 @@ async def test_revoked_and_expired_tokens_are_refused(database_url: str, tmp_pat
         assert await there.find_grant(short) is not None
         clock.advance(1)
         assert await there.find_grant(short) is None
+        assert not await there.is_valid(brief.id)
         with pytest.raises(NotFound):
             await here.revoke_token(type(grant.id)(int=0))
 
