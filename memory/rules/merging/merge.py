@@ -30,7 +30,7 @@ from muniment.memory.rules.merging.judge import (
 from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,
-    has_same_numbers,
+    is_comparable_row,
     is_covered_by_parts,
     is_decided,
     is_known,
@@ -81,10 +81,10 @@ def merge_candidates(
 
     Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
     `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
-    changes; and statements with different numbers, in which rows often differ alone, are never one, unless both are
-    facts with one key. The words of different speakers are never one. `is_live`: it is said now, and so after all that
-    is known, whatever the clocks of other hosts said. `is_by_model`: a model has read the turn as a whole, so that its
-    facts take the place of the notes that they were read from."""
+    changes; statements with different numbers, in which rows often differ alone, are never one, unless both are facts
+    with one key; and notes with numbers are one only word for word. The words of different speakers are never one.
+    `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts said. `is_by_model`:
+    a model has read the turn as a whole, so that its facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
@@ -96,7 +96,7 @@ def merge_candidates(
         new_memory = make_memory(item.candidate, item.id, scope, at)
         comparable, is_verbatim = neighbours, not is_structured(item.candidate.fact)
         if file_rows and is_verbatim:
-            comparable = [each for each in neighbours if has_same_numbers(item.candidate.text, each.memory.text)]
+            comparable = [each for each in neighbours if is_comparable_row(item.candidate.text, each.memory)]
         if is_verbatim and new_memory.kind != "procedural":
             speaker = new_memory.actor_id or scope.owner
             said = ((each, each.memory.actor_id or scope.owner) for each in comparable)

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory, is_note
+from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory, is_note, is_structured
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import remove_dates
@@ -26,7 +26,12 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import get_lexeme_set, has_cjk
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, is_whereabouts
-from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
+from muniment.memory.rules.statements.parse import (
+    ParsedStatement,
+    canonicalize_word,
+    normalize_sentence,
+    parse_statement,
+)
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
 from muniment.memory.rules.statements.predicates import resolve_fact
@@ -130,6 +135,16 @@ def has_same_numbers(text: str, other: str) -> bool:
     """Whether two texts have the same digits in the same order, and the same numbers in words."""
     is_same = _DIGITS.findall(text) == _DIGITS.findall(other)
     return is_same and parse_statement(text).figures == parse_statement(other).figures
+
+
+def is_comparable_row(text: str, memory: StoredMemory) -> bool:
+    """Whether a line of a file, which no rule reads as a fact, may be what a memory says: both have the same numbers.
+    With a note it may be so only word for word, because the same numbers may count other things."""
+    if not has_same_numbers(text, memory.text):
+        return False
+    has_numbers = _DIGITS.search(text) is not None or bool(parse_statement(text).figures)
+    is_same = normalize_sentence(text) == normalize_sentence(memory.text)
+    return not has_numbers or is_structured(memory.fact) or is_same
 
 
 def is_same_claim(text: str, other: str) -> bool:
