@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast
+from uuid import UUID, uuid5
 
 from langgraph.runtime import Runtime, ServerInfo
 from langgraph_sdk import Auth, get_client
@@ -17,14 +18,17 @@ from pydantic import SecretStr
 
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.ids import SpaceId
 from muniment.memory.domain.scope import Grant, Permission, Scope as MemoryScope
 from muniment.memory.errors import BadInput, Denied
 from muniment.nodes.entry import resolve_scope
 from muniment.nodes.state import Who
 
+Kind = Literal["threads", "assistants"]
 _OWNER = "owner"  # of the metadata of threads, assistants and crons
 _AUTHOR = "created_by"  # of the metadata of assistants; the server's own are for all
 _SYSTEM = "system"
+_CRON = "cron"  # of the login that a cron keeps: its runs ask with no token
 _HAS_CONTEXT = "__context_provided__"  # the server's mark that a request has a context of its own
 _AGENT = "supervisor"  # through which every run asks
 _READING = frozenset({"read", "search", "get", "list_namespaces"})
@@ -68,7 +72,7 @@ async def find_login(headers: Mapping[bytes, bytes]) -> Auth.types.MinimalUserDi
 
 def _describe_login(grant: Grant) -> dict[str, Any]:
     claims = {"tenant": grant.tenant, "agents": list(grant.agents), "permissions": list(grant.scopes)}
-    return {"identity": grant.owner, "display_name": grant.owner, **claims}
+    return {"identity": grant.owner, "display_name": grant.owner, "token": str(grant.id), **claims}
 
 
 @auth.on
@@ -125,6 +129,8 @@ async def prepare_run(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Fil
     scope, arguments = _authorize(ctx), value["kwargs"]
     _check_command(arguments.get("command"))
     given, configurable = arguments.get("context") or {}, (arguments.get("config") or {}).get("configurable") or {}
+    if _CRON in ctx.user:
+        await _check_cron_token(ctx, configurable.get("cron_id"))
     if _HAS_CONTEXT not in configurable:  # then it is a copy of what is configured
         given = _pick_context(given)
     speaker = _check_context(ctx, given, arguments.get("input"), is_run=True)
@@ -203,8 +209,32 @@ def _check_cron(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> None:
         return
     payload["context"] = {**given, "user": speaker.owner, "tenant": speaker.tenant}
     config = payload.get("config") or {}
-    login = {name: ctx.user[name] for name in ("identity", "display_name", "tenant", "agents", "permissions")}
+    login = {name: ctx.user[name] for name in ("identity", "display_name", "token", "tenant", "agents", "permissions")}
+    login[_CRON] = True
     payload["config"] = {**config, "configurable": {**(config.get("configurable") or {}), "langgraph_auth_user": login}}
+
+
+async def find_own_id(kind: Kind, id_: UUID, space: SpaceId) -> UUID:
+    """The id that something of a user has, or would have, whom this request calls it by: an id of what is the user's
+    own, or an assistant of the server, stays; any other is derived from the user and the id."""
+    client, own = get_client(), {_OWNER: str(space)}
+    if kind == "threads":
+        is_own = bool(await client.threads.search(ids=[str(id_)], metadata=own, select=["thread_id"], limit=1))
+    else:
+        try:
+            metadata = (await client.assistants.get(str(id_)))["metadata"] or {}
+        except NotFoundError:
+            metadata = {}
+        is_own = metadata.get(_OWNER) == str(space) or metadata.get(_AUTHOR) == _SYSTEM
+    return id_ if is_own else uuid5(space, f"{kind}:{id_}")
+
+
+async def _check_cron_token(ctx: Auth.types.AuthContext, cron: str | None) -> None:
+    """Raises 403 for a run of a cron whose token is valid no more, and removes the cron."""
+    if access.tokens is None or not await access.tokens.is_valid(UUID(ctx.user["token"])):
+        if cron is not None:
+            await get_client().crons.delete(cron)
+        _refuse(403, "The token with which this cron was made is revoked or has expired: the cron is removed.")
 
 
 async def _check_thread(thread: Any, speaker: MemoryScope | None) -> None:

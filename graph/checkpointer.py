@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -30,6 +31,7 @@ from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import Denied
 
+FindOwner = Callable[[], Awaitable[str]]
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock around the creation of the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = 3
@@ -39,13 +41,13 @@ _MAX_CONNECTIONS = 8
 
 @asynccontextmanager
 async def open_saver(
-    dsn: str, redact: Redact | None = None, tenant: str | None = None, *, owner: str | None = None
+    dsn: str, redact: Redact | None = None, tenant: str | None = None, *, find_owner: FindOwner | None = None
 ) -> AsyncIterator[PooledSaver]:
     """A saver for concurrent use over a pool of its own; creates its tables. Raises StoreDown, Denied.
 
-    `owner` is the address of the login that creates the tables, where that of `dsn` may not. Without `redact` it
-    removes what is a secret under any settings. `tenant` is that of a run that names none: with it an erasure also
-    finds a thread whose first turn was cut short."""
+    `find_owner` returns the address of the login that creates the tables, where that of `dsn` may not. Without
+    `redact` it removes what is a secret under any settings. `tenant` is that of a run that names none: with it an
+    erasure also finds a thread whose first turn was cut short."""
     pool: CheckpointPool = AsyncConnectionPool(
         dsn,
         min_size=1,
@@ -62,7 +64,7 @@ async def open_saver(
         async with translate_errors():
             await pool.open(wait=True, timeout=_CONNECT_SECONDS)
             async with pool.connection() as conn:
-                await _ensure_tables(conn, None if owner == dsn else owner)
+                await _ensure_tables(conn, dsn, find_owner)
         yield PooledSaver(pool, redact or bootstrap.make_redactor(), tenant)
     finally:
         await pool.close()
@@ -72,9 +74,9 @@ async def open_saver(
 async def open_thread_saver(settings: Settings, redact: Redact | None = None) -> AsyncIterator[PooledSaver]:
     """The saver of the threads by these settings, opened. Raises BadConfig, StoreDown, Denied."""
     address = await bootstrap.ensure_checkpoint_database(settings)
-    owner = None if settings.checkpoints_url else await bootstrap.find_owner_address(settings)
+    find_owner = None if settings.checkpoints_url else partial(bootstrap.find_owner_address, settings)
     redact = redact or bootstrap.make_redactor(settings)
-    async with open_saver(address, redact, settings.tenant, owner=owner) as saver:
+    async with open_saver(address, redact, settings.tenant, find_owner=find_owner) as saver:
         yield saver
 
 
@@ -87,8 +89,8 @@ async def open_savers(settings: Settings, redact: Redact | None = None) -> Async
         if settings.checkpoints_url:
             address, before = settings.checkpoints_url.get_secret_value(), await bootstrap.ensure_database(settings)
             if not await bootstrap.is_same_database(address, before) and await _has_saver_tables(before):
-                owner = await bootstrap.find_owner_address(settings)
-                saver = open_saver(before, redact, settings.tenant, owner=owner)
+                find_owner = partial(bootstrap.find_owner_address, settings)
+                saver = open_saver(before, redact, settings.tenant, find_owner=find_owner)
                 savers.append(await stack.enter_async_context(saver))
         yield savers
 
@@ -131,17 +133,21 @@ async def create_tables(settings: Settings) -> None:
         pass
 
 
-async def _ensure_tables(conn: CheckpointConnection, owner: str | None) -> None:
-    """Create the tables over this connection, or over one of the owner where this login may not create any."""
+async def _ensure_tables(conn: CheckpointConnection, dsn: str, find_owner: FindOwner | None) -> None:
+    """Create the tables over this connection, or over one of the owner where this login may not create any. The owner
+    is looked for only where something is missing."""
     if not await _query_bool(conn, tables.IS_RESTRICTED):
         await _create_tables(conn)
         return
     is_current = await _query_bool(conn, tables.HAS_TABLES) and await _query_bool(
         conn, f"select max(v) >= {len(AsyncPostgresSaver.MIGRATIONS) - 1} as yes from {SCHEMA}.checkpoint_migrations"
     )
-    if is_current and (owner is None or await _query_bool(conn, tables.HAS_INDEX_AND_VIEW)):
+    if is_current and await _query_bool(conn, tables.HAS_INDEX_AND_VIEW):
         return
-    if owner is None:
+    owner = await find_owner() if find_owner else dsn
+    if owner == dsn:
+        if is_current:
+            return
         raise Denied(
             "the tables of the checkpoints are missing or of an earlier version, and this login may not create them: "
             "`muniment migrate` with MUNIMENT_OWNER_URL does"

@@ -192,6 +192,17 @@ end $$;
 
 COMMENT ON FUNCTION muniment.enter_space(space uuid, allowed text[]) IS 'Opens one space to row-level security until the transaction ends; with `allowed`, of its memories only these categories.';
 
+CREATE FUNCTION muniment.erase_tokens(tenant text, owner text) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+  with gone as (delete from muniment.tokens t where t.tenant_id = tenant and t.owner_id = owner returning 1)
+  select count(*) from gone
+$$;
+
+COMMENT ON FUNCTION muniment.erase_tokens(tenant text, owner text) IS 'Removes the tokens that speak for a user, and returns how many. It runs as the issuer: who erases learns a number.';
+
 CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -267,6 +278,16 @@ CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
 $$;
 
 COMMENT ON FUNCTION muniment.find_token(wanted bytea) IS 'What the token with this digest permits. It runs as the issuer: who has no token learns of none.';
+
+CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select exists (select from muniment.tokens t where t.token_id = wanted and t.revoked_at is null
+    and (t.expires_at is null or t.expires_at > at))
+$$;
+
+COMMENT ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) IS 'Whether the token with this id is neither revoked nor expired nor gone. It runs as the issuer: who asks learns no more.';
 
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1957,10 +1978,16 @@ GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
+REVOKE ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) TO muniment_eraser;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
 
 REVOKE ALL ON FUNCTION muniment.find_token(wanted bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
+
+REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;

@@ -67,6 +67,10 @@ class Tokens:
             self._keep_grant(digest, now, grant)
         return grant if grant is not None and grant.is_valid(now) else None
 
+    async def is_valid(self, id_: UUID) -> bool:
+        """Whether the token with this id is valid now: for what goes on later in its name. Raises StoreError."""
+        return await self.store.is_valid(id_, self.clock.now())
+
     async def list_grants(self, tenant: str | None = None) -> Sequence[Grant]:
         """Return the grants of all tokens, or of a tenant's, newest first. Raises StoreError."""
         return await self.store.list_grants(tenant)

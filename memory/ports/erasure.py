@@ -47,8 +47,8 @@ class ErasureStore(Protocol):
         ...
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
-        """Remove a space: its rows in every table, its jobs and its indexes. The tenant's spending stays, without a
-        name.
+        """Remove a space: its rows in every table, its jobs, its indexes, and the tokens that speak for its user. The
+        tenant's spending stays, without a name.
 
         Raises Conflict while another process builds an index, StoreError for a role that may not drop the space's."""
         ...

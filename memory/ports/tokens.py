@@ -21,6 +21,10 @@ class TokenStore(Protocol):
         """Return the grant of the token with this digest, revoked and expired ones included."""
         ...
 
+    async def is_valid(self, id_: UUID, at: datetime) -> bool:
+        """Whether the token with this id is neither revoked nor expired; False for an unknown id."""
+        ...
+
     async def list_grants(self, tenant: str | None) -> Sequence[Grant]:
         """Return the grants of a tenant or of all, newest first."""
         ...

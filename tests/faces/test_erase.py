@@ -154,9 +154,11 @@ def test_a_scrub_can_be_done_at_any_time(
 
 def test_a_user_begins_anew(talked: str, muniment: Muniment, environment: dict[str, str]) -> None:
     """Nothing of the user is left but the receipt, in text as in JSON; what is said next is the first revision."""
+    token = muniment("token", "create", "--user", "ana", "--json").json
     done = muniment("erase", "--user", "ana", "--yes")
     assert done.code == 0
     assert "Erased. Receipt " in done.out
+    assert ("tokens" in done.out, muniment("token", "list", "--json").json, token["owner"]) == (True, [], "ana")
     assert "walnut" not in done.out
     assert threads(environment) == 1
     assert "ana" not in held(environment)

@@ -268,6 +268,24 @@ async def test_rows_whose_numbers_differ_stay_apart(database_url: str, row: str)
         assert {one.text for one in await memory.list(scope(), limit=100)} == set(texts)
 
 
+async def test_notes_with_the_same_numbers_are_one_word_for_word(database_url: str) -> None:
+    """Another unit, sign, currency or order of the words makes another memory; another case, width or space does not,
+    in one import as in two."""
+    notes = [
+        "The rope is 5 m long", "The rope is 5 km long", "The tank holds five litres", "The tank holds five kilos",
+        "The gauge reads -5", "The gauge reads 5", "Fee of $5", "Fee of €5", "Fee of 5%", "Score 1/5", "Score 1-5",
+        "Flight 34 leaves from gate 12", "From gate 34 flight 12 leaves", "Room 12 has 3 chairs",
+        "12 chairs are in room 3", "Shelf ١٢ has red boxes", "Shelf ١٣ has red boxes", "书架上有5只猫", "书架上有5条狗",
+    ]  # fmt: skip
+    same = ["the rope is 5 m long.", "Flight 34  leaves from gate 12", "SHELF ١٢ HAS RED BOXES", "Fee of $5"]
+    async with engine(database_url) as memory:
+        report = await memory.load(scope(), [{"text": text} for text in notes + same])
+        assert (report.added, len(report.unused), report.merged) == (len(notes), len(same), ())
+        again = await memory.load(scope(), [{"text": text} for text in same + notes])
+        assert (again.added, len(again.unused)) == (0, len(notes + same))
+        assert {each.text for each in await memory.list(scope(), limit=100)} == set(notes)
+
+
 async def test_facts_with_one_key_are_one_whatever_their_numbers(database_url: str) -> None:
     """A later row puts right what an earlier one says of the same."""
     async with engine(database_url) as memory:

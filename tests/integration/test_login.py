@@ -168,6 +168,24 @@ async def test_a_login_of_ones_own(empty_database_url: str, new_login: str) -> N
     async with checkpointer.open_thread_saver(alone) as saver, saver.cursor() as cursor:
         await cursor.execute("select count(*) as n from checkpoints")
         assert await cursor.fetchone() == {"n": 0}
+    await check_owner_is_asked_when_needed(url, empty_database_url)
+
+
+async def check_owner_is_asked_when_needed(url: str, owner_url: str) -> None:
+    """The saver looks for the owner only where something of its tables is missing, and then has it made."""
+    asked = []
+
+    async def find_owner() -> str:
+        asked.append(owner_url)
+        return owner_url
+
+    for missing in (0, 1, 0):
+        if missing:
+            with psycopg.connect(owner_url, autocommit=True) as conn:
+                conn.execute("drop view checkpoints.supervisor_checkpoints")
+        async with checkpointer.open_saver(url, find_owner=find_owner):
+            assert len(asked) == missing
+        asked.clear()
 
 
 async def test_whom_nothing_is_granted(database_url: str, new_login: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -17,8 +18,10 @@ from pydantic import SecretStr
 from muniment import load_settings
 from muniment.memory import bootstrap
 from muniment.memory.bootstrap import Tokens
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig, MunimentError, NotFound
 from muniment.testing import FixedClock
+from tests.engine import engine
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 DAY_SECONDS = 86_400
@@ -56,10 +59,12 @@ async def test_revoked_and_expired_tokens_are_refused(database_url: str, tmp_pat
     clock = FixedClock(NOON)
     async with opened(database_url, tmp_path, clock) as here, opened(database_url, tmp_path, clock) as there:
         token, grant = await here.issue_token(tenant="acme", owner="ana")
-        short, _ = await here.issue_token(tenant="acme", owner="ana", days=1)
+        short, brief = await here.issue_token(tenant="acme", owner="ana", days=1)
         assert await there.find_grant(token) == await here.find_grant(token) == grant
+        assert await there.is_valid(grant.id)
         assert (await here.revoke_token(grant.id)).revoked_at == NOON
         assert await here.find_grant(token) is None
+        assert [await there.is_valid(each) for each in (grant.id, brief.id, uuid4())] == [False, True, False]
         clock.advance(29)
         assert await there.find_grant(token) == grant
         clock.advance(1)
@@ -69,8 +74,33 @@ async def test_revoked_and_expired_tokens_are_refused(database_url: str, tmp_pat
         assert await there.find_grant(short) is not None
         clock.advance(1)
         assert await there.find_grant(short) is None
+        assert not await there.is_valid(brief.id)
         with pytest.raises(NotFound):
             await here.revoke_token(type(grant.id)(int=0))
+
+
+async def test_an_erased_user_has_no_token(database_url: str, tmp_path: Path) -> None:
+    """Who erases a user removes the user's tokens, and those of nobody else; a server that has seen one refuses it
+    after 30 seconds. A user who has said nothing yet has them removed, too, and can have new ones."""
+    clock = FixedClock(NOON)
+    async with opened(database_url, tmp_path, clock) as tokens, engine(database_url) as memory:
+        others = [("acme", "ben"), ("other", "ana"), ("acme", None)]
+        for tenant, owner in (*others, ("acme", "ana"), ("acme", "ana")):
+            token, _ = await tokens.issue_token(tenant=tenant, owner=owner)
+        assert await tokens.find_grant(token) is not None
+        ana = Scope(tenant="acme", owner="ana")
+        for whose, erased in ((replace(ana, owner_type="project"), None), (ana, 2)):
+            assert (await memory.admin.erase_space(whose)).counts.get("tokens") == erased
+        clock.advance(30)
+        assert await tokens.find_grant(token) is None
+        assert {(grant.tenant, grant.owner) for grant in await tokens.list_grants()} == set(others)
+        again, _ = await tokens.issue_token(tenant="acme", owner="ana")
+        await memory.remember(ana, "I keep bees")
+        assert (await memory.admin.erase_space(ana)).counts["tokens"] == 1
+        assert await tokens.find_grant(again) is None
+    with psycopg.connect(database_url) as conn:
+        (held,) = conn.execute("select string_agg(t::text, ' ') from muniment.tokens t").fetchone() or ()
+    assert "acme,ana" not in held
 
 
 async def test_no_token_is_in_the_database(database_url: str, tmp_path: Path) -> None:
@@ -111,9 +141,16 @@ async def test_the_role_of_the_application_lists_no_token(database_url: str, tmp
         conn.execute("create temporary table tokens (digest bytea)")
         for digest in (b"", b"\0" * 32, None):
             assert conn.execute("select * from muniment.find_token(%s)", (digest,)).fetchall() == []
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute("select muniment.erase_tokens('acme', 'ana')")
         conn.execute("set role muniment_keeper")
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            conn.execute("select * from muniment.find_token('')")
+        for attack in ("select * from muniment.find_token('')", "select muniment.erase_tokens('acme', 'ana')"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute(attack)
+        conn.execute("set role muniment_eraser")
+        for attack in ("select * from muniment.tokens", "delete from muniment.tokens"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute(attack)
 
 
 async def test_the_key_is_for_its_account_only(database_url: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from uuid import uuid4
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from muniment.memory.config.settings import load_settings
@@ -48,6 +49,12 @@ def candidates(draw: st.DrawFn) -> Candidate:
     )
 
 
+def make_denial(value: str) -> Candidate:
+    """The statement that the user does not like something."""
+    fact = Fact(kind="preference", predicate="likes", object=value, negated=True)
+    return Candidate(text=f"The user does not likes {value}", category="goals", fact=fact)
+
+
 def write(space: dict[MemoryId, StoredMemory], said: list[Candidate]) -> MergeResult:
     """One write into the space: every memory is near, as in a small space it is."""
     incoming = []
@@ -79,6 +86,24 @@ def test_what_was_just_said_is_known(before: list[Candidate], last: Candidate) -
     for said in before:
         write(space, [said])
     write(space, [last])
+    assert write(space, [last]).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "last"),
+    [
+        ([("likes", "Anna"), ("spouse", "Porto")], Candidate(text="The user does not spouse Anna", category="goals")),
+        ([("likes", "Porto"), ("visited", "Porto")], make_denial("Porto")),
+    ],
+)
+def test_said_again_it_ends_no_second_memory(before: list[tuple[str, str]], last: Candidate) -> None:
+    """A statement that could end either of two memories has ended one of them; said again, it leaves the other."""
+    space: dict[MemoryId, StoredMemory] = {}
+    for n, (predicate, value) in enumerate(before):
+        fact = Fact(kind="preference", predicate=predicate, object=value) if n == 0 else None
+        text = f"The user {predicate} {value}"
+        write(space, [Candidate(text=text, category="goals", fact=fact, turns=(TURNS[1],))])
+    assert [change.action for change in write(space, [last]).changes] == ["UPDATE"]
     assert write(space, [last]).changes == ()
 
 

@@ -30,9 +30,10 @@ from muniment.memory.rules.merging.judge import (
 from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,
-    has_same_numbers,
+    is_comparable_row,
     is_covered_by_parts,
-    is_same_claim,
+    is_decided,
+    is_known,
     is_told,
     measure_similarity,
     retire_read_notes,
@@ -80,10 +81,10 @@ def merge_candidates(
 
     Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
     `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
-    changes; and statements with different numbers, in which rows often differ alone, are never one, unless both are
-    facts with one key. The words of different speakers are never one. `is_live`: it is said now, and so after all that
-    is known, whatever the clocks of other hosts said. `is_by_model`: a model has read the turn as a whole, so that its
-    facts take the place of the notes that they were read from."""
+    changes; statements with different numbers, in which rows often differ alone, are never one, unless both are facts
+    with one key; and notes with numbers are one only word for word. The words of different speakers are never one.
+    `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts said. `is_by_model`:
+    a model has read the turn as a whole, so that its facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
@@ -95,7 +96,7 @@ def merge_candidates(
         new_memory = make_memory(item.candidate, item.id, scope, at)
         comparable, is_verbatim = neighbours, not is_structured(item.candidate.fact)
         if file_rows and is_verbatim:
-            comparable = [each for each in neighbours if has_same_numbers(item.candidate.text, each.memory.text)]
+            comparable = [each for each in neighbours if is_comparable_row(item.candidate.text, each.memory)]
         if is_verbatim and new_memory.kind != "procedural":
             speaker = new_memory.actor_id or scope.owner
             said = ((each, each.memory.actor_id or scope.owner) for each in comparable)
@@ -103,6 +104,8 @@ def merge_candidates(
         for change in _decide_changes(item, new_memory, comparable, profile, writing):
             if isinstance(change, str):
                 refused.append(change)
+                continue
+            if change.before is not None and is_decided(item.candidate, change.before, comparable):
                 continue
             if change.action == "ADD" and comparable is not neighbours:  # its key may be that of one left out
                 free = replace(change.after, stable_key=find_free_key(item.candidate, neighbours))
@@ -335,7 +338,7 @@ def _change_memory(
     candidate = incoming.candidate
     if TRUST_RANK[candidate.trust] < TRUST_RANK[memory.trust]:
         return LESS_TRUSTED if verdict == "supersedes" else None
-    if verdict == "same" and _is_known(candidate, memory):
+    if verdict == "same" and is_known(candidate, memory):
         return None
     action: Action = "UPDATE" if verdict == "supersedes" else "MERGE"
     meta = {"why": verdict} | ({"notes": 2} if verdict == "same" else {})
@@ -372,20 +375,6 @@ def _replace_name(candidate: Candidate, memory: StoredMemory) -> str | None:
     if len(wrong) != 1 or not old.words - new.words - new.retracted_words:
         return None
     return re.sub(rf"\b{re.escape(wrong.pop())}\b", lambda _: fact.object, memory.text)
-
-
-def _is_known(candidate: Candidate, memory: StoredMemory) -> bool:
-    """Whether the memory says all that the candidate says."""
-    if candidate.event_time not in (None, memory.event_time) or not set(candidate.aliases) <= set(memory.aliases):
-        return False
-    new, old = parse_statement(candidate.text), parse_statement(memory.text)
-    if (new.figures <= old.figures and new.words <= old.words) or is_same_claim(candidate.text, memory.text):
-        return True
-    # Of two readings of one turn the one with more content stays, of equal ones the first: neither corrects the other.
-    has_more = len(new.words) > len(old.words) or bool((new.names | new.figures) - old.names - old.figures)
-    return bool(set(candidate.turns) & set(memory.turns)) and bool(
-        (old.names | old.figures) - new.names - new.figures - set(new.tokens) or not has_more
-    )
 
 
 def _join_turns(a: tuple[TurnId, ...], b: tuple[TurnId, ...]) -> tuple[TurnId, ...]:

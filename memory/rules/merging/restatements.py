@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.domain.journal import Band
-from muniment.memory.domain.memory import Neighbour, StoredMemory, is_note
+from muniment.memory.domain.memory import TRUST_RANK, Neighbour, StoredMemory, is_note, is_structured
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import remove_dates
@@ -26,7 +26,12 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import get_lexeme_set, has_cjk
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, is_whereabouts
-from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
+from muniment.memory.rules.statements.parse import (
+    ParsedStatement,
+    canonicalize_word,
+    normalize_sentence,
+    parse_statement,
+)
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
 from muniment.memory.rules.statements.predicates import resolve_fact
@@ -132,6 +137,16 @@ def has_same_numbers(text: str, other: str) -> bool:
     return is_same and parse_statement(text).figures == parse_statement(other).figures
 
 
+def is_comparable_row(text: str, memory: StoredMemory) -> bool:
+    """Whether a line of a file, which no rule reads as a fact, may be what a memory says: both have the same numbers.
+    With a note it may be so only word for word, because the same numbers may count other things."""
+    if not has_same_numbers(text, memory.text):
+        return False
+    has_numbers = _DIGITS.search(text) is not None or bool(parse_statement(text).figures)
+    is_same = normalize_sentence(text) == normalize_sentence(memory.text)
+    return not has_numbers or is_structured(memory.fact) or is_same
+
+
 def is_same_claim(text: str, other: str) -> bool:
     """Whether two statements say the same in two turns of phrase: `has a penicillin allergy`, `is allergic to
     penicillin`. It asks for every word, name and number, so that it holds across predicates and categories."""
@@ -208,6 +223,34 @@ def strip_quotation(text: str) -> str:
     """The words of a note without `The user said` and its quotation marks."""
     lead = _LEAD.match(text)
     return text[lead.end() :].rstrip('"”') if lead else text
+
+
+def is_known(candidate: Candidate, memory: StoredMemory) -> bool:
+    """Whether the memory says all that the candidate says."""
+    if candidate.event_time not in (None, memory.event_time) or not set(candidate.aliases) <= set(memory.aliases):
+        return False
+    new, old = parse_statement(candidate.text), parse_statement(memory.text)
+    if (new.figures <= old.figures and new.words <= old.words) or is_same_claim(candidate.text, memory.text):
+        return True
+    # Of two readings of one turn the one with more content stays, of equal ones the first: neither corrects the other.
+    has_more = len(new.words) > len(old.words) or bool((new.names | new.figures) - old.names - old.figures)
+    return bool(set(candidate.turns) & set(memory.turns)) and bool(
+        (old.names | old.figures) - new.names - new.figures - set(new.tokens) or not has_more
+    )
+
+
+def is_decided(candidate: Candidate, before: StoredMemory, neighbours: Sequence[Neighbour]) -> bool:
+    """Whether another memory says the candidate word for word, and nothing has changed the memory `before` since: when
+    it was said first, it left that memory as it is, and so it does when it is said again."""
+    return any(
+        memory.id != before.id
+        and memory.text == candidate.text
+        and memory.updated_at >= before.updated_at
+        and candidate.fact in (None, memory.fact)
+        and TRUST_RANK[candidate.trust] <= TRUST_RANK[memory.trust]
+        and is_known(candidate, memory)
+        for memory in (each.memory for each in neighbours)
+    )
 
 
 _READ_SHARE = 0.5  # of a fact's words that stand in the sentence that it was read from

@@ -104,6 +104,9 @@ class PostgresErasure(ErasureStore):
             # A space that does not exist has no rows; one that is founded at this moment comes after the erasure.
             for table in _OF_SPACE if space["rev"] is not None else ():
                 counts[table] = (await conn.execute(_format_block("all_rows", table), space)).rowcount
+            if scope.owner_type == "user":
+                user = {"tenant": scope.tenant, "owner": scope.owner}
+                counts["tokens"] = require_row(await (await conn.execute(_ERASURE["tokens"], user)).fetchone())["count"]
             await conn.execute(_ROLES["app"])
             counts["jobs"] = (await conn.execute(_ERASURE["jobs"], space)).rowcount
             receipt = ErasureReceipt(id=uuid4(), what="user", at=at)

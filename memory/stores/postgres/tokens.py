@@ -11,7 +11,7 @@ from uuid import UUID
 
 from muniment.memory.domain.scope import Grant
 from muniment.memory.ports.tokens import TokenStore
-from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _TOKENS, _ROLES = load_blocks("tokens"), load_blocks("roles")
@@ -42,6 +42,11 @@ class PostgresTokens(TokenStore):
         async with self._connections.statement() as conn:
             row = await (await conn.execute(_TOKENS["find"], {"digest": digest})).fetchone()
         return _parse_grant(row) if row else None
+
+    async def is_valid(self, id_: UUID, at: datetime) -> bool:
+        async with self._connections.statement() as conn:
+            row = await (await conn.execute(_TOKENS["is_valid"], {"id": id_, "at": at})).fetchone()
+        return bool(require_row(row)["yes"])
 
     async def list_grants(self, tenant: str | None) -> Sequence[Grant]:
         async with self._issuing() as conn:

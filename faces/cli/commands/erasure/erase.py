@@ -42,7 +42,7 @@ def erase_user(
     scrub: Scrub = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase a user for good: memories, history, what was said, jobs, and the checkpoints of every thread.
+    """Erase a user for good: memories, history, what was said, jobs, tokens, and the checkpoints of every thread.
 
     Nobody else's rows are touched, and the user can begin anew. It cannot be undone: `muniment export` keeps a copy.
     A receipt with the numbers stays, without a word or a name in it; so does what the tenant has spent. Interrupted,
@@ -145,8 +145,8 @@ def _report_erasure(
 
 def _confirm_user(user: str, status: dict[str, Any], traces: Traces) -> bool:
     screen.print_line(
-        f"{user}: {status['memories']:,} memories, {status['turns']:,} turns, {len(traces.threads):,} threads. "
-        "All of it will be gone for good."
+        f"{user}: {status['memories']:,} memories, {status['turns']:,} turns, {len(traces.threads):,} threads, "
+        "and the tokens that speak for the user. All of it will be gone for good."
     )
     with screen.interruptible_prompt():
         answer = typer.prompt("Type the user's name to go on", default="", show_default=False)

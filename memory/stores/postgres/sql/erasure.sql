@@ -57,6 +57,9 @@ from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(categories)s::text[]) with or
   (memory_id, rev, category, n)
 returning rev
 
+-- name: tokens (removes the tokens that speak for a user)
+select muniment.erase_tokens(%(tenant)s, %(owner)s) as count
+
 -- name: receipt (inserts the receipt of an erasure)
 insert into muniment.erasures (space_id, erasure_id, what, counts, at)
 values (%(space)s, %(id)s, %(what)s, %(counts)s, %(at)s)

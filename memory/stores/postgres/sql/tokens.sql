@@ -5,6 +5,9 @@ values (%(id)s, %(digest)s, %(tenant)s, %(owner)s, %(agents)s, %(scopes)s, %(cre
 -- name: find (what the token with this digest permits, as the application)
 select {{columns}} from muniment.find_token(%(digest)s) t
 
+-- name: is_valid (whether the token with this id is valid, as the application)
+select muniment.is_valid_token(%(id)s, %(at)s) as yes
+
 -- name: grants (the grants of a tenant or of all, as the issuer)
 select {{columns}} from muniment.tokens t
 where %(tenant)s::text is null or t.tenant_id = %(tenant)s order by t.created_at desc, t.token_id
