@@ -128,7 +128,7 @@ def judged(pair: Pair, known: Vector, new: Vector, profile: EmbedderProfile, wri
     near = Neighbour(memory=memory, sim=1.0 if key and key == memory.stable_key else cosine)
     one = IncomingCandidate(candidate=pair.new, vector=new, neighbours=(near,), id=NEW)
     changes = merge_candidates([one], scope=SCOPE, at=NOW, profile=profile, writing=writing).changes
-    sim, band = measure_similarity(pair.new, near, profile)
+    sim, band = measure_similarity(pair.new.text, key, near, profile)
     return Judged(
         pair=pair,
         cosine=cosine,

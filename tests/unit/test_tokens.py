@@ -138,3 +138,23 @@ def test_what_is_kept_of_words_is_bounded() -> None:
     assert made == ["one", "two", "longer", "longer"]
     assert [kept[word] for word in ("three", "four", "one")] == [5, 4, 3]
     assert list(kept) == ["four", "one"]
+
+
+def test_what_is_kept_of_texts_ends_with_an_erasure() -> None:
+    """Of a short text it is kept until then, of a long one until the write is over."""
+    made: list[str] = []
+
+    @words.cache_texts(10)
+    def count(text: str) -> int:
+        made.append(text)
+        return len(text)
+
+    short, long = "tea", "t" * (words.CACHED_CHARS + 1)
+    assert [count(text) for text in (short, long, short, long)] == [3, len(long), 3, len(long)]
+    assert made == [short, long]
+    words.drop_long_texts()
+    assert [count(short), count(long)] == [3, len(long)]
+    assert made == [short, long, long]
+    words.clear_text_caches()
+    assert [count(short), count(long)] == [3, len(long)]
+    assert made == [short, long, long, short, long]

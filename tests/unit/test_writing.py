@@ -95,7 +95,7 @@ def test_bands_of_merging_are_those_of_the_writing(text: str, band: str) -> None
     space = Scope(owner="ana")
     new, known = (Candidate(text=text, category="activity", kind="episodic") for _ in range(2))
     memory = make_memory(known, MemoryId(UUID(int=1)), space, datetime(2026, 5, 4, tzinfo=UTC))
-    assert measure_similarity(new, Neighbour(memory=memory, sim=0.91), PROFILE) == (0.91, band)
+    assert measure_similarity(new.text, None, Neighbour(memory=memory, sim=0.91), PROFILE) == (0.91, band)
 
 
 @pytest.mark.parametrize(

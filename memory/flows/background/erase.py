@@ -22,6 +22,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.rules.language.tokens import clear_text_caches
 from muniment.memory.rules.provenance.quoted import hash_shingles, is_repetition
 from muniment.memory.rules.redaction.redact import Redactor
 
@@ -117,6 +118,7 @@ class Erasures:
         self.cache.drop_space(scope)
         self.write_behind.drop_space(scope)
         self.redactor.clear_cache()
+        clear_text_caches()
         await asyncio.to_thread(self.text_reader.forget_texts)
 
     async def _read_statements(self, scope: Scope, memory_id: MemoryId) -> list[MemoryStatement]:

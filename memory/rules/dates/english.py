@@ -14,6 +14,7 @@ from muniment.memory.rules.dates.tense import ClauseTenses
 from muniment.memory.rules.language import holidays
 from muniment.memory.rules.language.calendar import ORDINAL, DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.tokens import CACHED_CHARS, clear_on_erasure
 
 DateMatch = tuple[int, int, DatePeriod, str, bool, bool]
 Handler = Callable[[re.Match[str], datetime, int], DatePeriod | None]
@@ -50,7 +51,6 @@ _NOT_AMOUNT = (
 )
 # May, March and short names are also other words. There a year or a preposition decides.
 _CAPITAL_ONLY = frozenset({"may", "march", "mar", "jan", "dec", "sep"})
-_CACHED_CHARS = 600  # of a text whose matches are cached, so that the cache stays small
 _BEFORE_MONTHS = frozenset({"in", "since", "until", "till"})
 
 
@@ -169,6 +169,7 @@ _RULES = (
 )  # fmt: skip
 
 
+@clear_on_erasure
 @lru_cache(maxsize=64)
 def _search_rules(text: str, signs: frozenset[str]) -> tuple[tuple[re.Match[str], Handler, bool, bool, bool], ...]:
     """Every match of the rules whose signs are all there. Cached, because merging reads a statement at the time of each
@@ -188,7 +189,7 @@ def match_dates(text: str, at: datetime, signs: frozenset[str], *, question: str
     infer = tense.infer_question_direction if question else tense.infer_date_direction
     lean = tense.infer_direction(question) if question else 0
     tenses = ClauseTenses(text, tense.TENSE_WORDS)
-    search = _search_rules if len(text) <= _CACHED_CHARS else _search_rules.__wrapped__
+    search = _search_rules if len(text) <= CACHED_CHARS else _search_rules.__wrapped__
     for match, handler, relative, partial, bare in search(text, signs):
         groups = match.groupdict()
         month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()

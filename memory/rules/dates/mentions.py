@@ -10,7 +10,7 @@ from functools import lru_cache
 from muniment.memory.rules.dates import chinese, english
 from muniment.memory.rules.language.calendar import DatePeriod
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.tokens import find_date_signs
+from muniment.memory.rules.language.tokens import CACHED_CHARS, clear_on_erasure, find_date_signs
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _WEEKDAY = lazy_compile(
@@ -19,7 +19,7 @@ _WEEKDAY = lazy_compile(
 )
 _WORD, _ORDINAL_END = lazy_compile(r"\w+"), lazy_compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _TURKISH_I = {0x130: "i", 0x131: "i"}  # a pattern that ignores case matches them as i, casefold does not
-_CACHED_CHARS = 600  # of a text whose dates are cached, so that the cache stays small
+_SPACES = lazy_compile(r"[ \t]{2,}")
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 
@@ -46,16 +46,23 @@ def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mentio
 
     In a statement `at Christmas` is a date only where the text is about one event. With a `question`, which the text is
     part of, it may be the Christmas of each year."""
-    search = _search_mentions if len(text) <= _CACHED_CHARS else _search_mentions.__wrapped__
-    return list(search(text, at, at.tzinfo, question))
+    plain = text if text.isascii() else text.translate(_TURKISH_I)
+    signs = find_date_signs(plain)
+    if not signs and (text.isascii() or not _CJK.search(text)):
+        return []
+    search = _search_mentions if len(text) <= CACHED_CHARS else _search_mentions.__wrapped__
+    return list(search(text, plain, signs, at, at.tzinfo, question))
 
 
+@clear_on_erasure
 @lru_cache(maxsize=2_048)
-def _search_mentions(text: str, at: datetime, _zone: tzinfo | None, question: str) -> tuple[Mention, ...]:
+def _search_mentions(
+    text: str, plain: str, signs: frozenset[str], at: datetime, _zone: tzinfo | None, question: str
+) -> tuple[Mention, ...]:
     """What `find_mentions` returns. Cached, because several rules read one text, and stored notes are compared many
     times. One moment in two zones is two keys."""
-    plain, mentions = text if text.isascii() else text.translate(_TURKISH_I), list[Mention]()
-    if signs := find_date_signs(plain):
+    mentions = list[Mention]()
+    if signs:
         mentions += [Mention(*match) for match in english.match_dates(plain, at, signs, question=question)]
     if _CJK.search(text):
         mentions += [Mention(*match) for match in chinese.match_dates(text, at, question=question)]
@@ -112,7 +119,7 @@ def remove_dates(text: str, at: datetime) -> str:
     for mention in find_mentions(text, at):
         out.append(text[done : mention.start])
         done = mention.end
-    return re.sub(r"[ \t]{2,}", " ", "".join([*out, text[done:]])).strip(" ,，")
+    return _SPACES.sub(" ", "".join([*out, text[done:]])).strip(" ,，")
 
 
 def _shorten_period(when: DatePeriod, said: str) -> str:

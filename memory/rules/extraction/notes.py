@@ -279,10 +279,8 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: 
     if not texts:
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
-    folded = tokens.fold_text(said)
-    if not holds_details(bare, folded):
-        return False
     if _CJK.search(bare):
+        folded = tokens.fold_text(said)
         signs = set(_CJK.findall(bare)) - _PLAIN_ZH
         missing = sum(sign not in folded for sign in signs)
         room = max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2
@@ -290,7 +288,7 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: 
         words = tokens.get_lexeme_set(bare) - _POLITE
         missing = len(words - tokens.get_lexeme_set(said))
         room = max(1, _OTHER_WORDS * len(words)) if len(words) > 1 else 0
-    if missing > (0 if is_strict else room):
+    if missing > (0 if is_strict else room) or not holds_details(bare, said):
         return False
     # A date may be written in another way, but not be missing.
     return bare == sentence or not mentions.find_mentions(sentence, at) or bool(mentions.find_mentions(said, at))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import chain
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import Stemmer
 
@@ -71,14 +71,65 @@ class WordCache(dict[Word, Kind]):
         super().__init__()
         self._make: Callable[[Word], Kind] = make
         self._max_words, self._max_length = max_words, max_length
+        _clear_caches.append(self.clear)
 
     def __missing__(self, word: Word) -> Kind:
+        if len(word) > self._max_length:
+            return self._make_long(word)
         result = self._make(word)
-        if len(word) <= self._max_length:
-            if len(self) >= self._max_words:
-                self.clear()
-            self[word] = result
+        if len(self) >= self._max_words:
+            self.clear()
+        self[word] = result
         return result
+
+    def _make_long(self, word: Word) -> Kind:
+        return self._make(word)
+
+
+class TextCache(WordCache[str, Kind]):
+    """Caches the results of a function of one text. A write compares a long text many times, too: what is made of it is
+    kept until `drop_long_texts`."""
+
+    def _make_long(self, word: str) -> Kind:
+        key = (id(self), word)
+        if key not in _long_results:
+            if len(_long_results) >= _MAX_LONG_RESULTS:
+                _long_results.clear()
+            _long_results[key] = self._make(word)
+        result: Kind = _long_results[key]
+        return result
+
+
+class _Cached(Protocol):
+    """A function with a cache."""
+
+    def cache_clear(self) -> None:
+        """Empty the cache."""
+
+
+Cached = TypeVar("Cached", bound=_Cached)
+CACHED_CHARS = 500  # of a text from which what is made of it is kept longer than for one write
+_MAX_LONG_RESULTS = 64
+_long_results: dict[tuple[int, str], Any] = {}
+_clear_caches: list[Callable[[], None]] = [_long_results.clear]
+drop_long_texts = _long_results.clear
+
+
+def cache_texts(most: int) -> Callable[[Callable[[str], Kind]], Callable[[str], Kind]]:
+    """Decorate a pure function of one text, so that its results are cached for so many short texts."""
+    return lambda make: TextCache(make, most, CACHED_CHARS).__getitem__
+
+
+def clear_on_erasure(cached: Cached) -> Cached:
+    """Decorate a cached function of several texts, so that `clear_text_caches` empties its cache."""
+    _clear_caches.append(cached.cache_clear)
+    return cached
+
+
+def clear_text_caches() -> None:
+    """Drop what is cached of texts, after something was erased."""
+    for clear in _clear_caches:
+        clear()
 
 
 def has_cjk(text: str) -> bool:
@@ -108,6 +159,7 @@ def fold_text(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
 
 
+@clear_on_erasure
 @lru_cache(maxsize=32_768)
 def stem_word(word: str) -> str:
     """The stem of a folded word (Snowball, English)."""
@@ -131,6 +183,7 @@ def extract_lexemes(text: str) -> Iterator[str]:
     return chain.from_iterable(map(_lexeme_cache.__getitem__, split_runs(text)))
 
 
+@clear_on_erasure
 @lru_cache(maxsize=64)
 def split_runs(text: str) -> tuple[str, ...]:
     """The folded words and the runs of CJK characters of a text. Cached, because several rules read one text."""
@@ -152,7 +205,7 @@ def _stem_run(run: str) -> tuple[str, ...]:
     return tuple(stem_word(part) for part in word.split("'") if part not in STOP_WORDS)
 
 
-@lru_cache(maxsize=8_192)
+@cache_texts(8_192)
 def get_lexeme_set(text: str) -> frozenset[str]:
     """The distinct lexemes of a text. Cached, because ranking compares the same memories many times."""
     return frozenset(extract_lexemes(text))
@@ -262,7 +315,7 @@ _FURTHER_SIGNS = {  # searched only with the first sign
 }
 
 
-@lru_cache(maxsize=64)
+@cache_texts(1_024)
 def find_date_signs(text: str) -> frozenset[str]:
     """The signs of English dates in a text, none in most texts. Fast, and cached, because several rules read one text
     in a row."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple, cast
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile, Writing
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.stop_words import ENGLISH_WORD, LANGUAGES, detect_language
+from muniment.memory.rules.language.tokens import cache_texts
 
 ENGLISH = "en"
 LATIN = "latin"  # in Latin letters that English lacks, and the language does not show
@@ -31,7 +31,7 @@ _LEAST_UNREAD = 5  # texts; fewer may be quotations
 _KANA_SHARE = 0.1  # of the characters of Japanese; Chinese has none
 
 
-@lru_cache(maxsize=4_096)
+@cache_texts(4_096)
 def detect_writing(text: str) -> str:
     """Return the language of a text in Latin letters (`latin` or `plain` where it does not show), else the script of
     most letters, `other` for one that is not named here."""
@@ -80,6 +80,8 @@ def find_bands(profile: EmbedderProfile, writing: str, other: str) -> CosineBand
     """Return what a cosine of a text of one writing and one of another means to an embedder.
 
     In Latin letters a text whose language does not show may be in the language of the other."""
+    if writing == other == ENGLISH:
+        return profile
     names = {writing, other}
     if names <= _LATIN_WRITINGS:
         names = names - {PLAIN} or {ENGLISH}

@@ -96,7 +96,9 @@ def judge_pair(pair: Pair, profile: EmbedderProfile, context_categories: Collect
 
 
 def _find_band(pair: Pair, profile: EmbedderProfile) -> Band:
-    return measure_similarity(make_candidate(pair.newer), Neighbour(memory=pair.older, sim=pair.sim), profile)[1]
+    newer = pair.newer
+    key = newer.fact.key if newer.fact else None
+    return measure_similarity(newer.text, key, Neighbour(memory=pair.older, sim=pair.sim), profile)[1]
 
 
 def _judge_by_words(judgement: Judgement, pair: Pair) -> Judgement:

@@ -45,8 +45,9 @@ def merge_stored(
 
 
 def _find_same(candidate: Candidate, neighbours: Sequence[Neighbour], profile: EmbedderProfile) -> MemoryId | None:
+    key = candidate.fact.key if candidate.fact else None
     for neighbour in neighbours:
-        is_vouched = measure_similarity(candidate, neighbour, profile)[1] == "auto"
+        is_vouched = measure_similarity(candidate.text, key, neighbour, profile)[1] == "auto"
         if judge_candidate(candidate, neighbour.memory, is_vouched=is_vouched) == "same":
             return neighbour.memory.id
     return None

@@ -120,6 +120,7 @@ def merge_candidates(
     final = tuple(all_changes if file_rows > 1 else changes.values())
     known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
+    tokens.drop_long_texts()
     return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
 
 
@@ -193,7 +194,7 @@ def _list_comparable(
     fallbacks = 0
     for neighbour in neighbours:
         memory = neighbour.memory
-        sim, band = measure_similarity(candidate, neighbour, profile)
+        sim, band = measure_similarity(new_memory.text, new_memory.stable_key, neighbour, profile)
         late = memory.updated_at > new_memory.updated_at
         if not (
             is_related(candidate, memory)
@@ -213,9 +214,9 @@ def _link_neighbours(
     new: StoredMemory, neighbours: Sequence[Neighbour], link_min: float, profile: EmbedderProfile
 ) -> Iterator[Relation]:
     """Yield relations to the neighbours with at least `link_min` similarity, and at least the embedder's `link`."""
-    for sim, memory in ((item.sim, item.memory) for item in neighbours):
+    for sim, memory in ((item.sim, item.memory) for item in neighbours if item.sim >= link_min):
         bands = choose_bands(profile, new.text, memory.text) if profile.by_writing else profile
-        if sim < max(link_min, bands.link) or memory.id == new.id:
+        if sim < bands.link or memory.id == new.id:
             continue
         if tokens.is_legible(profile.scripts, new.text, memory.text):
             low, high = sorted((new.id, memory.id))
@@ -250,7 +251,8 @@ def _decide_changes(
     if candidate.is_correction and not ended:
         return ()
     marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])  # it is not certain which of them
-    new_memory = replace(new_memory, tags=new_memory.tags + marks)
+    if marks:
+        new_memory = replace(new_memory, tags=new_memory.tags + marks)
     change = _merge_candidate(incoming, new_memory, neighbours, profile, writing)
     return () if change is None else (change,)
 
@@ -272,7 +274,8 @@ def _merge_candidate(
     for memory, sim, band in _list_comparable(candidate, new_memory, neighbours, profile, writing):
         result: Change | str | None = "different"
         repeated = is_repetition(candidate, memory)
-        known = replace(memory, text=replace_user_names(memory.text, names)) if names else memory
+        text = replace_user_names(memory.text, names) if names else memory.text
+        known = memory if text == memory.text else replace(memory, text=text)
         if memory.updated_at > at and is_corrected_since(candidate, memory):
             return OUTDATED
         if memory.updated_at > at and not repeated:

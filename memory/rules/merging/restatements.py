@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 
 from muniment.memory.config.schema import CosineBands, EmbedderProfile
 from muniment.memory.domain.journal import Band
@@ -84,15 +83,18 @@ def find_band(sim: float, bands: CosineBands) -> Band:
     return "fallback" if sim >= bands.fallback else "new"
 
 
-def measure_similarity(candidate: Candidate, neighbour: Neighbour, profile: EmbedderProfile) -> tuple[float, Band]:
-    """Return the similarity of a memory to a candidate, in [-1, 1], and its band. The same key is 1.0 and `auto`."""
+def measure_similarity(
+    text: str, key: str | None, neighbour: Neighbour, profile: EmbedderProfile
+) -> tuple[float, Band]:
+    """Return the similarity of a memory to a text with the stable key of its fact, in [-1, 1], and its band. The same
+    key is 1.0 and `auto`."""
     memory = neighbour.memory
-    if candidate.fact is not None and memory.stable_key == candidate.fact.key:
+    if key is not None and memory.stable_key == key:
         return 1.0, "auto"
-    if tokens.is_legible(profile.scripts, candidate.text, memory.text):
-        bands = choose_bands(profile, candidate.text, memory.text) if profile.by_writing else profile
+    if tokens.is_legible(profile.scripts, text, memory.text):
+        bands = choose_bands(profile, text, memory.text) if profile.by_writing else profile
         return neighbour.sim, find_band(neighbour.sim, bands)
-    share = parse_statement(candidate.text).measure_overlap(parse_statement(memory.text))
+    share = parse_statement(text).measure_overlap(parse_statement(memory.text))
     return share, find_band(share, _WORD_OVERLAP_BANDS)
 
 
@@ -118,7 +120,7 @@ _PHRASES = tuple(
 )
 _DIRECTION_WORDS = frozenset(("from", "as"))
 _DIGITS = lazy_compile(r"\d+")
-_LEAD = lazy_compile(r'^(?:The user said: "|用户说："|用户说:")')
+_LEADS = ('The user said: "', '用户说："', '用户说:"')
 _SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])\s*(?=\S)")
 
 
@@ -157,7 +159,7 @@ def is_same_claim(text: str, other: str) -> bool:
     return has_same_words(a, b) and a.names == b.names and a.is_negated == b.is_negated and not has_other_order(a, b)
 
 
-@lru_cache(maxsize=4_096)
+@tokens.cache_texts(4_096)
 def _rewrite_phrases(text: str) -> str:
     """Return the text with one turn of phrase for all. Cached, because stored memories are compared many times."""
     for pattern, plain in _PHRASES:
@@ -221,8 +223,10 @@ def split_statements(text: str) -> list[str]:
 
 def strip_quotation(text: str) -> str:
     """The words of a note without `The user said` and its quotation marks."""
-    lead = _LEAD.match(text)
-    return text[lead.end() :].rstrip('"”') if lead else text
+    if not text.startswith(_LEADS):
+        return text
+    lead = next(lead for lead in _LEADS if text.startswith(lead))
+    return text[len(lead) :].rstrip('"”')
 
 
 def is_known(candidate: Candidate, memory: StoredMemory) -> bool:
@@ -258,7 +262,7 @@ _READ_SHARE = 0.5  # of a fact's words that stand in the sentence that it was re
 
 def is_told(candidate: Candidate, memory: StoredMemory) -> bool:
     """Whether a memory of another turn says already what a note says; neither may deny what the other says."""
-    if set(candidate.turns) & set(memory.turns) or memory.state != "active":
+    if memory.state != "active" or set(candidate.turns) & set(memory.turns):
         return False
     said = strip_quotation(candidate.text)
     if not is_covered(said, [memory.text], memory.created_at, is_strict=True):
@@ -288,10 +292,10 @@ def retire_read_notes(
         if change.before is not None and change.before.fact is not None and change.meta.get("why") == "supersedes"
     ]
     after = {change.after.id: change.after for change in changes}
+    if not outdated and all(is_note(memory.fact) or memory.state != "active" for memory in after.values()):
+        return
     memories = {memory.id: memory for memory in known} | after
     facts = [memory for memory in memories.values() if memory.state == "active" and not is_note(memory.fact)]
-    if not outdated and not any(memory.id in after for memory in facts):
-        return
     for memory in memories.values():
         if memory.id in after or not is_note(memory.fact) or memory.pinned or memory.state != "active":
             continue

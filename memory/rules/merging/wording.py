@@ -21,6 +21,7 @@ Verdict = Literal["same", "supersedes", "different"]
 _ALIKE_SHARE = 0.8  # share of common words from which two statements are about one thing
 _VOUCHED_SHARE = 0.5  # the same where by the embedder they are one statement
 _DENIAL_SHARE = 0.7  # the same for a denial, which has additional words
+_LEAST_SHARE = 0.5  # share of the shorter statement's words below which no rule finds that two are about one thing
 _CORRECTION_SHARE = 0.5  # share of the shorter statement that an explicit correction has in common with the older one
 _LESS_SHARE, _MORE_SHARE = 0.5, 0.34  # least share of a longer statement's words in a shorter one that says the same
 _LOCATIVE = r"(?:in|on|at|under|behind|beside|with|from|until|near)\b"
@@ -66,7 +67,7 @@ def compare_texts(new: ParsedStatement, old: ParsedStatement, *, is_vouched: boo
     """Judge two statements by their words alone. `is_vouched`: by the embedder they are one statement."""
     if new.tokens == old.tokens:
         return "same"
-    if is_about_another(new, old):
+    if not _may_be_one(new, old) or is_about_another(new, old):
         return "different"
     if is_retraction(new, old):
         return "supersedes"
@@ -80,6 +81,13 @@ def compare_texts(new: ParsedStatement, old: ParsedStatement, *, is_vouched: boo
     if (new.words <= old.words or old.words <= new.words) and not has_name_conflict(new, old):
         return _judge_part(new, old)
     return _compare_differing(new, old, is_vouched=is_vouched)
+
+
+def _may_be_one(new: ParsedStatement, old: ParsedStatement) -> bool:
+    """Whether the two have enough in common to say the same, or for one to supersede the other: half of the shorter
+    one's words, a value for the same thing, or a word that is taken back. Most neighbours have less."""
+    shorter = min(len(new.words), len(old.words))
+    return len(new.words & old.words) >= _LEAST_SHARE * shorter or bool(new.retracted_words) or has_same_slot(new, old)
 
 
 def _compare_differing(new: ParsedStatement, old: ParsedStatement, *, is_vouched: bool) -> Verdict:

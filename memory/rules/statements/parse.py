@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from muniment.memory.rules.dates.chinese import parse_number
 from muniment.memory.rules.language import chinese_words, tokens as words
@@ -68,7 +67,7 @@ class ParsedStatement:
         return len(self.words & other.words) / shorter if shorter else float(self.tokens == other.tokens)
 
 
-@lru_cache(maxsize=4_096)
+@words.cache_texts(4_096)
 def parse_statement(text: str) -> ParsedStatement:
     """The parse of a statement. Cached, because stored memories are compared many times."""
     straight = text.replace("’", "'").strip(" .。!！")

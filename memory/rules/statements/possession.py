@@ -92,11 +92,11 @@ def _is_within(owner: frozenset[str], retracted_words: AbstractSet[str]) -> bool
 
 
 def _find_possessions(statement: ParsedStatement) -> tuple[_Possession, ...]:
-    return _parse_possessions(
-        statement.text, statement.names | ({statement.first_word} if statement.first_word else frozenset())
-    )
+    parse = _parse_possessions if len(statement.text) <= tokens.CACHED_CHARS else _parse_possessions.__wrapped__
+    return parse(statement.text, statement.names | ({statement.first_word} if statement.first_word else frozenset()))
 
 
+@tokens.clear_on_erasure
 @lru_cache(maxsize=4_096)
 def _parse_possessions(text: str, names: frozenset[str]) -> tuple[_Possession, ...]:
     """Cached, because stored memories are compared many times."""

@@ -90,6 +90,7 @@ class PredicateName:
     negated: bool = False
 
 
+@tokens.clear_on_erasure
 @lru_cache(maxsize=4_096)
 def normalize_predicate(kind: str, predicate: str, subject: str = USER) -> PredicateName:
     """The canonical name for a kind and predicate in any spelling. An unknown kind is `note`.
@@ -126,6 +127,7 @@ def parse_kind(word: str) -> FactKind:
     return _KINDS.get(word.strip().casefold(), "note")
 
 
+@tokens.clear_on_erasure
 @lru_cache(maxsize=4_096)
 def normalize_subject(phrase: str, speaker: str | None = None) -> str:
     """The canonical subject: `user`, a name, or `user's spouse` for a relation without a name."""
@@ -215,6 +217,7 @@ class ResolvedFact(NamedTuple):
     is_single: bool  # the predicate has one value at a time
 
 
+@tokens.clear_on_erasure
 @lru_cache(maxsize=4_096)
 def resolve_fact(fact: Fact) -> ResolvedFact:
     """Resolve what a fact is about. Cached, because a memory is compared with many statements."""
