@@ -342,10 +342,5 @@ async def _find_login_address(settings: Settings) -> str:
 
 
 def _make_store(settings: Settings, model: str) -> PostgresStore:
-    async def find_address() -> str:
-        return await ensure_database(settings)
-
-    async def find_owner() -> str:
-        return await find_owner_address(settings)
-
-    return PostgresStore(find_address, model=model, owner=find_owner)
+    owner = partial(find_owner_address, settings)
+    return PostgresStore(partial(ensure_database, settings), model=model, owner=owner)

@@ -13,6 +13,7 @@ from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.search import PackedMemories
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.search import PostgresSearches
@@ -27,11 +28,10 @@ _LIST_FILTERS: tuple[LiteralString, ...] = (
 class PostgresReads:
     """The `MemoryReads` port over Postgres. What is near a question or a statement is found by `PostgresSearches`."""
 
-    def __init__(self, connections: PostgresConnections, searches: PostgresSearches) -> None:
-        self._connections = connections
+    def __init__(self, connections: PostgresConnections, searches: PostgresSearches, model: str) -> None:
+        self._connections, self._model = connections, model
         self.read_snapshot = searches.read_snapshot
         self.find_neighbours = searches.find_neighbours
-        self.read_packed = searches.read_packed
         self.find_neighbours_by_words = searches.find_neighbours_by_words
 
     async def get_memory(
@@ -55,6 +55,19 @@ class PostgresReads:
                 edges={(row["from_id"], row["to_id"]): row["strength"] for row in await edges.fetchall()},
                 said={row["memory_id"]: row["said"] for row in found if row["said"]},
             )
+
+    async def read_packed(self, scope: Scope, limit: int) -> PackedMemories | None:
+        params = {"space": scope.space, "model": self._model, "limit": limit + 1}
+        async with self._connections.reading(scope) as conn:
+            rev = await conn.execute(_READ["rev"], params)
+            packed = await conn.execute(_READ["packed"], params, binary=True)
+        found = await packed.fetchall()
+        if len(found) > limit:
+            return None
+        return PackedMemories(
+            rev=Revision(require_row(await rev.fetchone())["rev"]),
+            memories=tuple(map(rows.parse_packed, found)),
+        )
 
     async def find_related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
         params = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}

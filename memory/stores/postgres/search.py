@@ -28,7 +28,6 @@ from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import (
     LOWEST_MEANING,
     NeighbourProbe,
-    PackedMemories,
     Search,
     SearchHit,
     SearchSnapshot,
@@ -163,19 +162,6 @@ class PostgresSearches:
             cursor = await conn.execute(_READ["near"], params, prepare=True)
         head, *neighbours = await cursor.fetchall()
         return Revision(head["now"]), _parse_neighbours(neighbours, len(probes))
-
-    async def read_packed(self, scope: Scope, limit: int) -> PackedMemories | None:
-        params = {"space": scope.space, "model": self._model, "limit": limit + 1}
-        async with self._connections.reading(scope) as conn:
-            rev = await conn.execute(_READ["rev"], params)
-            packed = await conn.execute(_READ["packed"], params, binary=True)
-        found = await packed.fetchall()
-        if len(found) > limit:
-            return None
-        return PackedMemories(
-            rev=Revision(require_row(await rev.fetchone())["rev"]),
-            memories=tuple(map(rows.parse_packed, found)),
-        )
 
     async def find_neighbours_by_words(
         self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int

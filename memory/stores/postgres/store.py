@@ -32,7 +32,7 @@ class PostgresStore:
         self._connections = connections = connections or PostgresConnections(address, model=model, owner=owner)
         self._indexes = indexes = SpaceIndexes(connections)
         self.searches = PostgresSearches(connections, indexes, model)
-        self.reads = PostgresReads(connections, self.searches)
+        self.reads = PostgresReads(connections, self.searches, model)
         self.writes = PostgresWrites(connections, model)
         self.ledger = PostgresLedger(connections)
         self.jobs = PostgresJobQueue(connections)
