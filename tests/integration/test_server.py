@@ -205,6 +205,22 @@ async def test_heals_from_a_zombie(used: Path) -> None:
     zombie.wait()
 
 
+async def test_a_killed_server_leaves_no_socket(used: Path) -> None:
+    """`stop` removes the socket of a server that was killed, and its directory, which may be in /tmp."""
+    await server.ensure_server(used, fsync=False)
+    found = await server.find_server(used)
+    assert found is not None
+    psutil.Process(found["pid"]).kill()
+    for _ in range(100):
+        if await server.find_server(used) is None:
+            break
+        await asyncio.sleep(0.05)
+    assert Path(found["socket"]).exists()
+    assert await server.stop_server(used) is False
+    assert not Path(found["socket"]).exists()
+    assert await query(await server.ensure_server(used, fsync=False), "select 1") == [(1,)]
+
+
 async def test_heals_from_a_reused_number(used: Path) -> None:
     """A stranger that got the dead server's number is neither taken for it nor harmed by `stop`."""
     await server.ensure_server(used, fsync=False)

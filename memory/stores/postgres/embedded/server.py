@@ -101,6 +101,8 @@ def _stop_server(home: Path) -> bool:
         with lock_home(home):
             place = cluster_dir.find_cluster_dir(home)
             pid = None if place is None else _find_postmaster(place)
+            if place is not None and pid is None and _ping_server(place) is not Ping.OK:
+                _remove_sockets(place)  # of a server that was killed
             if place is None or pid is None:
                 return False
             # Postgres ends the connections and shuts down on the first, and shuts down at once on the second.
@@ -108,10 +110,17 @@ def _stop_server(home: Path) -> bool:
                 with suppress(ProcessLookupError):
                     os.kill(pid, order)
                 if _wait_until_gone(place, monotonic() + STOP_SECONDS):
-                    with suppress(OSError):  # not empty, or gone
-                        place.sockets.rmdir()
+                    _remove_sockets(place)
                     return True
     raise StoreDown(f"the embedded Postgres of {home} does not stop: {_read_last_line(place)}")
+
+
+def _remove_sockets(place: ClusterDir) -> None:
+    """Remove the socket of a server that does not run, and its directory."""
+    with suppress(OSError):  # something else is there, or nothing
+        for path in (place.socket, place.socket.with_name(f"{place.socket.name}.lock")):
+            path.unlink(missing_ok=True)
+        place.sockets.rmdir()
 
 
 def _wait_until_gone(place: ClusterDir, deadline: float) -> bool:
