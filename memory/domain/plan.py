@@ -61,6 +61,18 @@ class WritePlan:
     source_turns: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
     conflicts_on_access: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
 
+    @property
+    def does_more(self) -> bool:
+        """Whether the plan does more than to change memories and to consume turns."""
+        return bool(
+            self.extracted
+            or self.jobs
+            or self.proposals
+            or self.decisions
+            or self.source_turns
+            or self.conflicts_on_access
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedRow:

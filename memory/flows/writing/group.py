@@ -26,9 +26,9 @@ from muniment.memory.flows.writing.plan import (
     build_probes,
 )
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.language.tokens import is_legible
+from muniment.memory.rules.language.tokens import compute_weights, is_legible
 from muniment.memory.rules.merging.earlier_changes import update_neighbours
-from muniment.memory.rules.policy.consent import is_support_lost
+from muniment.memory.rules.retrieval.intents import index_text
 from muniment.memory.rules.statements.parse import is_correcting
 
 _MAX_MEMBERS = 16  # of one group
@@ -84,16 +84,13 @@ class DraftGroups:
     writes: MemoryWrites
 
     def can_join(self, draft: Draft) -> bool:
-        """Whether a draft can be planned in a group: only its nearest memories and those with its key matter, and it
-        makes no request."""
+        """Whether a draft can be planned in a group: its words are the embedder's, and it makes no request."""
         return (
             not (draft.forget or draft.file_rows)
             and (draft.record is None or draft.record.source == "rules")
             and all(vector is not NO_VECTOR for vector in draft.vectors)
             and all(
-                each.state == "active"
-                and is_legible(self.planner.profile.scripts, each.text)
-                and not is_correcting(each.text)
+                each.state == "active" and is_legible(self.planner.profile.scripts, each.text)
                 for each in draft.candidates
             )
         )
@@ -181,7 +178,7 @@ class DraftGroups:
         for member, own, end in zip(members, probes, ends, strict=True):
             said = {turn.id for turn in member.draft.turns}
             near = self._update_all(own, neighbours[end - len(own) : end], group)
-            if near is None or turns & said:
+            if near is None or turns & said or _shares_words(member.draft, group.changes):
                 group.aside.append(member)
                 continue
             try:
@@ -195,7 +192,7 @@ class DraftGroups:
                 group.outcomes.append((member, outcome))
                 continue
             plan, rejections = outcome
-            if plan.proposals or any(map(is_support_lost, plan.changes)):
+            if await self.committer.consents.add_withdrawals(plan) is not plan:
                 group.aside.append(member)
                 continue
             group.add_plan(plan)
@@ -213,6 +210,17 @@ class DraftGroups:
         ]
         known = [near for near in updated if near is not None]
         return known if len(known) == len(updated) else None
+
+
+def _shares_words(draft: Draft, changes: Sequence[Change]) -> bool:
+    """Whether a candidate that corrects something, and so is compared by words, too, has a word of changed memories."""
+    words = {word for each in draft.candidates if is_correcting(each.text) for word in compute_weights(each.text)}
+    return bool(words) and any(
+        not words.isdisjoint(index_text(memory.text, memory.context, memory.aliases))
+        for change in changes
+        for memory in (change.before, change.after)
+        if memory is not None
+    )
 
 
 def _take_members(queue: deque[WaitingDraft]) -> list[WaitingDraft]:

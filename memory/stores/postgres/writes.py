@@ -73,9 +73,13 @@ class PostgresWrites(MemoryWrites):
 
     async def commit_group(self, plans: Sequence[WritePlan]) -> Sequence[Receipt]:
         async with self._connections.sending(plans[0].scope) as conn:
-            if _can_join(plans):
-                return await _send_joined(conn, plans, self._model)
-            return [await send_plan(conn, plan, self._model) for plan in plans]
+            receipts: list[Receipt] = []
+            for run in _split_plans(plans):
+                if len(run) > 1:
+                    receipts += await _send_joined(conn, run, self._model)
+                else:
+                    receipts.append(await send_plan(conn, run[0], self._model))
+            return receipts
 
     async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
         tables = await self._load_tables()
@@ -188,27 +192,25 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     return Receipt(rev=rev, changes=tuple(chain.from_iterable(parts)), consent_requests=requests)
 
 
-def _can_join(plans: Sequence[WritePlan]) -> bool:
-    """Whether plans that follow on each other are one statement: they change memories and consume turns, no more, and
-    no memory twice."""
-    ids = [change.after.id for plan in plans for change in plan.changes]
-    return (
-        plans[0].expected_rev > 0
-        and len(ids) == len(set(ids))
-        and not any(
-            plan.extracted
-            or plan.jobs
-            or plan.proposals
-            or plan.decisions
-            or plan.source_turns
-            or plan.conflicts_on_access
-            for plan in plans
-        )
-    )
+def _split_plans(plans: Sequence[WritePlan]) -> list[list[WritePlan]]:
+    """Split plans that follow on each other into runs that are one statement each.
+
+    A run is one plan, or several that change memories and consume turns, no more, and no memory twice."""
+    runs: list[list[WritePlan]] = []
+    touched: set[MemoryId] | None = None  # by the last run; None where nothing can join it
+    for plan in plans:
+        ids = {change.after.id for change in plan.changes}
+        is_alone = not plan.expected_rev or len(ids) < len(plan.changes) or plan.does_more
+        if is_alone or touched is None or not touched.isdisjoint(ids):
+            runs.append([])
+            touched = set()
+        runs[-1].append(plan)
+        touched = None if is_alone else touched | ids
+    return runs
 
 
 async def _send_joined(conn: Connection, plans: Sequence[WritePlan], model: str) -> list[Receipt]:
-    """Send plans that `_can_join` as one statement, in a space that was entered. It fails when one of them is a
+    """Send plans of a run of `_split_plans` as one statement, in a space that was entered. It fails when one of them is a
     replay."""
     space, changes = {"space": plans[0].scope.space}, [tuple(chain(*split_changes(plan))) for plan in plans]
     planned = [(plan, change) for plan, own in zip(plans, changes, strict=True) for change in own]
