@@ -16,7 +16,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
-from muniment.memory.rules.redaction.accounts import PAIR_MARKS, find_pairs
+from muniment.memory.rules.redaction.accounts import PAIR, PAIR_MARKS, find_pairs
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
@@ -228,7 +228,7 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, n
         return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
-    if any(map(lowered.__contains__, PAIR_MARKS)) and next(find_pairs(text), None):
+    if any(map(lowered.__contains__, PAIR_MARKS)) and PAIR.search(text):
         return False
     if text.isascii():
         classes = text.encode().translate(_CLASSES)
