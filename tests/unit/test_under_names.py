@@ -95,7 +95,9 @@ SECRETS = ("kR7vqz2m", "Ab3$kd9!", "Tr0ub4dor&3")
         "{} (password)", "{} - that's my password", "{} <- pw", "Recovery codes:\n1. {}", "🔑 {}", "Password ➜ {}",
         "bob@corp.example:{}", "bob@corp.example / {} is the staging login", "admin / {}   <- staging",
         "root@10.0.0.4 {}",
-        "User      Password\nbob       {}",
+        "User      Password\nbob       {}", "~/.pgpass: db2.example.org:5432:*:audit:{}",
+        'name,password\nForum,"{},x"\n', "aws configure set aws_secret_access_key \\\n  {}",
+        "test login for the reviewers: ana@x.example / {}",
     ],
 )  # fmt: skip
 def test_layouts_of_code_and_of_chats(text: str, secret: str) -> None:
@@ -114,7 +116,10 @@ def test_layouts_of_code_and_of_chats(text: str, secret: str) -> None:
         "A-113x - password reset", "boarding pass is LH4711",
         "git@github.com:org2/repoX1y2.git", "admin/Ab3dE4f/users", "root:x:0:0", "bob@x.example | E4711a",
         "admin / editor2",
-        "2026 is the pin year", "User      Role\nbob       Admin2",
+        "2026 is the pin year",
+        '<input type="password" name="password" autocomplete="current-password" placeholder="Password">',
+        "password: ********\napi key: xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx",
+        "my password is state-of-the-art", "User      Role\nbob       Admin2",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_such_a_layout_stays(text: str) -> None:
@@ -153,3 +158,8 @@ def test_a_long_random_token_is_redacted_wherever_it_stands(size: int) -> None:
 )  # fmt: skip
 def test_an_address_an_id_and_data_stay(text: str) -> None:
     assert REDACTOR.sanitize_text(text) == text
+
+
+def test_words_that_hyphens_join_are_a_passphrase() -> None:
+    text = "my passphrase is copper-walrus-juggles-eleven-teacups and I think I should change it"
+    assert "walrus" not in REDACTOR.sanitize_text(text)

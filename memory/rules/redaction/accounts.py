@@ -8,7 +8,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.redaction.secret_names import is_placeholder
 from muniment.memory.rules.redaction.values import Shape, classify_value
 
-_PAIR = lazy_compile(
+PAIR = lazy_compile(
     r"(?<![\w.@/:+-])(?:[\w+-][\w.+-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}|(?i:admin|administrator|root|guest|postgres))"
     r"(?:[ \t]?/[ \t]?|[:;|]|(?<=\d)[ \t]{1,3}\(?)"
     r"(?P<value>[^\s/|;,:@\"'`()<>]{6,64})(?![^\s,;|)<\"'`]|[ \t]?/[ \t]?\w)"
@@ -21,7 +21,7 @@ def find_pairs(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the passwords beside an address or a usual account. Linear in the length of the text.
 
     A password is known by its characters alone: a path, a name or an id of digits beside an account is none."""
-    for match in _PAIR.finditer(text):
+    for match in PAIR.finditer(text):
         value = match["value"].rstrip(".!?")
         if classify_value(value) is Shape.STRONG and not is_placeholder(value):
             yield match.start("value"), match.start("value") + len(value)

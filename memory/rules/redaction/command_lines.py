@@ -114,9 +114,7 @@ _WIFI = lazy_compile(r"WIFI:[^\n]{0,200}?\bP:(?P<bare>[^;\n]{1,80})")
 _PAIR = lazy_compile(
     r"\bu(?:ser)?[:=][ \t]?[^\s:]{1,64}[ \t,;/|]{1,4}p[:=][ \t]?(?P<bare>[^\s,;|]{4,100})", re.IGNORECASE
 )
-_PGPASS = lazy_compile(
-    r"^[\w.*-]{1,80}:(?:\d{1,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<bare>[^\s:]{4,100})$", re.MULTILINE
-)
+_PGPASS = lazy_compile(r"(?<!\S)[\w.*-]{1,80}:(?:\d{1,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<bare>[^\s:]{4,100})(?!\S)")
 _ORACLE = lazy_compile(r"jdbc:oracle:\w{1,8}:[^\s/:@]{1,60}/(?P<bare>[^\s@]{1,100})@")
 _OPENSSL = lazy_compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")

@@ -6,12 +6,12 @@ cell it has a digit among its letters."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import extract_lexemes
+from muniment.memory.rules.redaction.joints import BEHIND, Joint, find_begin, find_joint
 from muniment.memory.rules.redaction.random_tokens import is_random
 from muniment.memory.rules.redaction.secret_names import is_folder, is_reference
 from muniment.memory.rules.redaction.values import (
@@ -28,7 +28,6 @@ from muniment.memory.rules.redaction.vocabulary import (
     REDACTED,
     UNSPACED,
     Name,
-    compile_joint,
     find_names,
     load_row,
     load_words,
@@ -47,12 +46,12 @@ _TOKEN = lazy_compile(r"[^\s，。；！？、|]{1,400}")
 _WORDS = lazy_compile(
     r"(?:\d{1,2}[.)][ \t]?)?[^\W\d_]{2,14}"
     r"(?:(?:[ \t]{1,2}|,[ \t]?|-|[ \t]?\n)(?:\d{1,2}[.)][ \t]?)?[^\W\d_]{2,14}){3,23}"
-    r"(?=[ \t]*(?:[.!?]?[ \t]*(?:\n|\Z)|[,;)\"'`]))"
+    r"(?=[ \t]*(?:\n|\Z|[.!?](?:\s|\Z)|[,;)\"'`]))"
 )
 _WORD = lazy_compile(r"[^\W\d_]{2,14}")
 _SEED_LENGTHS = frozenset({12, 15, 18, 21, 24})
 _SEED_WORD, _LEAST_TOKEN = 8, 20
-_FEWEST_WORDS, _MOST_WORDS, _LABEL = 4, 8, 40
+_FEWEST_WORDS, _MOST_WORDS = 4, 8
 _SHARE_OF_LEXEMES = 0.75  # of the words of a passphrase, at least; a sentence has function words
 _DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`*]{0,3}(\d(?:[ -]?\d){2,8})(?![\w-])")
 _CODE_BEFORE = lazy_compile(
@@ -62,15 +61,14 @@ _CODE_BEFORE = lazy_compile(
 _SOME_DIGITS = lazy_compile(r"\d(?:[ -]?\d){2}")
 _DOOR_DIGITS = lazy_compile(r"[ \t]{0,4}[\"'`]{0,3}([*#A-D]?\d(?:[ -]?[\d*#]){2,9}[A-D#*]?)(?!\w)")
 _LOGIN = lazy_compile(
-    r"[ \t]{0,4}(?:(?:[:=]|(?:is|are|ist|est|es|è)[ \t])[ \t]{0,4}(?!-)[^\s/|:,=]{1,64}"
-    r"(?:[ \t]{0,2}[/|:,][ \t]{0,2}|[ \t]and[ \t]|[ \t]{1,2})"
+    r"[ \t]{0,4}(?:(?:(?:[^\s:=/]{1,20}[ \t]{1,2}){0,5}?[:=]|(?:is|are|ist|est|es|è)[ \t])[ \t]{0,4}(?!-)"
+    r"[^\s/|:,=]{1,64}(?:[ \t]{0,2}[/|:,][ \t]{0,2}|[ \t]and[ \t]|[ \t]{1,2})"
     r"|(?!-)[^\s/|:,=]{1,64}[ \t]{0,2}[/:][ \t]{0,2})(?=[^\s/|-])(?![^\s=]{1,40}=)"
 )
 _GIVEN = lazy_compile(r"[ \t]{1,4}([A-Za-z0-9_.=+/-]{20,400})(?!\S)")
 _BACKWARD = frozenset(
     ["as", "for", "is", "als", "ist", "comme", "est", "como", "es", "come", "è", "é", "jako", "som", "это"]
 )
-_ABOUT = load_lexicon("secrets.en").get_words("about")
 # What joins a value before a name with it; before a name, what says that a word such as `pass` or `key` is one.
 _NEXT_ITEM = lazy_compile(
     r"[`\"',]{0,2}[ \t]*\n[ \t>*-]{0,6}(?:\d{1,2}[.)][ \t]{1,3})?[`\"']?([!-+\--~]{6,64})"
@@ -88,27 +86,13 @@ _CLAUSE = lazy_compile(r"[,.;:!?(]")
 _FEW_WORDS = 3  # before a name, which may say whose it is
 _MOST_BEFORE = 5  # words of a value, its copula and what stands between them and the name
 _LAST_WORD = lazy_compile(r"([A-Za-z]{2,20})[ \t_-]\Z")
-_TO = lazy_compile(r"[ \t](?:to|into|as|auf|en|a|à|naar|на)[ \t]?:?[ \t]")
 # For each joint, what a value must look like where its clause goes on, and where it ends.
 _LEAST_SHAPES = {
     "sign": (Shape.MIXED, Shape.WORD), "copula": (Shape.MIXED, Shape.WORD), "line": (Shape.STRONG, Shape.NUMBER),
     "cell": (Shape.STRONG, Shape.NUMBER), "blank": (Shape.STRONG, Shape.MIXED),
     "label": (Shape.STRONG, Shape.MIXED), "answer": (Shape.STRONG, Shape.MIXED),
 }  # fmt: skip
-_BEHIND, _LONGEST_QUOTE = 100, 202
-
-
-@dataclass(frozen=True)
-class _Joint:
-    """What stands between a name and a value: a sign, a copula, nothing but a blank, or another line or cell."""
-
-    kind: str
-    end: int
-    has_purpose: bool = False  # something stands between the name and the copula
-    is_plain: bool = True  # nothing, or what the secret is for
-
-    def __bool__(self) -> bool:
-        return bool(self.kind)
+_LONGEST_QUOTE = 202
 
 
 def find_named_values(text: str, *, doors: bool = False) -> Iterator[Span]:
@@ -124,15 +108,15 @@ def find_named_values(text: str, *, doors: bool = False) -> Iterator[Span]:
 
 
 def _find_value(text: str, name: Name, *, may_be_network: bool) -> Iterator[Span]:
-    joint = _find_joint(text, name)
+    joint = find_joint(text, name)
     if may_be_network and name.kind == "tokens" and joint.kind in ("sign", "blank"):
-        is_network = _NETWORK.search(text, _begin(name), name.start) is not None
+        is_network = _NETWORK.search(text, find_begin(name), name.start) is not None
         name = replace(name, kind="signed") if is_network else name
-    if name.kind == "signed" and joint.kind == "blank" and not _BESIDE.search(text, _begin(name), name.start):
+    if name.kind == "signed" and joint.kind == "blank" and not _BESIDE.search(text, find_begin(name), name.start):
         return
     found = tuple(_read_value(text, name, joint)) if joint else ()
     if not found and joint.has_purpose and (blank := _AFTER_NAME.match(text, name.end)):
-        found = tuple(_read_value(text, name, _Joint("blank", blank.end())))  # the copula follows the value
+        found = tuple(_read_value(text, name, Joint("blank", blank.end())))  # the copula follows the value
     yield from found
     if found and name.kind in ("keys", "passwords") and "\n" in text[name.end : found[0][0]]:
         yield from _read_list(text, found[0][1])
@@ -152,7 +136,7 @@ def _read_list(text: str, place: int) -> Iterator[Span]:
 
 def _find_value_before(text: str, name: Name) -> Iterator[Span]:
     """The span of a value before its name: `hunter22 is my password`, `kR7vqz2m (password)`."""
-    begin = _begin(name)
+    begin = find_begin(name)
     if not _NO_WORD.search(text, begin, name.start):
         return
     words = list(_BLANKLESS.finditer(text, begin, name.start))[-_MOST_BEFORE:]
@@ -169,33 +153,7 @@ def _find_value_before(text: str, name: Name) -> Iterator[Span]:
             yield value.span()
 
 
-def _begin(name: Name) -> int:
-    """Where the text before a name begins that is looked at."""
-    return max(name.start - _BEHIND, 0)
-
-
-def _find_joint(text: str, name: Name) -> _Joint:
-    match = compile_joint(name.languages).match(text, name.end, name.reach)
-    if match is None:
-        return _Joint("", 0)
-    kind = match.lastgroup or ""
-    if kind == "copula":
-        purpose = (match.groupdict().get("of") or "").lower().split()
-        kind = "sign" if match["colon"] and not purpose else kind
-        if purpose and purpose[0] in _ABOUT:
-            return _Joint("", 0)
-        is_plain = not purpose or any(purpose[0] in load_row("purposes", each) for each in name.languages)
-        return _Joint(kind, match.end(), has_purpose=bool(purpose), is_plain=is_plain)
-    if kind == "blank" and (to := _TO.match(text, name.end)) and _is_changed(text, name):
-        return _Joint("copula", to.end())
-    if kind == "label" and not _ABOUT.isdisjoint(_WORD.findall(match[0].lower())):
-        return _Joint("", 0)
-    if kind == "line" and not _is_label_line(text, name):
-        return _Joint("", 0)
-    return _Joint(kind, match.end())
-
-
-def _read_value(text: str, name: Name, joint: _Joint) -> Iterator[Span]:
+def _read_value(text: str, name: Name, joint: Joint) -> Iterator[Span]:
     """The span of the value after a joint, if it is one. Here alone is decided where a value ends."""
     gap = _GAP.match(text, joint.end)
     start = gap.end() if gap else joint.end
@@ -231,7 +189,7 @@ def _strip_end(text: str, start: int, end: int) -> int:
     return end
 
 
-def _is_quoted_value(value: str, name: Name, joint: _Joint) -> bool:
+def _is_quoted_value(value: str, name: Name, joint: Joint) -> bool:
     if " " in value:
         is_joined = joint.kind in ("sign", "copula") and joint.is_plain
         return is_joined and not any(mark in value for mark in "<{$") and len(value.split()) <= _MOST_WORDS
@@ -243,7 +201,7 @@ def _is_quoted_value(value: str, name: Name, joint: _Joint) -> bool:
     )
 
 
-def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
+def _is_value(text: str, span: Span, name: Name, joint: Joint) -> bool:
     value = text[slice(*span)]
     if name.kind == "tokens" and len(value) < _LEAST_TOKEN:
         return False
@@ -271,11 +229,11 @@ def _is_value(text: str, span: Span, name: Name, joint: _Joint) -> bool:
 
 def _is_harmless(text: str, name: Name) -> bool:
     """Whether the word before a name says that it is no secret, such as "cache key"."""
-    before = _LAST_WORD.search(text, _begin(name), name.start)
+    before = _LAST_WORD.search(text, find_begin(name), name.start)
     return before is not None and before[1].lower() in load_words("harmless")
 
 
-def _is_password_word(text: str, span: Span, name: Name, joint: _Joint) -> bool:
+def _is_password_word(text: str, span: Span, name: Name, joint: Joint) -> bool:
     """Whether a word is a password, and does not say something about one; a sentence in Chinese is one long word."""
     word = text[slice(*span)]
     if is_said_of_secret(word, name.languages) or not (word.isascii() or name.languages.isdisjoint(UNSPACED)):
@@ -292,7 +250,7 @@ def _is_password_word(text: str, span: Span, name: Name, joint: _Joint) -> bool:
 
 def _has_owner(text: str, name: Name) -> bool:
     """Whether the words before a name say whose it is, or what it opens: "our password", "the router password"."""
-    line = text[_begin(name) : name.start].rpartition("\n")[2]
+    line = text[find_begin(name) : name.start].rpartition("\n")[2]
     if line[-1:].isalnum() or line[-1:] == "-":
         return True  # a compound such as WLAN-Passwort
     before = _WORD.findall(_CLAUSE.split(line)[-1])[-_FEW_WORDS:]
@@ -309,19 +267,7 @@ def _is_alone(text: str, end: int) -> bool:
     return end >= len(text) or text[end] in "\n|<"
 
 
-def _is_label_line(text: str, name: Name) -> bool:
-    """Whether the line of a name has no more than a label, not cells of a table or a sentence."""
-    before = text[text.rfind("\n", _begin(name), name.start) + 1 : name.start]
-    return len(before) < _LABEL and not any(mark in before for mark in "|\t,;")
-
-
-def _is_changed(text: str, name: Name) -> bool:
-    """Whether one of the words before a name says that it gets another value."""
-    before = text[_begin(name) : name.start].lower().split()[-_MOST_BEFORE:]
-    return not load_words("changes").isdisjoint(before)
-
-
-def _is_passphrase(phrase: str, name: Name, joint: _Joint) -> bool:
+def _is_passphrase(phrase: str, name: Name, joint: Joint) -> bool:
     words = _WORD.findall(phrase)
     if len(words) < _FEWEST_WORDS:
         return False
@@ -342,12 +288,12 @@ def _find_code(text: str, name: Name) -> Iterator[Span]:
     """The span of the digits after the name of a code, or before it: `481516 is your verification code`.
 
     After no more than a blank these are four digits, or three of a card."""
-    before = _CODE_BEFORE.search(text, _begin(name), name.start)
+    before = _CODE_BEFORE.search(text, find_begin(name), name.start)
     if before and ends_clause(text, name.end):
         yield before.span(1)
-    if not _SOME_DIGITS.search(text, name.end, name.end + _BEHIND):
+    if not _SOME_DIGITS.search(text, name.end, name.end + BEHIND):
         return
-    joint = _find_joint(text, name)
+    joint = find_joint(text, name)
     digits = (_DOOR_DIGITS if name.kind == "doors" else _DIGITS).match(text, joint.end) if joint else None
     if digits is None and joint:
         gap = _GAP.match(text, joint.end)

@@ -29,6 +29,7 @@ _BREAK = lazy_compile(
     r"(?<=[A-Za-z0-9_+/=.-]{16})[\\=]?\n[ \t>|]{0,8}(?=[A-Za-z_+/=.-]{0,64}[0-9])"
     r"(?=[A-Za-z0-9_+/=.-]{4,200}[ \t]{0,8}(?:\n|\Z))"
 )
+_CONTINUED = lazy_compile(r"\\\n")
 _COOKIE = lazy_compile(r"(?i)(?<![\w-])(?:set-)?cookie2?[ \t]{0,4}[:=][ \t]{0,4}(?=[\"']?[\w.-]{1,64}=)([^\n]{4,4000})")
 _COOKIE_PAIR = lazy_compile(r"(?<![\w.-])([\w.-]{1,64})=([^;,\s\"']{3,2000})")
 _SESSION = lazy_compile(r"(?i)sess|sid|auth|token|csrf|xsrf|jwt|remember|login|secret")
@@ -36,6 +37,7 @@ _LEAST_COOKIE, _LONG_COOKIE = 10, 16
 _LABEL = lazy_compile(r"[ \t\"'*_`]*[^\W\d_](?:[^\W]|[ .'/()-]){0,40}[ \t\"'*_`:]*")
 _LEAST_CELLS = 2
 _GAP, _GAP_MARK = lazy_compile(r"(?<=\S) {2,}(?=\S)"), "  "  # between the columns of a console
+_QUOTED_CELL = lazy_compile(r'(?<![^,;|\t])"[^"\n]{0,400}"(?![^,;|\t\r])')  # may hold a delimiter
 _LONGEST_LINE = 400  # of a console
 _DELIMITERS = ("|", "\t", ";", ",", _GAP_MARK)
 
@@ -65,6 +67,8 @@ def list_views(text: str) -> Iterator[View]:
         yield View(plain, (0,), (0,), (len(text) + 1,))
     if _IS_ENCODED.search(text):
         yield _replace_parts(text, _ENCODED, _decode)
+    if "\\\n" in text:  # a line of a shell that goes on in the next
+        yield _replace_parts(text, _CONTINUED, lambda _: "")
     if _BREAK.search(text):
         yield _replace_parts(text, _BREAK, lambda _: "")
 
@@ -81,6 +85,8 @@ def find_cells(text: str) -> Iterator[Span]:
                 continue
             is_wiki_head = delimiter == "|" and line.startswith("||")
             row = _GAP.sub(_mark_cell, line) if delimiter == _GAP_MARK else line
+            if '"' in line and not is_wiki_head:
+                row = _hide_delimiters(row, delimiter)
             cells = row.split("||" if is_wiki_head else "|" if delimiter == _GAP_MARK else delimiter)
             size, columns = heads.get(delimiter, (0, frozenset()))
             if len(cells) == size:
@@ -88,6 +94,11 @@ def find_cells(text: str) -> Iterator[Span]:
             elif found := _find_secret_columns(cells):
                 heads[delimiter] = len(cells), found
         start += len(line) + 1
+
+
+def _hide_delimiters(line: str, delimiter: str) -> str:
+    """A line in which the delimiters within quoted cells are none."""
+    return _QUOTED_CELL.sub(lambda match: match[0].replace(delimiter, "\0" * len(delimiter)), line)
 
 
 def find_cookies(text: str) -> Iterator[Span]:

@@ -20,10 +20,11 @@ _AFTER_HASH = lazy_compile(r"(?:sha|md)[0-9]{1,3}[:-]\Z", re.IGNORECASE)
 _HEX = lazy_compile(r"[0-9a-fA-F-]+")
 _SEGMENT = lazy_compile(r"[A-Za-z0-9]{16,}")
 _SECRECY = lazy_compile(
-    r"(?<![A-Za-z])(?:keys?|secrets?|token|auth|credentials?|creds|password|passwd|bearer)(?![A-Za-z])", re.IGNORECASE
+    r"(?<![A-Za-z])(?:keys?|secrets?|token|pat|auth|credentials?|creds|password|passwd|bearer)(?![A-Za-z])",
+    re.IGNORECASE,
 )
 _CHANGE = lazy_compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_LONG, _SHORT, _FEW = 32, 20, 3
+_LONG, _SHORT, _FEW, _LEAST_CHANGES = 32, 20, 3, 8
 # A token that nothing announces: long, of all kinds of characters, with no beginning of data in base64, and no address
 # of a blockchain, which is of base 58 (without 0, O, I and l).
 _BARE = lazy_compile(
@@ -50,7 +51,8 @@ def find_random_tokens(text: str) -> Iterator[tuple[int, int]]:
     for match in _RUN.finditer(text):
         token = match.group().rstrip("._~/+-")
         span = match.start(), match.start() + len(token)
-        is_announced = secrecy and is_random(token) and _is_announced(text, span, named)
+        may_be_announced = secrecy and (is_random(token) or _is_base_32(token))
+        is_announced = may_be_announced and _is_announced(text, span, named)
         if is_announced or _has_secret_prefix(token) or _is_bare_secret(text, span):
             yield span
 
@@ -74,6 +76,16 @@ def _has_secret_prefix(token: str) -> bool:
     rest = token[prefix.end() :]
     segment = _SEGMENT.search(rest)
     return segment is not None and is_random(segment.group()) and not _HEX.fullmatch(rest)
+
+
+def _is_base_32(token: str) -> bool:
+    """Whether a token of small letters and digits is too long and too mixed for a word or a name."""
+    return (
+        len(token) >= _LONG
+        and token.isalnum()
+        and token.upper() != token.lower()
+        and count_changes(token) >= _LONG // 4
+    )
 
 
 def _is_bare_secret(text: str, span: tuple[int, int]) -> bool:

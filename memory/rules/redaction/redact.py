@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import normalize_text, repair_surrogates
-from muniment.memory.rules.redaction.accounts import PAIR_MARKS, find_pairs
+from muniment.memory.rules.redaction.accounts import PAIR, PAIR_MARKS, find_pairs
+from muniment.memory.rules.redaction.card_numbers import CARD_DIGITS, find_accounts
 from muniment.memory.rules.redaction.command_lines import LEAK_MARKS, find_leaks
 from muniment.memory.rules.redaction.contexts import find_named_values
 from muniment.memory.rules.redaction.layouts import find_cells, find_cookies, list_views
@@ -58,21 +59,6 @@ _TOKEN = re.compile(
     r"(?i)(?:token|secret)[\"']?[ \t]{0,4}[:=：][ \t]{0,4}[\"']?(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
 )
 
-_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # between the groups of a number
-_CARD_GAP = r"[ \nxX.\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff/_|*·,–—‐‑−-]"
-_DIGITS = re.compile(rf"\d+(?:{_CARD_GAP}{{1,3}}\d+)*")
-_CARD_LENGTHS, _CARD_SIZES = range(13, 20), (5, 4, 3, 2, 1)  # of the digits, and of the groups within a longer run
-_CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), (2,) * 8})
-_CARD_SHAPES |= {shape for size in _CARD_LENGTHS for shape in ((size,), (1,) * size)}
-_CARD_STARTS: tuple[tuple[str | tuple[str, ...], Collection[int]], ...] = (
-    ("4", (13, 16, 19)), (("51", "52", "53", "54", "55", "2"), (16,)), (("34", "37"), (15,)), ("35", range(16, 20)),
-    (("30", "36", "38", "39"), (14, *range(16, 20))), (("50", "56", "57", "58", "6"), range(13, 20)),
-)  # fmt: skip
-_CARD_FIRST = frozenset(
-    shape[0] for shape in _CARD_SHAPES if len(shape) <= max(_CARD_SIZES)
-)  # digits of the first group
-_CARD_DIGITS = min(map(sum, _CARD_SHAPES))
-_IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
 _PHONE = re.compile(
     r"(?<![\w+.-])(?:\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}|0\d{1,4}[ /.-]\d{3,4}[ "
@@ -228,7 +214,7 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, n
         return False
     if any(map(lowered.__contains__, LEAK_MARKS)) or (email and "@" in text):
         return False
-    if any(map(lowered.__contains__, PAIR_MARKS)) and next(find_pairs(text), None):
+    if any(map(lowered.__contains__, PAIR_MARKS)) and PAIR.search(text):
         return False
     if text.isascii():
         classes = text.encode().translate(_CLASSES)
@@ -237,7 +223,7 @@ def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False, n
         digits, has_iban_start = len(_DIGIT.findall(text)), _IBAN_START.search(text) is not None
     return digits < 2 or not (
         has_iban_start
-        or digits >= _CARD_DIGITS
+        or digits >= CARD_DIGITS
         or (phone and digits >= _PHONE_DIGITS.start)
         or (national_ids and digits >= _ID_DIGITS)
         or (digits >= _PIN_DIGITS and any(map(lowered.__contains__, _PIN_NAMES)) and _PIN_NAME.search(lowered))
@@ -254,7 +240,7 @@ def redact_secrets(
     door_codes: bool = False,
 ) -> tuple[str, int]:
     """The text with `[redacted:kind]` in place of each secret, and their number. Linear in the length of the text."""
-    spans = [*_find_secrets(text, door_codes), *_find_accounts(text), *_find_private_keys(text)]
+    spans = [*_find_secrets(text, door_codes), *find_accounts(text), *_find_private_keys(text)]
     spans.extend((*span, "password") for span in find_cookies(text))
     for view in list_views(text):
         spans.extend((*view.map_span((start, end)), kind) for start, end, kind in _find_secrets(view.text, door_codes))
@@ -331,49 +317,3 @@ def _find_private_keys(text: str) -> Iterator[Span]:
     body = _PEM_BODY.match(text, opened.end()) if opened else None
     if opened and body and body.group().strip():
         yield opened.start(), body.end(), "private_key"
-
-
-def _find_accounts(text: str) -> Iterator[Span]:
-    for run in _DIGITS.finditer(text):
-        yield from _find_cards(run)
-    for match in _IBAN.finditer(text):
-        for length in range(len(match.group()), 14, -1):
-            stop = match.start() + length
-            if text[stop : stop + 1].isascii() and text[stop : stop + 1].isalnum():
-                continue
-            if _has_iban_checksum(re.sub(_GAP, "", match.group()[:length])):
-                yield match.start(), stop, "iban"
-                break
-
-
-def _find_cards(run: re.Match[str]) -> Iterator[Span]:
-    if len(run.group()) < _CARD_DIGITS:
-        return
-    groups = [(run.start() + part.start(), part.group()) for part in re.finditer(r"\d+", run.group())]
-    lengths = tuple(len(digits) for _, digits in groups)
-    first, sizes = 0, (len(groups), *_CARD_SIZES) if len(groups) <= max(_CARD_LENGTHS) else _CARD_SIZES
-    while first < len(groups):
-        for size in sizes if lengths[first] in _CARD_FIRST or not first else ():
-            if lengths[first : first + size] not in _CARD_SHAPES:
-                continue
-            parts = groups[first : first + size]
-            number = "".join(str(int(digit)) for _, digits in parts for digit in digits)
-            if len(number) in _find_card_lengths(number) and _has_luhn_checksum(number):
-                yield parts[0][0], parts[-1][0] + len(parts[-1][1]), "card"
-                first += len(parts) - 1
-                break
-        first += 1
-
-
-def _find_card_lengths(number: str) -> Collection[int]:
-    """How many digits a card has whose number begins like this one."""
-    return next((lengths for start, lengths in _CARD_STARTS if number.startswith(start)), ())
-
-
-def _has_luhn_checksum(number: str) -> bool:
-    twice = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-    return sum(twice[int(d)] if i % 2 else int(d) for i, d in enumerate(reversed(number))) % 10 == 0
-
-
-def _has_iban_checksum(code: str) -> bool:
-    return 15 <= len(code) <= 34 and int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1

@@ -41,7 +41,7 @@ _NO_PASS = _WORDS.get_words("not_pass")
 _OF_REFERENCE = _WORDS.get_words("of_reference")
 _OPEN = _WORDS.get_words("not_values")
 _REFERENCE = re.compile(
-    r".{0,20}(?:\.{3}|…)|\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+"
+    r".{0,20}(?:\.{3}|…)|\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…_-]{1,}|@\S+"
     r"|\[redacted:\w+\]\S*|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ"
     r"|os\.getenv|process\.env|getenv)\b.*|(?i:your|insert|enter|replace)[_-].{1,100}|(?i:.{1,100}[_-]here)|%\(?\w{0,40}\)?[sdr]|\?|"
     r":[A-Za-z_]\w{0,40}|\[[A-Za-z _-]{2,40}\]?|[A-Za-z_][\w.]{2,100}\((?:[^\s()]{0,200}\)?)?|"

@@ -22,6 +22,7 @@ _SYMBOL = lazy_compile(r"[!@#$%^&*+=?~§€£]")
 _MAIL = lazy_compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _END = lazy_compile(r"[ \t]*(?:[\n,;.!?)\]}\"'|<>*`。，；！？、」』(（—–]|\Z|[-/][ \t]|[^\W\d_]{1,20}[ \t]{0,2}[:=])")
 _NEXT_WORD = lazy_compile(r"[ \t]*([^\s,;.!?:|<>]{1,30})")
+_JOINED, _FEWEST_JOINED, _SHORT_WORD = lazy_compile(r"[-_.]"), 4, 3
 _SHORTEST_MIXED, _SHORTEST_NUMBER, _FEW_CHANGES = 6, 4, 3
 
 
@@ -47,12 +48,21 @@ def classify_value(text: str) -> Shape:
         return Shape.WORD
     has_symbol = _SYMBOL.search(text[:-1]) is not None
     if not digits and not has_symbol:
+        if _is_phrase(text):
+            return Shape.MIXED
         return Shape.STRONG if count_changes(text) >= _FEW_CHANGES else Shape.WORD
     if digits and "".join(filter(str.isalpha, text)).casefold() in _load_words("technical"):
         return Shape.WORD
     if len(text) < _SHORTEST_MIXED:
         return Shape.SHORT
     return Shape.STRONG if has_symbol or count_changes(text) >= _FEW_CHANGES else Shape.MIXED
+
+
+def _is_phrase(text: str) -> bool:
+    """Whether a text is four words or more that hyphens join, none of which is such as `of` in `state-of-the-art`."""
+    words = _JOINED.split(text)
+    short = {word.lower() for word in words if len(word) <= _SHORT_WORD}
+    return len(words) >= _FEWEST_JOINED and all(words) and load_stop_words("en").isdisjoint(short)
 
 
 def ends_clause(text: str, end: int) -> bool:
@@ -66,7 +76,9 @@ def ends_clause(text: str, end: int) -> bool:
 def is_said_of_secret(word: str, languages: frozenset[str]) -> bool:
     """Whether a word says something about a secret, as in "my password is weak", or what to do with it."""
     word = word.casefold().strip("'\"")
-    return word in _load_said(languages) or word.endswith(_load_endings(languages))
+    if word in _load_said(languages) or word.endswith(_load_endings(languages)):
+        return True
+    return any(len(part) <= _SHORT_WORD and part in load_stop_words("en") for part in word.split("-")[1:-1])
 
 
 def is_plain_word(word: str, languages: frozenset[str]) -> bool:
