@@ -210,8 +210,7 @@ def _split_plans(plans: Sequence[WritePlan]) -> list[list[WritePlan]]:
 
 
 async def _send_joined(conn: Connection, plans: Sequence[WritePlan], model: str) -> list[Receipt]:
-    """Send plans of a run of `_split_plans` as one statement, in a space that was entered. It fails when one of them is a
-    replay."""
+    """Send a run of `_split_plans` as one statement, in a space that was entered. It fails when a plan is a replay."""
     space, changes = {"space": plans[0].scope.space}, [tuple(chain(*split_changes(plan))) for plan in plans]
     planned = [(plan, change) for plan, own in zip(plans, changes, strict=True) for change in own]
     if required := [change.before.id for _, change in planned if change.before]:
