@@ -63,10 +63,13 @@ class _Group:
     counted: int = 0  # changes that count for the quota of the day
 
     def add_plan(self, plan: WritePlan) -> None:
-        """Add a plan. Its changes have the revisions that they will have."""
-        for number, change in enumerate(plan.changes, plan.expected_rev + 1):
-            self.changes.append(replace(change, after=replace(change.after, rev=Revision(number))))
-        self.plans.append(plan)
+        """Add a plan. Its changes get the revisions that they will have."""
+        changes = tuple(
+            replace(change, after=replace(change.after, rev=Revision(number)))
+            for number, change in enumerate(plan.changes, plan.expected_rev + 1)
+        )
+        self.changes += changes
+        self.plans.append(replace(plan, changes=changes))
         self.rev = Revision(plan.expected_rev + len(plan.changes))
         self.counted += len(plan.changes) if plan.node in COUNTED_NODES else 0
 

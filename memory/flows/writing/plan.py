@@ -261,7 +261,9 @@ class Planner:
         merged = await self.quotas.apply_quotas(write, merged, pending)
         known = {compose_document(each.text, each.aliases) for each in draft.candidates}
         changes = tuple(  # retention counts from now, whenever the statement was said
-            replace(each, after=replace(each.after, created_at=at)) if each.action == "ADD" else each
+            replace(each, after=replace(each.after, created_at=at))
+            if each.action == "ADD" and each.after.created_at != at
+            else each
             for each in embed_changes(merged.changes, known, vectors)
         )
         if incoming:

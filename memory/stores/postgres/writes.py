@@ -232,7 +232,8 @@ def split_changes(plan: WritePlan) -> list[list[Change]]:
         if change.after.id in touched:
             parts.append([])
             touched.clear()
-        parts[-1].append(replace(change, after=replace(change.after, rev=Revision(rev))))
+        is_numbered = change.after.rev == rev
+        parts[-1].append(change if is_numbered else replace(change, after=replace(change.after, rev=Revision(rev))))
         touched.add(change.after.id)
     return parts
 
