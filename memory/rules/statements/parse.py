@@ -53,6 +53,7 @@ class ParsedStatement:
     figures: frozenset[str]  # numbers, weekdays and months
     retracted_words: frozenset[str]  # what it says is not so: Porto of `Braga, not Porto`
     is_retracting: bool  # it takes something back
+    is_ended: bool  # it was so and is no longer
 
     @cached_property
     def text(self) -> str:
@@ -79,11 +80,6 @@ class ParsedStatement:
         english = ((parse_words.ROLES[own["role"]], own["name"]) for own in _OWNED.finditer(self.written))
         chinese = ((parse_words.ROLES_ZH[own["role"]], own["name"] or "") for own in _OWNED_ZH.finditer(self.written))
         return frozenset((*((role, words.fold_text(name or "")) for role, name in english), *chinese))
-
-    @cached_property
-    def is_ended(self) -> bool:
-        """Whether it was so and is no longer."""
-        return parse_words.ENDINGS.search(self.plain) is not None
 
     @cached_property
     def is_negated(self) -> bool:
@@ -157,6 +153,7 @@ def parse_statement(text: str) -> ParsedStatement:
         figures=figures,
         retracted_words=(frozenset(_extract_content(out_rest)) if retracted else frozenset()) | out_figures,
         is_retracting=corrects,
+        is_ended=parse_words.ENDINGS.search(plain) is not None,
     )
 
 
