@@ -86,7 +86,8 @@ def read(file: Path) -> list[Sentence]:
 
 def featurize(sentences: Sequence[Sentence]) -> Matrix:
     """The features that the product computes."""
-    found = [list(classify.list_features(sentence.text)) for sentence in sentences]
+    groups = [classify.list_features(sentence.text) for sentence in sentences]
+    found = [[(place, value) for places, value in group for place in places] for group in groups]
     rows = np.repeat(np.arange(len(found)), [len(features) for features in found])
     places = np.array([place for features in found for place, _ in features])
     values = np.array([value for features in found for _, value in features])

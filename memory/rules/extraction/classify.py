@@ -10,7 +10,7 @@ it, finds the limit that stands with them, and prints how well they tell unseen 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -97,6 +97,7 @@ _SIGNALS = tuple(
 )
 
 
+_SIGNALS_EN = tuple((name, pattern) for name, pattern in _SIGNALS if name.isascii())  # the others are Chinese
 _FIRST = frozenset({"I first", "我 first"})
 _SPEAKER = frozenset({"I", "my", "we", "我"})
 _REQUESTS = ("asks", "asks what", "asks whether", "asks for", "orders", "问", "吩咐")
@@ -115,15 +116,13 @@ def get_limit() -> float:
 def score_statement(sentence: str) -> float:
     """The log odds that a sentence states something lasting about its speaker; above 0 it rather does."""
     weights, step, bias, _ = _load_weights()
-    total = 0.0
-    for place, value in list_features(sentence):
-        weight = weights[place]
-        total += value * (weight - 256 if weight > 127 else weight)
+    total = sum(value * sum(map(weights.__getitem__, places)) for places, value in list_features(sentence))
     return total * step + bias
 
 
-def list_features(sentence: str) -> Iterator[tuple[int, float]]:
-    """The places of a sentence's features and the value of each: all words together have the length 1, as a vector."""
+def list_features(sentence: str) -> Iterator[tuple[list[int], float]]:
+    """Groups of places of a sentence's features, and the value of each: all words together have the length 1, as a
+    vector."""
     sentence = sentence[:_MAX_CHARS]
     written = _TOKEN.findall(sentence.replace("’", "'"))[:_MAX_TOKENS]
     words = [_DIGITS.sub("0", word.lower()) for word in written]
@@ -135,24 +134,28 @@ def list_features(sentence: str) -> Iterator[tuple[int, float]]:
         for a, b, c in zip(marked, marked[1:], marked[2:], strict=False)
         if a == "^" or c == "$" or _CJK.match(b)
     )
-    yield from _weigh(names, 1.0)
+    yield _weigh(names, 1.0)
     signs = [_classify_word(word, is_first=not n) for n, word in enumerate(written)]
     shape = ["^", "^", *signs, "$"]
     shapes = {f"k {a} {b}" for a, b in pairwise(shape)}
     shapes.update(f"k {a} {b} {c}" for a, b, c in zip(shape, shape[1:], shape[2:], strict=False))
-    yield from _weigh(shapes, _SHAPE_SHARE)
+    yield _weigh(shapes, _SHAPE_SHARE)
     starts = {f"q {' '.join(signs[:n])}" for n in (1, 2, 3)} | {f"v {' '.join(words[:n])}" for n in (1, 2)}
-    yield from _weigh(starts, _SHAPE_SHARE)
+    yield _weigh(starts, _SHAPE_SHARE)
     long = [word for word in words if len(word) >= _LONG_WORD]
-    yield from _weigh({f"c {word[:4]}" for word in long} | {f"e {word[-3:]}" for word in long}, _LETTERS_SHARE)
-    for name in _list_signals(sentence, written):
-        yield crc32(name.encode()) % PLACES, _SIGNAL_SHARE
+    yield _weigh({f"c {word[:4]}" for word in long} | {f"e {word[-3:]}" for word in long}, _LETTERS_SHARE)
+    yield _find_places(_list_signals(sentence, written)), _SIGNAL_SHARE
+
+
+def _find_places(names: Iterable[str]) -> list[int]:
+    return [crc32(name.encode()) % PLACES for name in names]
 
 
 def _list_signals(sentence: str, written: Sequence[str]) -> Iterator[str]:
     """The signals, each also with whether the speaker comes first, somewhere or nowhere; the length, and how many of
     the words are function words, of which a row of random words has none."""
-    signals = [name for name, pattern in _SIGNALS if pattern.search(sentence)]
+    known = _SIGNALS_EN if sentence.isascii() else _SIGNALS
+    signals = [name for name, pattern in known if pattern.search(sentence)]
     person = "first" if not _FIRST.isdisjoint(signals) else "there" if not _SPEAKER.isdisjoint(signals) else "none"
     yield f"p {person}"
     for name in signals:
@@ -168,10 +171,8 @@ def _list_signals(sentence: str, written: Sequence[str]) -> Iterator[str]:
         yield f"f long {share}"
 
 
-def _weigh(names: set[str], share: float) -> Iterator[tuple[int, float]]:
-    value = share / max(1, len(names)) ** 0.5
-    for name in names:
-        yield crc32(name.encode()) % PLACES, value
+def _weigh(names: set[str], share: float) -> tuple[list[int], float]:
+    return _find_places(names), share / max(1, len(names)) ** 0.5
 
 
 def _classify_word(word: str, *, is_first: bool) -> str:
@@ -191,11 +192,11 @@ def _classify_word(word: str, *, is_first: bool) -> str:
 
 
 @lru_cache(maxsize=1)
-def _load_weights() -> tuple[bytes, float, float, float]:
-    """The bytes of the weights, the weight of one step, the bias, and the limit."""
+def _load_weights() -> tuple[memoryview, float, float, float]:
+    """The weights, each a signed byte, the weight of one step, the bias, and the limit."""
     content = WEIGHTS.read_bytes()
     step, bias, limit = HEADER.unpack_from(content)
-    return content[HEADER.size :], step, bias, limit
+    return memoryview(content)[HEADER.size :].cast("b"), step, bias, limit
 
 
 # The category of a sentence, by what it is about: words and phrases of both languages vote for categories.
@@ -222,10 +223,11 @@ _SPEAKING = lazy_compile(
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """What each word or phrase votes for, with the weight of its vote, and the most words or characters of one."""
+    """What each word or phrase votes for, with the weight of its vote, and the most words or characters of one that
+    begins with a word or character."""
 
     weights: Mapping[str, tuple[tuple[str, float], ...]]
-    longest: int
+    lengths: Mapping[str, int]
 
 
 def choose_category(sentence: str) -> str:
@@ -260,7 +262,7 @@ def _match_phrases(parts: Sequence[str], joint: str, votes: _Votes) -> Iterator[
     """Yield the votes of the longest phrases; a phrase votes once, however often it is there."""
     at, seen = 0, set[str]()
     while at < len(parts):
-        for end in range(min(len(parts), at + votes.longest), at, -1):
+        for end in range(min(len(parts), at + votes.lengths.get(parts[at], 1)), at, -1):
             phrase = joint.join(parts[at:end])
             found = votes.weights.get(phrase) or (votes.weights.get(phrase.removesuffix("s")) if joint else None)
             if found:
@@ -296,5 +298,8 @@ def _read_table(language: str) -> dict[str, list[tuple[str, float]]]:
 
 
 def _make_votes(table: Mapping[str, list[tuple[str, float]]], joint: str) -> _Votes:
-    longest = max(len(phrase.split()) if joint else len(phrase) for phrase in table)
-    return _Votes({phrase: tuple(dict.fromkeys(found)) for phrase, found in table.items()}, longest)
+    lengths: dict[str, int] = {}
+    for phrase in table:
+        parts = phrase.split(joint) if joint else phrase
+        lengths[parts[0]] = max(len(parts), lengths.get(parts[0], 1))
+    return _Votes({phrase: tuple(dict.fromkeys(found)) for phrase, found in table.items()}, lengths)

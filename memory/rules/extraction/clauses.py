@@ -200,9 +200,8 @@ def _split_parts(sentence: str) -> Iterator[str]:
 def _repeat_subject(part: str) -> Iterator[str]:
     """Splits `I like tea but hate coffee` into two clauses with one subject; `I want to eat and sleep` stays one."""
     pieces = _ELIDED.split(part)
-    bare = _FILLER.sub("", pieces[0])
-    start = _CARRIES.match(bare)
-    if len(pieces) == 1 or not start or _BOUND.search(bare):
+    bare = _FILLER.sub("", pieces[0]) if len(pieces) > 1 else ""
+    if not _CARRIES.match(bare) or _BOUND.search(bare):
         yield from _split_introduction(part)
         return
     yield from _split_introduction(pieces[0])
@@ -223,7 +222,7 @@ def _move_speaker_first(sentence: str) -> str:
 
 def _split_introduction(part: str) -> Iterator[str]:
     """Splits `I'm Ana, a nurse` into a name and a trade."""
-    match = _INTRODUCTION.match(_FILLER.sub("", part))
+    match = _INTRODUCTION.match(_FILLER.sub("", part)) if "," in part else None
     if match:
         yield match["who"]
         yield f"I'm {match['what']}"

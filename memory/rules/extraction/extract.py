@@ -344,6 +344,7 @@ def _draft_statements(
     following: subjects.Subject | None = None
     for text, _ in zip(split_clauses(inner or sentence), budget, strict=False):
         language = clauses if _CJK.search(text) else english
+        tried: str | None = None
         for form in (strip_ornaments(text), text):  # `I love 🍣` has no object without it
             statement = form
             if language is clauses:
@@ -351,6 +352,9 @@ def _draft_statements(
             else:
                 statement = replace_pronoun(form, person)
                 person = find_person(statement) or person
+            if statement == tried:  # it is the same without ornaments
+                break
+            tried = statement
             clause = Clause(text=statement, at=turn.at, is_lowercase=lower, is_directive=bool(inner))
             if drafts := language.draft_facts(clause):
                 break

@@ -181,7 +181,9 @@ def _is_short(words: str) -> bool:
 
 def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
-    parts = [part for part in _CLAUSES.split(sentence) if part.strip()] if texts else [sentence]
+    if not texts:
+        return sentence
+    parts = [part for part in _CLAUSES.split(sentence) if part.strip()]
     # No statement is of the subject of an unsure clause.
     unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()
     unsure = {n for n in unsure if is_own_statement(parts[n], is_read=True)}
@@ -280,8 +282,7 @@ def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: 
         return False
     said, bare = " ".join(texts), mentions.remove_dates(strip_fillers(sentence), at)
     if _CJK.search(bare):
-        folded = tokens.fold_text(said)
-        signs = set(_CJK.findall(bare)) - _PLAIN_ZH
+        folded, signs = tokens.fold_text(said), set(_CJK.findall(bare)) - _PLAIN_ZH
         missing = sum(sign not in folded for sign in signs)
         room = max(2, _OTHER_WORDS * len(signs)) if len(signs) > _FEW_CJK else len(signs) // 2
     else:

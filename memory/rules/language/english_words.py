@@ -234,9 +234,10 @@ def trim_phrase(words: str) -> str:
     return strip_fillers(_SUBORDINATE_KEEP_COMMAS.sub("", words))
 
 
-def strip_fillers(words: str) -> str:
+@words.cache_texts(1_024)
+def strip_fillers(phrase: str) -> str:
     """The words without trailing fillers and punctuation."""
-    phrase = words.strip(" .,!~")
+    phrase = phrase.strip(" .,!~")
     # Runs of fillers are searched from the front. A pattern that is bound to the end would read each filler many times.
     end = next((run.start() for run in _FILLERS.finditer(phrase) if run.end() == len(phrase)), None)
     return phrase[:end].strip(" .,!~\"'")

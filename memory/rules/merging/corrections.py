@@ -17,7 +17,13 @@ from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.endings import ALIKE, correct_text, find_holder, replace_contrast
 from muniment.memory.rules.merging.restatements import split_statements, strip_quotation
-from muniment.memory.rules.statements.parse import is_correcting, parse_statement, strip_cues
+from muniment.memory.rules.statements.parse import (
+    find_contrasts,
+    is_correcting,
+    is_respelling,
+    parse_statement,
+    strip_cues,
+)
 
 _ANNOTATION = lazy_compile(r"\s*\([^()]{0,40}\d{4}[^()]{0,40}\)")  # what a date in a note means
 # A message that is nothing but another name.
@@ -33,6 +39,8 @@ def correct_memories(
     candidate: Candidate, vector: Vector, neighbours: Sequence[Neighbour], at: datetime
 ) -> tuple[Change, ...]:
     """The changes of the memories of one person or thing that have the wrong value; none where they are of several."""
+    if not _may_correct(candidate.text):
+        return ()
     found = [
         (item, text)
         for item in neighbours
@@ -57,6 +65,12 @@ def correct_memories(
         )
         for item, text in found
     )
+
+
+def _may_correct(said: str) -> bool:
+    """Whether a statement names a right value: beside the wrong one, by its spelling, alone, or as a date."""
+    is_named = find_contrasts(strip_quotation(said)) or is_respelling(said) or _find_name(said)
+    return bool(is_named) or any(is_correcting(each) for each in split_statements(said))
 
 
 def _correct_text(candidate: Candidate, memory: StoredMemory, at: datetime) -> str | None:

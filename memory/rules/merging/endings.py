@@ -49,6 +49,10 @@ _DENIED = lazy_compile(
 def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
     """The memories that a statement ends, the best first; several only where none of them fits best."""
     said = strip_quotation(candidate.text)
+    changed = [condition.state for condition in CONDITIONS if _changes_own(condition.change, said)]
+    endings = list(_split_endings(said))
+    if not changed and not endings:
+        return []
     known = [
         memory
         for memory in memories
@@ -59,11 +63,9 @@ def find_ended(candidate: Candidate, memories: Iterable[StoredMemory]) -> list[S
         and not (is_structured(candidate.fact) and is_structured(memory.fact))
         and len(split_statements(memory.text)) <= 1
     ]
-    if not known:
-        return []
-    found = list(_find_changed(said, known))
+    found = [memory for state in changed for memory in known if _has_state(memory, state)]
     if len(found) != 1:
-        found = _find_named(said, found or known) or found
+        found = _find_named(said, endings, found or known) or found
     return found
 
 
@@ -93,34 +95,37 @@ def replace_contrast(said: str, text: str, value: str = "") -> str | None:
     return None
 
 
-def _find_changed(said: str, memories: list[StoredMemory]) -> Iterator[StoredMemory]:
-    """The memories of a condition that the statement changes."""
-    for condition in CONDITIONS:
-        change = condition.change.search(said)
-        if change is None or find_holder(said, change.end()):
-            continue
-        for memory in memories:
-            text = strip_quotation(memory.text)
-            state = condition.state.search(text)
-            holder = find_holder(text)
-            if state and not _DENIED.search(text) and (not holder or state.group().casefold() == holder):
-                yield memory
+def _changes_own(change: re.Pattern[str], said: str) -> bool:
+    """Whether a statement has the words of a change, and of the user's own condition."""
+    match = change.search(said)
+    return match is not None and not find_holder(said, match.end())
 
 
-def _find_named(said: str, memories: list[StoredMemory]) -> list[StoredMemory]:
+def _has_state(memory: StoredMemory, condition: re.Pattern[str]) -> bool:
+    """Whether a memory says what the user's condition is, by the words of one."""
+    text = strip_quotation(memory.text)
+    state = condition.search(text)
+    if state is None or _DENIED.search(text):
+        return False
+    holder = find_holder(text)
+    return not holder or state.group().casefold() == holder
+
+
+def _find_named(said: str, endings: list[tuple[str, str]], memories: list[StoredMemory]) -> list[StoredMemory]:
     """The memories that a clause with an ending names; those with the largest share of their words."""
     shares: dict[MemoryId, float] = {}
-    for clause, before in _split_endings(said):
+    for clause, before in endings:
         words = _list_words(clause) or _list_words(before)  # `I actually like it now` names nothing by itself
         is_own = _SPEAKER.search(clause) is not None
         holder = find_holder(clause if is_own else said)
         is_open = not holder and not is_own  # a clause without a subject may be about anybody
         for memory in memories:
-            text = strip_quotation(memory.text)
             own = _list_named(memory)
             shared = own & words
-            is_theirs = is_open or find_holder(text) == holder
-            if not shared or _DENIED.search(text) or not is_theirs:
+            if not shared:
+                continue
+            text = strip_quotation(memory.text)
+            if _DENIED.search(text) or not (is_open or find_holder(text) == holder):
                 continue
             share = len(shared) / len(own)
             if share >= _NAMED_SHARE or (share >= _LEAST_SHARE and _is_named_beside(clause, text)):

@@ -79,12 +79,11 @@ def _judge_note(candidate: Candidate, memory: StoredMemory) -> Verdict:
     if is_structured(candidate.fact) and is_note(memory.fact) and set(candidate.turns) & set(memory.turns):
         return "different"
     new, old = parse_statement(strip_quotation(candidate.text)), parse_statement(strip_quotation(memory.text))
-    verdict = compare_texts(new, old)
-    if verdict == "same":
-        is_held = new.words <= old.words and new.figures <= old.figures
-        may_be_same = is_held or (is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures)
-        return "same" if may_be_same else "different"
-    return "supersedes" if verdict == "supersedes" and len(split_statements(memory.text)) <= 1 else "different"
+    is_held = new.words <= old.words and new.figures <= old.figures
+    may_be_same = is_held or (is_note(memory.fact) and old.words <= new.words and old.figures <= new.figures)
+    may_be_ended = len(split_statements(memory.text)) <= 1
+    verdict = compare_texts(new, old) if may_be_same or may_be_ended else "different"
+    return verdict if {"same": may_be_same, "supersedes": may_be_ended}.get(verdict) else "different"
 
 
 def _is_correction(candidate: Candidate, memory: StoredMemory) -> bool:

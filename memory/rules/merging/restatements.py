@@ -215,10 +215,11 @@ def _list_content_words(statement: ParsedStatement) -> Iterator[str]:
             yield canonicalize_word(token)
 
 
-def split_statements(text: str) -> list[str]:
+@tokens.cache_texts(4_096)
+def split_statements(text: str) -> tuple[str, ...]:
     """The sentences of a memory, without the lead and the marks of a quotation. A note of several is not ended as a
     whole."""
-    return [part for part in _SENTENCES.split(strip_quotation(text)) if part.strip()]
+    return tuple(part for part in _SENTENCES.split(strip_quotation(text)) if part.strip())
 
 
 def strip_quotation(text: str) -> str:

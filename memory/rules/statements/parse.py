@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from muniment.memory.rules.dates.chinese import parse_number
 from muniment.memory.rules.language import chinese_words, tokens as words
@@ -32,30 +33,90 @@ _OWNED = lazy_compile(
 _OWNED_ZH = lazy_compile(f"的[^，。]{{0,4}}?(?P<role>{parse_words.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
 _ISO = lazy_compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
 _PASSIVE = lazy_compile(r"\bby\b|由|被|把|让")
+_ROLE_NAMES_ZH = frozenset(parse_words.ROLES_ZH.values())
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "professor", "prof"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ParsedStatement:
-    """A parsed statement. `content` has the content words in order, `tokens` every word, folded."""
+    """A parsed statement. `content` has the content words in order, `tokens` every word, folded.
 
-    text: str  # folded, without what it takes back and without words such as `now`
+    Most statements that are compared have too few words in common to be one. What is asked only of the others is read
+    when it is first asked."""
+
+    written: str  # with straight quotes, without its full stop
+    folded: str
+    plain: str  # folded, without what it takes back, with one phrase for those that mean the same
     content: tuple[str, ...]
     words: frozenset[str]
     tokens: tuple[str, ...]
-    names: frozenset[str]  # words of alphabetic scripts with a capital
-    first_word: str | None  # the first word if it has a capital, which is no sign of a name there
     figures: frozenset[str]  # numbers, weekdays and months
-    roles: frozenset[tuple[str, str]]  # each owner's relative, with the name if one follows: the user's brother Tom
-    is_negated: bool
-    is_ended: bool  # it was so and is no longer
-    is_planned: bool
-    is_correction: bool  # it says that something changed
     retracted_words: frozenset[str]  # what it says is not so: Porto of `Braga, not Porto`
-    missing_words: frozenset[str]  # what it says is absent: sugar of `without sugar`
-    is_passive: bool
-    directions: frozenset[tuple[str, str]]  # a preposition and the word after it: from, riga
-    is_dated_past: bool  # it says what happened on a date
+    is_retracting: bool  # it takes something back
+    is_ended: bool  # it was so and is no longer
+
+    @cached_property
+    def text(self) -> str:
+        """Return it folded, without what it takes back and without words such as `now`."""
+        return " ".join(parse_words.ADVERBS.sub(" ", self.plain).split())
+
+    @cached_property
+    def _capitals(self) -> tuple[frozenset[str], str | None]:
+        return _find_names(self.written, self.figures)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the words of alphabetic scripts with a capital, but for the first."""
+        return self._capitals[0]
+
+    @property
+    def first_word(self) -> str | None:
+        """Return the first word if it has a capital, which is no sign of a name there."""
+        return self._capitals[1]
+
+    @cached_property
+    def roles(self) -> frozenset[tuple[str, str]]:
+        """Return each owner's relative, with the name if one follows: the user's brother Tom."""
+        english = ((parse_words.ROLES[own["role"]], own["name"]) for own in _OWNED.finditer(self.written))
+        chinese = ((parse_words.ROLES_ZH[own["role"]], own["name"] or "") for own in _OWNED_ZH.finditer(self.written))
+        return frozenset((*((role, words.fold_text(name or "")) for role, name in english), *chinese))
+
+    @cached_property
+    def is_negated(self) -> bool:
+        """Whether it denies something; to hate is to like, denied."""
+        is_denied = self.is_ended or parse_words.DENIALS.search(self.plain) is not None
+        return is_denied != (parse_words.OPPOSITES.search(self.plain) is not None)
+
+    @cached_property
+    def is_planned(self) -> bool:
+        """Whether it is a plan or a wish."""
+        return parse_words.PLANS.search(self.plain) is not None
+
+    @cached_property
+    def is_correction(self) -> bool:
+        """Whether it says that something changed."""
+        return self.is_retracting or parse_words.CHANGE_CUES.search(self.plain) is not None
+
+    @cached_property
+    def missing_words(self) -> frozenset[str]:
+        """Return what it says is absent: sugar of `without sugar`."""
+        return frozenset(canonicalize_word(word) for word in _WITHOUT.findall(self.plain))
+
+    @cached_property
+    def is_passive(self) -> bool:
+        """Whether it may be in the passive voice."""
+        return _PASSIVE.search(self.plain) is not None
+
+    @cached_property
+    def directions(self) -> frozenset[tuple[str, str]]:
+        """Return each preposition with the word after it: from, riga."""
+        return frozenset(_find_directions(self.plain))
+
+    @cached_property
+    def is_dated_past(self) -> bool:
+        """Whether it says what happened on a date."""
+        has_date = parse_words.DATE_MARKS.search(self.folded) is not None
+        return has_date and parse_words.PAST_MARKS.search(self.folded) is not None
 
     def contradicts(self, other: ParsedStatement) -> bool:
         """Whether it denies the other statement. `Without sugar` denies sugar, but not coffee."""
@@ -74,16 +135,13 @@ def parse_statement(text: str) -> ParsedStatement:
     folded = _ISO.sub(_format_day, words.fold_text(straight))
     main, retracted, corrects = _split_retraction(folded)
     plain = _replace_phrases(main)
-    ended = parse_words.ENDINGS.search(plain) is not None
     figures, rest = _extract_figures(plain)
     content = tuple(_extract_content(rest))
-    tokens = tuple(_split_tokens(folded))
-    names, lead = _find_names(straight, figures)
-    roles = ((parse_words.ROLES[own["role"]], words.fold_text(own["name"] or "")) for own in _OWNED.finditer(straight))
-    roles_zh = ((parse_words.ROLES_ZH[own["role"]], own["name"] or "") for own in _OWNED_ZH.finditer(straight))
     out_figures, out_rest = _extract_figures(_replace_phrases(retracted)) if retracted else (frozenset[str](), "")
     return ParsedStatement(
-        text=" ".join(parse_words.ADVERBS.sub(" ", plain).split()),
+        written=straight,
+        folded=folded,
+        plain=plain,
         content=content,
         # A CJK character that repeats gets its number, so that each counts: 书, 书2.
         words=frozenset(
@@ -91,22 +149,11 @@ def parse_statement(text: str) -> ParsedStatement:
             for word, times in Counter(content).items()
             for number in range(1, 2 if word.isascii() else times + 1)
         ),
-        tokens=tokens,
-        names=names,
-        first_word=lead,
+        tokens=tuple(_split_tokens(folded)),
         figures=figures,
-        roles=frozenset((*roles, *roles_zh)),
-        is_negated=(ended or parse_words.DENIALS.search(plain) is not None)
-        != (parse_words.OPPOSITES.search(plain) is not None),
-        is_ended=ended,
-        is_planned=parse_words.PLANS.search(plain) is not None,
-        is_correction=corrects or parse_words.CHANGE_CUES.search(plain) is not None,
-        retracted_words=frozenset(_extract_content(out_rest)) | out_figures,
-        missing_words=frozenset(canonicalize_word(word) for word in _WITHOUT.findall(plain)),
-        is_passive=_PASSIVE.search(plain) is not None,
-        directions=frozenset(_find_directions(plain)),
-        is_dated_past=parse_words.DATE_MARKS.search(folded) is not None
-        and parse_words.PAST_MARKS.search(folded) is not None,
+        retracted_words=(frozenset(_extract_content(out_rest)) if retracted else frozenset()) | out_figures,
+        is_retracting=corrects,
+        is_ended=parse_words.ENDINGS.search(plain) is not None,
     )
 
 
@@ -121,6 +168,7 @@ def _format_day(match: re.Match[str]) -> str:
     return f"{day} {parse_words.MONTHS[month - 1]} {year}" if 1 <= month <= len(parse_words.MONTHS) else match.group()
 
 
+@words.cache_texts(32_768)
 def canonicalize_word(word: str) -> str:
     """The stem of a word, which is the same for all its spellings and synonyms."""
     short = words.stem_word(word)
@@ -177,11 +225,11 @@ def _extract_content(text: str) -> Iterator[str]:
         token = match.group().removesuffix("'s").removesuffix("'")
         if token in parse_words.ROLES:
             yield parse_words.ROLES[token]
-        elif token in parse_words.ROLES_ZH.values():
+        elif token in _ROLE_NAMES_ZH:
             yield token
         else:
-            for part in _CJK_RUN.split(token):
-                if _CJK_RUN.fullmatch(part):
+            for part in (token,) if token.isascii() else _CJK_RUN.split(token):
+                if not part.isascii() and _CJK_RUN.fullmatch(part):
                     yield from (word for word in part if word not in parse_words.CJK_FUNCTION_WORDS)
                 elif part and part not in words.STOP_WORDS and part not in parse_words.FILLERS:
                     yield from map(
@@ -191,8 +239,9 @@ def _extract_content(text: str) -> Iterator[str]:
 
 def _split_tokens(folded: str) -> Iterator[str]:
     for token in _TOKEN.findall(folded):
-        for part in _CJK_RUN.split(token.removesuffix("'s")):
-            if _CJK_RUN.fullmatch(part):
+        bare = token.removesuffix("'s")
+        for part in (bare,) if bare.isascii() else _CJK_RUN.split(bare):
+            if not part.isascii() and _CJK_RUN.fullmatch(part):
                 yield from part
             elif part:
                 yield part
