@@ -13,7 +13,8 @@ from muniment.memory.domain.memory import StoredMemory, compose_document
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, EpisodeSource
-from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache
+from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
+from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.rules.episodes import episode

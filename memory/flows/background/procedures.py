@@ -19,7 +19,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import ModelError
 from muniment.memory.flows.metering import UsageMeter
-from muniment.memory.flows.writing.plan import PlanCommitter, Quotas, Rejections, VectorCache, WriteContext
+from muniment.memory.flows.writing.plan import PlanCommitter, Quotas, Rejections, WriteContext
+from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger

@@ -26,8 +26,8 @@ from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, 
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
-from muniment.memory.flows.writing.plan import PlanCommitter, VectorCache
-from muniment.memory.flows.writing.vectors import complete_vectors
+from muniment.memory.flows.writing.plan import PlanCommitter
+from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.llm import ChatAnswer, ChatModel

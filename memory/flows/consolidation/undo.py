@@ -10,8 +10,8 @@ from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
 from muniment.memory.flows.consolidation.consolidate import Consolidation
-from muniment.memory.flows.writing.plan import PlanCommitter, VectorCache
-from muniment.memory.flows.writing.vectors import complete_vectors
+from muniment.memory.flows.writing.plan import PlanCommitter
+from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.rules.merging.undo import plan_undo

@@ -15,16 +15,8 @@ from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import Conflict, MunimentError, StoreDown
-from muniment.memory.flows.writing.plan import (
-    COUNTED_NODES,
-    Draft,
-    PlanCommitter,
-    Planner,
-    Rejections,
-    UnembeddedTexts,
-    VectorCache,
-    build_probes,
-)
+from muniment.memory.flows.writing.plan import COUNTED_NODES, Draft, PlanCommitter, Planner, Rejections, build_probes
+from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.language.tokens import compute_weights, is_legible
 from muniment.memory.rules.merging.earlier_changes import update_neighbours

@@ -15,8 +15,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.forget import make_deletion
-from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache
-from muniment.memory.flows.writing.vectors import complete_vectors
+from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
+from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.aliases import sanitize_aliases

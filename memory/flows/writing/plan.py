@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import compress
 from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
@@ -34,6 +35,7 @@ from muniment.memory.flows.process_state import (
 )
 from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
 from muniment.memory.flows.writing.forget import Forgetting
+from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
@@ -51,25 +53,6 @@ _MAX_ROUNDS = 100  # of one plan; each embeds texts that the plan before it lack
 _MAX_SPACES = 10_000  # spaces whose last count is cached
 COUNTED_NODES: frozenset[Node] = frozenset({"hotpath", "worker"})
 _Result = TypeVar("_Result")
-
-
-class UnembeddedTexts(Exception):
-    """A plan needs the vectors of texts that are not embedded yet."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__()
-        self.texts = texts
-
-
-class VectorCache(dict[str, Vector]):
-    """The vectors of the texts of one write. For one that is missing the plan is made again after the text is embedded:
-    no writer waits for an embedder while it holds the lock of the space."""
-
-    def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vectors of these texts. A missing one ends the plan."""
-        if missing := [text for text in dict.fromkeys(texts) if text not in self]:
-            raise UnembeddedTexts(missing)
-        return [self[text] for text in texts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,12 +243,9 @@ class Planner:
         write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=texts)
         merged = await self.quotas.apply_quotas(write, merged, pending)
         known = {compose_document(each.text, each.aliases) for each in draft.candidates}
-        changes = tuple(  # retention counts from now, whenever the statement was said
-            replace(each, after=replace(each.after, created_at=at))
-            if each.action == "ADD" and each.after.created_at != at
-            else each
-            for each in embed_changes(merged.changes, known, vectors)
-        )
+        changes = embed_changes(merged.changes, known, vectors)
+        if said_at < at:  # retention counts from now
+            changes = tuple(_date_addition(each, at) for each in changes)
         if incoming:
             sim = max((round(near.sim, 4) for each in incoming for near in each.neighbours), default=None)
             status: Status = "skipped" if sim is None else "ok"
@@ -346,7 +326,18 @@ def build_probes(draft: Draft) -> list[NeighbourProbe]:
 def embed_changes(changes: Sequence[Change], known: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:
     """Return the changes with new vectors for what merging has made: what is not among the `known` documents."""
     documents = [compose_document(each.after.text, each.after.aliases) for each in changes]
-    pairs = list(zip(changes, documents, strict=True))
-    new = [document for each, document in pairs if each.vector is not None and document not in known]
+    is_new = [
+        each.vector is not None and document not in known for each, document in zip(changes, documents, strict=True)
+    ]
+    if not any(is_new):
+        return tuple(changes)
+    new = list(compress(documents, is_new))
     by_document = dict(zip(new, vectors.get_vectors(new), strict=True))
-    return tuple(replace(each, vector=by_document.get(document, each.vector)) for each, document in pairs)
+    return tuple(
+        replace(each, vector=by_document[document]) if is_due else each
+        for each, document, is_due in zip(changes, documents, is_new, strict=True)
+    )
+
+
+def _date_addition(change: Change, at: datetime) -> Change:
+    return replace(change, after=replace(change.after, created_at=at)) if change.action == "ADD" else change

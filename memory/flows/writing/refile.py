@@ -13,7 +13,8 @@ from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, VectorCache
+from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
+from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.statements.predicates import correct_category

@@ -1,13 +1,32 @@
-"""New vectors for changes that change what a vector is of."""
+"""The vectors that a write needs: they are made while nothing is locked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.memory import compose_document
 from muniment.memory.domain.plan import Change
-from muniment.memory.flows.writing.plan import VectorCache
+
+
+class UnembeddedTexts(Exception):
+    """A plan needs the vectors of texts that are not embedded yet."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+
+class VectorCache(dict[str, Vector]):
+    """The vectors of the texts of one write. For one that is missing the plan is made again after the text is embedded:
+    no writer waits for an embedder while it holds the lock of the space."""
+
+    def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the vectors of these texts. A missing one ends the plan."""
+        if missing := [text for text in dict.fromkeys(texts) if text not in self]:
+            raise UnembeddedTexts(missing)
+        return [self[text] for text in texts]
 
 
 def complete_vectors(changes: Sequence[Change], vectors: VectorCache) -> tuple[Change, ...]:
