@@ -20,6 +20,7 @@ from typing import IO, Any, TypeVar
 _Result = TypeVar("_Result")
 _IDLE_SECONDS = 60.0  # after which the process ends; it takes some 80 MB
 _GRACE_SECONDS = 2.0  # for its end
+_NICENESS = 10  # above that of the process that asks: who waits for a short text goes first
 _ATTEMPTS = 2  # for a process that ends while it reads
 _HEADER_BYTES = 8  # before each message; they say how long it is
 # As multiprocessing does it, but without the caller's `__main__`: a script without a guard would run a second time.
@@ -116,6 +117,8 @@ READER = ReaderProcess()  # of this interpreter: its engines and savers share it
 
 def answer_calls(idle_seconds: float) -> None:
     """Answer the calls that come by standard input, until it is closed or none has come for `idle_seconds`."""
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, and this one ends with it
     calls, answers = FileIO(os.dup(0)), FileIO(os.dup(1), "w")
     os.dup2(2, 1)  # what a function prints is no answer

@@ -33,6 +33,12 @@ def reader() -> Iterator[ReaderProcess]:
     made.close()
 
 
+def test_it_leaves_the_processor_to_others(reader: ReaderProcess) -> None:
+    """Its priority is lower than that of the process that asks."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert reader.call_function(os.getpriority, os.PRIO_PROCESS, 0) == min(own + 10, 19)
+
+
 def end_once(mark: str) -> str:
     """End the process that calls it, unless there is the file already."""
     if not Path(mark).exists():
