@@ -80,23 +80,19 @@ class NeighbourProbe:
     attribute: str | None = None  # start of the stable keys that speak of the same attribute of the same subject
 
 
-@dataclass(frozen=True, slots=True)
-class PackedMemory:
-    """What finds an active memory: its id, kind, revision, key and vector; without one where it waits for it."""
-
-    id: MemoryId
-    kind: Kind
-    rev: Revision
-    stable_key: str | None
-    vector: Vector | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PackedMemories:
-    """The active memories of a space at a revision."""
+    """What finds the active memories of a space at a revision: a list for each of their fields, in one order.
+
+    `vectors` has a row for each memory that `has_vector` names."""
 
     rev: Revision
-    memories: tuple[PackedMemory, ...]
+    ids: list[MemoryId]
+    kinds: list[Kind]
+    revs: list[int]
+    stable_keys: list[str | None]
+    has_vector: list[bool]
+    vectors: Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ _WRITES_AFTER_CONFLICT = -20  # so many writes more before a space that another 
 _PAUSE_SECONDS = 10.0  # which ends a row of writes
 _HELD_SECONDS = 60.0
 _MAX_HELD_SPACES = 16
-_MAX_HELD_MEMORIES = 5_000  # of a space: about 10 MB
+_MAX_HELD_MEMORIES = 4_000  # of a space: reading them holds the loop for some 30 ms
 _MIN_INTERVAL = timedelta(minutes=10)  # a memory whose count was written within it waits for a later flush
 # Counts are flushed without a call when one space has _FULL, all spaces have _MOST, or the oldest is _MAX_DELAY old. A
 # write of many costs as much as one of few, and forgetting, which counts in weeks, does not need the last hour.

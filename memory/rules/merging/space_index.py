@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -26,10 +27,22 @@ class SpaceIndex:
 
     def __init__(self, packed: PackedMemories) -> None:
         self.rev = packed.rev
-        self._kinds: defaultdict[Kind, _KindIndex] = defaultdict(_KindIndex)
         self._memories: dict[MemoryId, StoredMemory] = {}
-        for memory in packed.memories:
-            self._kinds[memory.kind].add_memory(memory.id, memory.rev, memory.stable_key, memory.vector)
+        vectors, rows = _normalize_rows(packed.vectors), iter(range(len(packed.vectors)))
+        found: defaultdict[Kind, _KindIndex] = defaultdict(_KindIndex)
+        used: defaultdict[Kind, list[int]] = defaultdict(list)  # the rows of the vectors of a kind
+        each_memory = zip(packed.ids, packed.kinds, packed.revs, packed.stable_keys, packed.has_vector, strict=True)
+        for id_, kind, rev, key, has_vector in each_memory:
+            index = found[kind]
+            if key is not None:
+                index.keys[id_] = key, rev
+            if has_vector:
+                index.places[id_] = len(index.ids)
+                index.ids.append(id_)
+                used[kind].append(next(rows))
+        for kind, own in used.items():
+            found[kind].vectors = vectors[own]
+        self._kinds = found
 
     def rank_neighbours(self, probe: NeighbourProbe, most: int) -> Ranking:
         """Return the memories of the probe's kind that share its key or its attribute, and the `most` closest by
@@ -143,6 +156,11 @@ class _KindIndex:
 
 def _round_vector(vector: Vector) -> Vector:
     """Return the vector of length 1 that the database compares: it holds numbers of half precision."""
-    rounded = vector.astype(np.float16).astype(np.float32)
-    length = float(np.linalg.norm(rounded))
-    return rounded / length if length else rounded
+    [rounded] = _normalize_rows(vector[np.newaxis].astype(np.float16).astype(np.float32))
+    return cast("Vector", rounded)
+
+
+def _normalize_rows(vectors: Vector) -> Vector:
+    """Return the rows with length 1; one of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths, lengths, 1)).astype(np.float32, copy=False)

@@ -61,13 +61,9 @@ class PostgresReads:
         async with self._connections.reading(scope) as conn:
             rev = await conn.execute(_READ["rev"], params)
             packed = await conn.execute(_READ["packed"], params, binary=True)
-        found = await packed.fetchall()
-        if len(found) > limit:
-            return None
-        return PackedMemories(
-            rev=Revision(require_row(await rev.fetchone())["rev"]),
-            memories=tuple(map(rows.parse_packed, found)),
-        )
+        found = require_row(await packed.fetchone())
+        now = Revision(require_row(await rev.fetchone())["rev"])
+        return rows.parse_packed(found, now) if found["memories"] <= limit else None
 
     async def find_related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
         params = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}

@@ -22,7 +22,7 @@ from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.search import PackedMemory
+from muniment.memory.domain.search import PackedMemories
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
@@ -70,6 +70,7 @@ def _shorten_real(real: float) -> float:
     return float(str(np.float32(real)))
 
 
+_VECTOR_HEADER = 2  # numbers before those of a vector
 _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "jsonb": _parse_fact, "real": _shorten_real, "text[]": tuple, "uuid[]": tuple,
 }  # fmt: skip
@@ -98,15 +99,19 @@ def parse_turn(row: Mapping[str, Any]) -> Turn:
     )
 
 
-def parse_packed(row: Mapping[str, Any]) -> PackedMemory:
-    """Parse a row of the `packed` block of read.sql."""
-    vector = row["vector"]
-    return PackedMemory(
-        id=MemoryId(row["memory_id"]),
-        kind=row["kind"],
-        rev=Revision(row["rev"]),
-        stable_key=row["stable_key"],
-        vector=None if vector is None else vector.to_numpy().astype(np.float32),
+def parse_packed(row: Mapping[str, Any], rev: Revision) -> PackedMemories:
+    """Parse the row of the `packed` block of read.sql, for a space at this revision."""
+    has_vector = row["has_vector"] or []
+    # pgvector sends a vector as its length and an unused number, two bytes each, and then its numbers, all big-endian.
+    sent = np.frombuffer(row["vectors"] or b"", dtype=">f2").reshape(sum(has_vector), -1 if any(has_vector) else 0)
+    return PackedMemories(
+        rev=rev,
+        ids=row["ids"] or [],
+        kinds=row["kinds"] or [],
+        revs=row["revs"] or [],
+        stable_keys=row["stable_keys"] or [],
+        has_vector=has_vector,
+        vectors=sent[:, _VECTOR_HEADER:].astype(np.float32),
     )
 
 

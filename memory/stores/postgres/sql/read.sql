@@ -80,10 +80,15 @@ cross join lateral (select (f.found).*) m
 where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
 -- name: packed (what finds the active memories of a space: ids, kinds, keys and vectors)
-select c.memory_id, c.kind, c.rev, c.stable_key,
-  case when c.embedding_model = %(model)s then c.embedding when c.next_model = %(model)s then c.next_embedding end
-    as vector
-from muniment.memories c where c.space_id = %(space)s and c.state = 'active' limit %(limit)s
+select count(*) as memories, array_agg(p.memory_id) as ids, array_agg(p.kind) as kinds, array_agg(p.rev) as revs,
+  array_agg(p.stable_key) as stable_keys, array_agg(p.vector is not null) as has_vector,
+  string_agg(halfvec_send(p.vector), ''::bytea) as vectors
+from (
+  select c.memory_id, c.kind, c.rev, c.stable_key,
+    case when c.embedding_model = %(model)s then c.embedding when c.next_model = %(model)s then c.next_embedding end
+      as vector
+  from muniment.memories c where c.space_id = %(space)s and c.state = 'active' limit %(limit)s
+) p
 
 -- name: near_in_words (the memories of a probe's kind that share most of its words)
 select p.n, false as same_key, null::real as sim, {m.memory_columns}
