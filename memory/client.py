@@ -10,7 +10,7 @@ from uuid import UUID
 from muniment.memory.admin import Admin
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.journal import JournalEntry, Node
+from muniment.memory.domain.journal import ChangePage, JournalEntry, Node
 from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.plan import ImportReport, Receipt, raise_refusal
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
@@ -191,6 +191,11 @@ class Memory:
         """Return journal entries of a memory or of the whole space, newest first. Raises NotFound, BadInput."""
         id_ = None if memory_id is None else await self.find_id(scope, memory_id)
         return await self.engine.browser.read_history(scope, id_, limit)
+
+    async def changes(self, scope: Scope, since: int = 0, limit: int = 100, *, agent: str | None = None) -> ChangePage:
+        """Return what has changed after a revision, oldest first, each change with the memory as it was then; an agent
+        sees its own categories. Begin at 0, go on at `next`. Raises BadInput, BadConfig for an unknown agent."""
+        return await self.engine.change_log.read_page(scope, agent, since, limit)
 
     async def pin(self, scope: Scope, memory_id: MemoryId | str, *, pinned: bool = True) -> Receipt:
         """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""

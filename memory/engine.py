@@ -36,6 +36,7 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
@@ -92,6 +93,7 @@ class Engine:
     browser: MemoryBrowser
     spelling: Spelling
     recall: Recall
+    change_log: ChangeLog
     absence_explainer: AbsenceExplainer
     statistics: Statistics
     consents: Consents

@@ -39,6 +39,14 @@ class Denied(MunimentError):
     """The agent may not read what it asked for."""
 
 
+class NotPermitted(Denied):
+    """The token does not permit this."""
+
+
+class Unauthorized(MunimentError):
+    """The token is not known, or it is revoked or has expired."""
+
+
 class NotFound(MunimentError):
     """There is no such memory."""
 
