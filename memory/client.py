@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -125,6 +125,16 @@ class Memory:
                 scope, lambda engine: engine.writer.keep_candidates(scope, given, said, node="worker")
             )
         )
+
+    async def write_once(
+        self, scope: Scope, key: str, write: Callable[..., Awaitable[Receipt]], *args: Any, **options: Any
+    ) -> Receipt:
+        """Call a method of this memory that writes, such as `remember`, once for a key, and return its receipt: the
+        same call with this key within a day returns that receipt again, in any process, and writes nothing.
+
+        Raises BadInput for a key that is no text of 1 to 200 printable characters, KeyReused for that of another
+        call, and what the method raises: then the key is free."""
+        return await self.engine.requests.run_once(scope, key, write, *args, **options)
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
         """Return the best memories within the agent's allowlist, at most `top_k` and `budget_tokens` of fenced JSON.

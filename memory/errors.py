@@ -35,6 +35,10 @@ class TooLarge(BadInput):
     """The input is longer than the limit."""
 
 
+class KeyReused(BadInput):
+    """The idempotency key belongs to another request: give each request a key of its own."""
+
+
 class Denied(MunimentError):
     """The agent may not read what it asked for."""
 

@@ -34,6 +34,15 @@ def _derive_space(tenant: str, owner_type: str, owner: str) -> SpaceId:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestKey:
+    """The key by which a caller may send a request again, a digest of what it asks, and the id of this call."""
+
+    key: str
+    digest: bytes
+    attempt: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """Whose memory a call concerns, and from where it comes. Made by the server, never from a model's arguments."""
 
@@ -46,6 +55,7 @@ class Scope:
     run: str | None = None
     actor: str | None = None
     project: str | None = None
+    request: RequestKey | None = field(default=None, repr=False, compare=False)  # of the write that the call makes
     space: SpaceId = field(init=False, repr=False, compare=False)  # `uuid5(tenant, owner)`: computed, never looked up
     owner_scope: Scope = field(init=False, repr=False, compare=False)  # with the tenant and the owner alone
 
@@ -56,7 +66,7 @@ class Scope:
             if _UNSTORABLE.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
         object.__setattr__(self, "space", _derive_space(self.tenant, self.owner_type, self.owner))
-        is_owner = names == (None,) * len(names)
+        is_owner = names == (None,) * len(names) and self.request is None
         owner_scope = self if is_owner else _make_owner_scope(self.tenant, self.owner, self.owner_type)
         object.__setattr__(self, "owner_scope", owner_scope)
 
