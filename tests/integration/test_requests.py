@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
+from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -20,8 +23,22 @@ from muniment.memory.records import dump_receipt, load_receipt
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope
 
+ROOT = Path(__file__).parents[2]
 ANA = scope()
 DAY = 86_400
+KILLS = 4
+WRITER = """
+import asyncio, sys
+from tests.engine import engine, scope
+
+async def write(url, first):
+    async with engine(url) as memory:
+        for n in range(first, 10_000):
+            await memory.write_once(scope(), f"key {n}", memory.relate, f"shed {n}", "stands at", f"plot {n}")
+            print(n, flush=True)
+
+asyncio.run(write(sys.argv[1], int(sys.argv[2])))
+"""
 
 
 def bare(receipt: Receipt) -> Receipt:
@@ -143,6 +160,32 @@ async def test_a_process_that_dies_between_commit_and_answer(database_url: str) 
             [change.after.id for change in receipt.changes],
         )
         assert await revision(memory) == before
+
+
+async def test_processes_that_are_killed(database_url: str) -> None:
+    """Each key that is sent again after a kill -9, answered or not, is one write: the revisions of the space are those
+    of the receipts."""
+    dice, first, answered = Random(26), 0, -1
+    for _ in range(KILLS):
+        writer = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", WRITER, database_url, str(first), stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        )
+        assert writer.stdout is not None
+        for _ in range(dice.randint(1, 6)):
+            answered = int(await writer.stdout.readline())
+        await asyncio.sleep(dice.random() * 0.03)
+        writer.kill()
+        answered = max([answered, *map(int, (await writer.stdout.read()).split())])
+        await writer.wait()
+        first = answered + 1
+    async with engine(database_url) as memory:
+        before = await revision(memory)
+        receipts = [
+            await memory.write_once(ANA, f"key {n}", memory.relate, f"shed {n}", "stands at", f"plot {n}")
+            for n in range(first + 1)
+        ]
+        assert sum(len(receipt.changes) for receipt in receipts) == await revision(memory)
+        assert await revision(memory) - before <= 1  # of the one that no process had come to
 
 
 async def test_the_key_is_of_the_transaction_of_the_commit(database_url: str) -> None:
