@@ -20,7 +20,7 @@ from muniment.memory.bootstrap import Tokens
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.ids import SpaceId
 from muniment.memory.domain.scope import Grant, Permission, Scope as MemoryScope
-from muniment.memory.errors import BadInput, Denied
+from muniment.memory.errors import BadInput, Denied, Unauthorized
 from muniment.nodes.entry import resolve_scope
 from muniment.nodes.state import Who
 
@@ -62,9 +62,10 @@ async def find_login(headers: Mapping[bytes, bytes]) -> Auth.types.MinimalUserDi
         return cast("Auth.types.MinimalUserDict", {"identity": "", "development": True})
     if kind.lower() != "bearer" or access.tokens is None:
         _refuse(401, _NO_TOKEN)
-    grant = await access.tokens.find_grant(SecretStr(token.strip()))
-    if grant is None:
-        _refuse(401, "The token is not known, or it is revoked or has expired.")
+    try:
+        grant = await access.tokens.require_grant(SecretStr(token.strip()))
+    except Unauthorized as error:
+        _refuse(401, str(error))
     if grant.owner is None:
         _refuse(403, "This token speaks for no user; `muniment token create --user NAME` makes one that does.")
     return cast("Auth.types.MinimalUserDict", _describe_login(grant))

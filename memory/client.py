@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -10,7 +10,7 @@ from uuid import UUID
 from muniment.memory.admin import Admin
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.journal import JournalEntry, Node
+from muniment.memory.domain.journal import ChangePage, JournalEntry, Node
 from muniment.memory.domain.memory import Neighbour, StoredMemory
 from muniment.memory.domain.plan import ImportReport, Receipt, raise_refusal
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
@@ -126,6 +126,16 @@ class Memory:
             )
         )
 
+    async def write_once(
+        self, scope: Scope, key: str, write: Callable[..., Awaitable[Receipt]], *args: Any, **options: Any
+    ) -> Receipt:
+        """Call a method of this memory that writes, such as `remember`, once for a key, and return its receipt: the
+        same call with this key within a day returns that receipt again, in any process, and writes nothing.
+
+        Raises BadInput for a key that is no text of 1 to 200 printable characters, KeyReused for that of another
+        call, and what the method raises: then the key is free."""
+        return await self.engine.requests.run_once(scope, key, write, *args, **options)
+
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
         """Return the best memories within the agent's allowlist, at most `top_k` and `budget_tokens` of fenced JSON.
 
@@ -191,6 +201,11 @@ class Memory:
         """Return journal entries of a memory or of the whole space, newest first. Raises NotFound, BadInput."""
         id_ = None if memory_id is None else await self.find_id(scope, memory_id)
         return await self.engine.browser.read_history(scope, id_, limit)
+
+    async def changes(self, scope: Scope, since: int = 0, limit: int = 100, *, agent: str | None = None) -> ChangePage:
+        """Return what has changed after a revision, oldest first, each change with the memory as it was then; an agent
+        sees its own categories. Begin at 0, go on at `next`. Raises BadInput, BadConfig for an unknown agent."""
+        return await self.engine.change_log.read_page(scope, agent, since, limit)
 
     async def pin(self, scope: Scope, memory_id: MemoryId | str, *, pinned: bool = True) -> Receipt:
         """Pin or unpin a memory. Raises NotFound, BadInput for a pin on a forgotten memory."""

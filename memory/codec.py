@@ -14,7 +14,7 @@ import orjson
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.journal import JournalEntry
+from muniment.memory.domain.journal import ChangePage, JournalEntry
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
@@ -154,6 +154,16 @@ def encode_change(change: Change) -> dict[str, Any]:
         "state": after.state if after.state == "pending" else None,
     }
     return {key: encode_value(value) for key, value in encoded.items() if value is not None}
+
+
+def encode_change_page(page: ChangePage) -> dict[str, Any]:
+    """Return a page of changes, each with the memory as it was then; null for one that is erased or out of sight."""
+    changes = [
+        {"rev": each.rev, "id": str(each.memory_id), "action": each.action, "ts": encode_value(each.ts)}
+        | {"memory": encode_record(each.memory) if each.memory else None}
+        for each in page.entries
+    ]
+    return {"changes": changes, "next": page.next, "rev": page.rev, "founded_at": encode_value(page.founded_at)}
 
 
 def encode_receipt(receipt: Receipt) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
@@ -49,6 +50,7 @@ from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
+from muniment.memory.flows.writing.requests import Requests
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import TurnReader, Writer
 from muniment.memory.ports.clock import Clock
@@ -92,6 +94,7 @@ class Engine:
     browser: MemoryBrowser
     spelling: Spelling
     recall: Recall
+    change_log: ChangeLog
     absence_explainer: AbsenceExplainer
     statistics: Statistics
     consents: Consents
@@ -103,6 +106,7 @@ class Engine:
     planner: Planner
     draft_groups: DraftGroups
     writer: Writer
+    requests: Requests
     import_rows: ImportRows
     transfer: Transfer
     refiling: Refiling

@@ -35,8 +35,20 @@ class TooLarge(BadInput):
     """The input is longer than the limit."""
 
 
+class KeyReused(BadInput):
+    """The idempotency key belongs to another request: give each request a key of its own."""
+
+
 class Denied(MunimentError):
     """The agent may not read what it asked for."""
+
+
+class NotPermitted(Denied):
+    """The token does not permit this."""
+
+
+class Unauthorized(MunimentError):
+    """The token is not known, or it is revoked or has expired."""
 
 
 class NotFound(MunimentError):

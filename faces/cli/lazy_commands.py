@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "list": ("memories.list:list_memories", "List the memories of a user, newest change first."),
     "show": ("memories.show:show_memory", "Show one memory with all that is known about it, whatever its state."),
     "history": ("memories.history:show_history", "Show what happened to a memory, or to all of them, newest first."),
+    "changes": ("memories.changes:show_changes", "Show what has changed since a revision, oldest first."),
     "pin": ("memories.pin:pin_memory", "Pin a memory: it ranks higher and its changes are told first."),
     "unpin": ("memories.pin:unpin_memory", "Take the pin off a memory."),
     "alias": ("memories.alias:change_aliases", "Give a memory other names of what it is about, by which it is found."),
@@ -41,7 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restore": ("memories.restore:restore_memory", "Bring a forgotten memory back."),
     "erase": (
         "erasure.erase:erase_user",
-        "Erase a user for good: memories, history, what was said, jobs, and the checkpoints of every thread.",
+        "Erase a user for good: memories, history, what was said, jobs, tokens, and the checkpoints of every thread.",
     ),
     "scrub": (
         "erasure.scrub:scrub_files",

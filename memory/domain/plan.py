@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+from uuid import UUID
 
 from muniment.memory.domain.consent import Consent, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
@@ -71,6 +72,7 @@ class WritePlan:
             or self.decisions
             or self.source_turns
             or self.conflicts_on_access
+            or self.scope.request
         )
 
 
@@ -101,6 +103,18 @@ class Receipt:
     unmatched_requests: tuple[str, ...] = ()
     consent_requests: tuple[Consent, ...] = ()  # requests for consent that this write made
     degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReceipt:
+    """The receipt of a request that its caller may send again. It is whole when the call has returned it.
+
+    Of the digest of what was asked nothing is left after an erasure, and of the receipt its revision."""
+
+    receipt: Receipt
+    digest: bytes
+    attempt: UUID
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

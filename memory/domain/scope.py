@@ -10,7 +10,7 @@ from typing import Literal
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from muniment.memory.domain.ids import SpaceId
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, NotPermitted
 
 OwnerType = Literal["user", "agent", "project"]
 Permission = Literal["read", "write", "admin"]
@@ -34,6 +34,15 @@ def _derive_space(tenant: str, owner_type: str, owner: str) -> SpaceId:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestKey:
+    """The key by which a caller may send a request again, a digest of what it asks, and the id of this call."""
+
+    key: str
+    digest: bytes
+    attempt: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """Whose memory a call concerns, and from where it comes. Made by the server, never from a model's arguments."""
 
@@ -46,6 +55,7 @@ class Scope:
     run: str | None = None
     actor: str | None = None
     project: str | None = None
+    request: RequestKey | None = field(default=None, repr=False, compare=False)  # of the write that the call makes
     space: SpaceId = field(init=False, repr=False, compare=False)  # `uuid5(tenant, owner)`: computed, never looked up
     owner_scope: Scope = field(init=False, repr=False, compare=False)  # with the tenant and the owner alone
 
@@ -56,7 +66,7 @@ class Scope:
             if _UNSTORABLE.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
         object.__setattr__(self, "space", _derive_space(self.tenant, self.owner_type, self.owner))
-        is_owner = names == (None,) * len(names)
+        is_owner = names == (None,) * len(names) and self.request is None
         owner_scope = self if is_owner else _make_owner_scope(self.tenant, self.owner, self.owner_type)
         object.__setattr__(self, "owner_scope", owner_scope)
 
@@ -101,3 +111,52 @@ class Grant:
     def is_valid(self, now: datetime) -> bool:
         """Whether the token is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def require_permission(self, permission: Permission) -> None:
+        """Raise NotPermitted unless the token may do this."""
+        if not self.permits(permission):
+            raise NotPermitted(f"The token does not permit this: it lacks {permission!r}.", permission=permission)
+
+    def choose_agent(self, named: str | None = None) -> str | None:
+        """Return the agent through which a request asks: the named one, or the only one of the token.
+
+        None where the token may use all and the request names none: the face has a default. Raises NotPermitted for an
+        agent that is not the token's, whether there is such an agent or not, BadInput where one of several is to be
+        named."""
+        if not self.agents:
+            return named
+        if named is None and len(self.agents) > 1:
+            raise BadInput(f"agent: is missing; the token is for several: {', '.join(self.agents)}")
+        agent = self.agents[0] if named is None else named
+        if agent not in self.agents:
+            raise NotPermitted("The token is not for this agent.")
+        return agent
+
+    def make_scope(
+        self,
+        owner: str | None = None,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+    ) -> Scope:
+        """Return whose memory a request concerns: the token's user, or for a token without one the named user of its
+        tenant. Tenant and actor come from the token alone.
+
+        Raises NotPermitted for another user than the token's, whether there is such a user or not, BadInput where the
+        token has no user and the request names none, and as `choose_agent` for an agent."""
+        if self.owner is not None and owner not in (None, self.owner):
+            raise NotPermitted("The token speaks for another user.")
+        user = self.owner or owner or ""
+        if not user.strip():
+            raise BadInput("user: is missing; the token speaks for no user by itself, so the request names one")
+        return Scope(
+            tenant=self.tenant,
+            owner=user,
+            actor=user,
+            agent=self.choose_agent(agent) if agent is not None or len(self.agents) == 1 else None,
+            session=session,
+            thread=thread,
+            run=run,
+        )

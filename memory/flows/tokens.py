@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from pydantic import SecretBytes, SecretStr
 
 from muniment.memory.domain.scope import Grant, Permission
-from muniment.memory.errors import NotFound
+from muniment.memory.errors import NotFound, Unauthorized
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.tokens import TokenStore
 from muniment.memory.rules.policy.tokens import SECRET_BYTES, format_token, hash_token, is_token
@@ -66,6 +66,14 @@ class Tokens:
             grant = await self.store.find_grant(digest)
             self._keep_grant(digest, now, grant)
         return grant if grant is not None and grant.is_valid(now) else None
+
+    async def require_grant(self, token: SecretStr) -> Grant:
+        """Return what a token permits. Raises Unauthorized for one that is unknown, revoked or expired, all alike,
+        StoreError."""
+        grant = await self.find_grant(token)
+        if grant is None:
+            raise Unauthorized
+        return grant
 
     async def is_valid(self, id_: UUID) -> bool:
         """Whether the token with this id is valid now: for what goes on later in its name. Raises StoreError."""

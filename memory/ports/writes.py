@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
-from muniment.memory.domain.plan import PackedRow, Receipt, SpaceDump, WritePlan
-from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.plan import KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
+from muniment.memory.domain.scope import RequestKey, Scope
 
 
 class MemoryWrites(Protocol):
@@ -72,4 +72,11 @@ class MemoryWrites(Protocol):
         """Count retrievals of memories. This is no change and waits for no writer.
 
         Returns the memories that a writer holds: these are not counted."""
+        ...
+
+    async def settle_request(
+        self, scope: Scope, request: RequestKey, now: datetime, receipt: Receipt | None = None
+    ) -> KeptReceipt | None:
+        """Keep the receipt of a request, unless another call with its key was first, and return what is kept
+        under the key since a day ago; without a receipt only that. A space that does not exist keeps nothing."""
         ...

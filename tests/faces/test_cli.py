@@ -38,6 +38,15 @@ def test_life_of_a_memory(muniment: Muniment) -> None:
     lines = muniment("history", short, "--json").json["history"]
     assert [line["action"] for line in lines] == ["RESTORE", "DELETE", "UPDATE", "UPDATE", "ADD"]
     assert [line["rev"] for line in lines] == [5, 4, 3, 2, 1]
+    page = muniment("changes", "--since", "1", "--limit", "3", "--json").json
+    assert [(each["rev"], each["memory"]["state"]) for each in page["changes"]] == [
+        (2, "active"),
+        (3, "active"),
+        (4, "soft_deleted"),
+    ]
+    assert (page["next"], page["rev"], page["changes"][0]["memory"]["pinned"]) == (4, 5, True)
+    assert [row.split("\t")[0] for row in muniment("changes", "--since", "3").out.splitlines()] == ["4", "5"]
+    assert muniment("changes", "--since", "9").code == 2
     table = muniment("history").out.splitlines()
     assert [row.split("\t")[2] for row in table] == ["RESTORE", "DELETE", "UPDATE", "UPDATE", "ADD"]
 

@@ -272,9 +272,10 @@ async def test_a_look_stays_as_long_as_its_turn(memory: Memory, database_url: st
     turn, store = said("I want to learn sailing."), memory.engine.store
     await memory.learn(WHO, turn)
     looks = "select count(*) from muniment.extractions"
-    assert await store.maintenance.delete_expired(WHO, NOON, NOON + DAYS, NOON) == 0
+    others = {"events_before": NOON + DAYS, "checked_before": NOON}
+    assert await store.maintenance.delete_expired(WHO, NOON, turns_before=NOON, **others) == 0
     assert ask(database_url, looks) == [(1,)]
-    assert await store.maintenance.delete_expired(WHO, NOON + DAYS, NOON + DAYS, NOON) == 1
+    assert await store.maintenance.delete_expired(WHO, NOON, turns_before=NOON + DAYS, **others) == 1
     assert ask(database_url, looks) == [(0,)]
 
 

@@ -19,7 +19,7 @@ from muniment import load_settings
 from muniment.memory import bootstrap
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadConfig, MunimentError, NotFound
+from muniment.memory.errors import BadConfig, MunimentError, NotFound, Unauthorized
 from muniment.testing import FixedClock
 from tests.engine import engine
 
@@ -47,6 +47,9 @@ async def test_a_token_permits_what_it_was_made_for(database_url: str, tmp_path:
         assert len(text) == len("mun_") + 43
         for other in ("", "mun_", text[:-1], text + "A", text.swapcase(), f"mun_{'A' * 43}", "mun_" + "é" * 43, "\x00"):
             assert await tokens.find_grant(SecretStr(other)) is None
+            with pytest.raises(Unauthorized):
+                await tokens.require_grant(SecretStr(other))
+        assert await tokens.require_grant(token) == made
         _, admin = await tokens.issue_token(tenant="acme", owner=None, scopes=["admin"])
         assert admin.permits("write")
         assert admin.owner is None

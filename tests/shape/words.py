@@ -23,6 +23,7 @@ SHORT: dict[str, str] = {
     "graph/supervisor.py::build": "the module is the noun: supervisor.build",
     "graph/consolidation.py::build": "the module is the noun: consolidation.build",
     "memory/client.py::Memory.history": "the word that users know; there is no other history",
+    "memory/client.py::Memory.changes": "the word that users know, as history",
     "memory/client.py::Memory.now": "as datetime.now",
     "memory/models/clock.py::SystemClock.now": "as datetime.now",
     "src/muniment/testing/fakes.py::FixedClock.now": "as datetime.now",

@@ -100,7 +100,13 @@ class Maintenance:
         due, forgotten = await self._forget_all(scope, now)
         due, purged = await self._purge_all(scope, due, now)
         checked = max(terms.events, timedelta(days=self.settings.consolidation.fingerprint_days))
-        turns = await self.maintenance.delete_expired(scope, now - terms.turns, now - terms.events, now - checked)
+        turns = await self.maintenance.delete_expired(
+            scope,
+            now,
+            turns_before=now - terms.turns,
+            events_before=now - terms.events,
+            checked_before=now - checked,
+        )
         run, checked_rev = await self._consolidate_changed(scope, due, forgotten + purged)
         if run is not None:
             due = await self._find_due(scope, now)

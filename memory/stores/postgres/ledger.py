@@ -3,7 +3,7 @@ and what models cost."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from muniment.memory.domain.consent import Consent, Decision
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.journal import Node
+from muniment.memory.domain.journal import ChangePage, Node, SpaceChange
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.turn import EpisodeSource, Passage, RecentConversation, Turn
 from muniment.memory.domain.usage import (
@@ -206,6 +206,29 @@ class PostgresUsage(UsageStore):
         async with self._connections.statement(once=False) as conn:
             await conn.execute(_WRITE["enter"], {"space": scope.tenant_space})
             yield conn
+
+    async def read_changes(self, reader: Reader, since: Revision, limit: int) -> ChangePage:
+        params = {"space": reader.scope.space, "since": since, "limit": limit}
+        async with self._connections.reading(reader.scope, reader.allowed) as conn:
+            space_cursor = await conn.execute(_READ["space"], params)
+            lines = await conn.execute(_READ["changes"], params)
+            space = await space_cursor.fetchone() or {"rev": 0, "created_at": None}
+            entries = tuple(map(rows.parse_change, await lines.fetchall()))
+        rev = Revision(space["rev"])
+        return ChangePage(
+            entries=entries,
+            next=entries[-1].rev if len(entries) == limit else rev,
+            rev=rev,
+            founded_at=space["created_at"],
+        )
+
+    async def read_departures(
+        self, scope: Scope, categories: Collection[str], since: Revision, until: Revision, limit: int
+    ) -> list[SpaceChange]:
+        params = {"categories": sorted(categories), "since": since, "until": until, "limit": limit}
+        async with self._connections.reading(scope) as conn:
+            cursor = await conn.execute(_READ["departures"], params | {"space": scope.space})
+            return [rows.parse_change(row) for row in await cursor.fetchall()]
 
 
 async def send_reservation(

@@ -19,7 +19,7 @@ from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.writes import encode_job
+from muniment.memory.stores.postgres.writes import KEPT_REQUESTS, encode_job
 
 _MAINTENANCE, _READ, _ROLES = load_blocks("maintenance"), load_blocks("read"), load_blocks("roles")
 _LOCK = 0x6D756E69726F756E  # one process at a time looks for due spaces
@@ -69,14 +69,16 @@ class PostgresMaintenance(MaintenanceStore):
     ) -> None:
         params: dict[str, Any] = {"space": scope.space, "seen": checked_rev, "at": at, "again": next_due_at}
         params |= {"later": _LATER, "turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)}
+        params["requests"] = KEPT_REQUESTS
         async with self._connections.sending(scope) as conn:
             await conn.execute(_MAINTENANCE["lock_space"], params)
             await conn.execute(_MAINTENANCE["record"], params)
 
     async def delete_expired(
-        self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
+        self, scope: Scope, now: datetime, *, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
         params: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
+        params |= {"now": now, "requests": KEPT_REQUESTS}
         deleted = 0
         while True:  # each page of turns is a transaction of its own
             async with self._connections.writing(scope) as conn:
@@ -87,6 +89,7 @@ class PostgresMaintenance(MaintenanceStore):
                 if len(turns) < _TURNS:
                     for block in ("drop_events", "drop_extractions"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": events_before})
+                    await conn.execute(_MAINTENANCE["drop_requests"], params)
                     for block in ("drop_pairs", "drop_runs"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": checked_before})
                     return deleted

@@ -18,7 +18,7 @@ from pgvector import HalfVector, SparseVector
 from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.embedding import UnembeddedRow
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, TurnId, Vector
-from muniment.memory.domain.journal import JournalEntry
+from muniment.memory.domain.journal import JournalEntry, SpaceChange
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -118,6 +118,17 @@ def parse_packed(row: Mapping[str, Any], rev: Revision) -> PackedMemories:
 def parse_entry(row: Mapping[str, Any]) -> JournalEntry:
     """Parse a row of the `entry` block of search.sql, or of `entry_columns` of read.sql."""
     return JournalEntry(**{name: row[name] for name in JournalEntry.__dataclass_fields__})
+
+
+def parse_change(row: Mapping[str, Any]) -> SpaceChange:
+    """Parse a row of the `changes` or `departures` block of read.sql."""
+    return SpaceChange(
+        rev=Revision(row["change_rev"]),
+        memory_id=MemoryId(row["changed_id"]),
+        action=row["change_action"],
+        ts=row["change_ts"],
+        memory=parse_memory(row) if row.get("memory_id") else None,
+    )
 
 
 def parse_consent(row: Mapping[str, Any]) -> Consent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -14,10 +14,11 @@ from psycopg.types.json import Jsonb
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.plan import Change, PackedRow, Receipt, SpaceDump, WritePlan
-from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.plan import Change, KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
+from muniment.memory.domain.scope import RequestKey, Scope
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.ports.writes import MemoryWrites
+from muniment.memory.records import dump_receipt, load_receipt
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.bulk.bulk_insert import (
     STALE,
@@ -38,6 +39,7 @@ _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
 _MAX_HEIRS = 16  # steps from a superseded memory to the one that stays
 JOB_PRIORITY = 0
+KEPT_REQUESTS = timedelta(days=1)  # how long a request may be sent again
 
 
 class PostgresWrites(MemoryWrites):
@@ -58,6 +60,7 @@ class PostgresWrites(MemoryWrites):
             or plan.decisions
             or plan.source_turns
             or plan.conflicts_on_access
+            or plan.scope.request
         )
         try:
             async with self._connections.statement() if alone else self._connections.sending(plan.scope) as conn:
@@ -145,6 +148,20 @@ class PostgresWrites(MemoryWrites):
             cursor = await conn.execute(_WRITE["record_access"], {"space": scope.space, "steps": _MAX_HEIRS} | accesses)
             return frozenset(MemoryId(row["memory_id"]) for row in await cursor.fetchall())
 
+    async def settle_request(
+        self, scope: Scope, request: RequestKey, now: datetime, receipt: Receipt | None = None
+    ) -> KeptReceipt | None:
+        params = _build_request_params(scope, request, now, receipt)
+        async with self._connections.sending(scope) as conn:
+            if receipt is not None:
+                await conn.execute(_WRITE["settle_request"], params)
+            cursor = await conn.execute(_WRITE["kept_request"], params)
+            row = await cursor.fetchone()
+        if row is None:
+            return None
+        kept = load_receipt(row["receipt"])
+        return KeptReceipt(receipt=kept, digest=row["digest"], attempt=row["attempt"], is_whole=row["answered"])
+
     async def _load_tables(self) -> BulkTables:
         if self._tables is None:
             self._tables = await load_tables(self._connections, self._model)
@@ -189,7 +206,17 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     if plan.jobs:
         await send_jobs(conn, plan.jobs)
     requests = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
-    return Receipt(rev=rev, changes=tuple(chain.from_iterable(parts)), consent_requests=requests)
+    receipt = Receipt(rev=rev, changes=tuple(chain.from_iterable(parts)), consent_requests=requests)
+    if plan.scope.request is not None:
+        await conn.execute(
+            _WRITE["claim_request"], _build_request_params(plan.scope, plan.scope.request, plan.at, receipt)
+        )
+    return receipt
+
+
+def _build_request_params(scope: Scope, request: RequestKey, at: datetime, receipt: Receipt | None) -> dict[str, Any]:
+    encoded = None if receipt is None else Jsonb(dump_receipt(receipt))
+    return asdict(request) | {"space": scope.space, "receipt": encoded, "at": at, "kept": KEPT_REQUESTS}
 
 
 def _split_plans(plans: Sequence[WritePlan]) -> list[list[WritePlan]]:

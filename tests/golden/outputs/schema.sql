@@ -1174,6 +1174,35 @@ COMMENT ON COLUMN muniment.relations.relation_type IS 'What the edge means; rela
 
 COMMENT ON COLUMN muniment.relations.strength IS 'From 0 to 1.';
 
+CREATE TABLE muniment.requests (
+    space_id uuid NOT NULL,
+    key text NOT NULL,
+    digest bytea NOT NULL,
+    attempt uuid NOT NULL,
+    receipt jsonb NOT NULL,
+    answered boolean NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT requests_key_length CHECK (((length(key) >= 1) AND (length(key) <= 200)))
+);
+
+ALTER TABLE ONLY muniment.requests FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.requests IS 'A row is a write that its caller may ask for again, by the key of the caller: then its receipt is the answer, and nothing is written. Kept for a day; no export has it.';
+
+COMMENT ON COLUMN muniment.requests.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.requests.key IS 'The idempotency key that the caller gave.';
+
+COMMENT ON COLUMN muniment.requests.digest IS 'SHA-256 of what was asked. Empty: something was erased since, and what was asked is unknown.';
+
+COMMENT ON COLUMN muniment.requests.attempt IS 'The call that wrote: all plans of one call are one attempt.';
+
+COMMENT ON COLUMN muniment.requests.receipt IS 'The receipt as JSON. After an erasure only its revision.';
+
+COMMENT ON COLUMN muniment.requests.answered IS 'Whether the receipt is whole. Until then it is that of the first plan that was committed.';
+
+COMMENT ON COLUMN muniment.requests.at IS 'When it was written.';
+
 CREATE TABLE muniment.spaces (
     space_id uuid NOT NULL,
     tenant_id text NOT NULL,
@@ -1403,6 +1432,9 @@ ALTER TABLE ONLY muniment.postings
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_pk PRIMARY KEY (space_id, from_id, to_id);
 
+ALTER TABLE ONLY muniment.requests
+    ADD CONSTRAINT requests_pk PRIMARY KEY (space_id, key);
+
 ALTER TABLE ONLY muniment.spaces
     ADD CONSTRAINT spaces_pk PRIMARY KEY (space_id);
 
@@ -1510,6 +1542,9 @@ ALTER TABLE ONLY muniment.relations
 
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_to_fk FOREIGN KEY (space_id, to_id) REFERENCES muniment.memories(space_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY muniment.requests
+    ADD CONSTRAINT requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.swept
     ADD CONSTRAINT swept_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -1818,6 +1853,28 @@ CREATE POLICY relations_reader ON muniment.relations AS RESTRICTIVE FOR SELECT T
 
 COMMENT ON POLICY relations_reader ON muniment.relations IS 'Who has an allowlist of categories reads the edges between memories that it sees.';
 
+ALTER TABLE muniment.requests ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY requests_eraser ON muniment.requests TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY requests_eraser ON muniment.requests IS 'Who erases works in one space, too.';
+
+CREATE POLICY requests_no_delete ON muniment.requests AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY requests_no_delete ON muniment.requests IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY requests_no_insert ON muniment.requests AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY requests_no_insert ON muniment.requests IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY requests_no_update ON muniment.requests AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY requests_no_update ON muniment.requests IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY requests_own ON muniment.requests TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY requests_own ON muniment.requests IS 'The application sees the requests of the space that it has entered, and no reader of some categories any.';
+
 ALTER TABLE muniment.spaces ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY spaces_eraser ON muniment.spaces TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -2101,6 +2158,13 @@ GRANT UPDATE(weights) ON TABLE muniment.postings TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.relations TO muniment_eraser;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.requests TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
+
+GRANT UPDATE(digest) ON TABLE muniment.requests TO muniment_eraser;
+
+GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;

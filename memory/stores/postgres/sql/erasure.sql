@@ -39,6 +39,10 @@ delete from muniment.relations where space_id = %(space)s and (from_id = any(%(i
 -- name: pair_fingerprints (deletes what was decided of pairs with these memories)
 delete from muniment.pair_fingerprints where space_id = %(space)s and (low_id = any(%(ids)s) or high_id = any(%(ids)s))
 
+-- name: requests (leaves of what was asked and answered that it was, and the revision)
+update muniment.requests set digest = '', receipt = jsonb_build_object('rev', receipt -> 'rev', 'replayed', true)
+where space_id = %(space)s and digest <> ''
+
 -- name: forget_heirs (lets what one of the memories replaced be replaced by none)
 update muniment.{table} set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
 

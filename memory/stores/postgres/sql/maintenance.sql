@@ -44,6 +44,7 @@ update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
       union all select min(at) + %(turns)s::interval from muniment.turns where space_id = %(space)s
       union all select min(ts) + %(events)s::interval from muniment.events where space_id = %(space)s
       union all select min(at) + %(events)s::interval from muniment.extractions where space_id = %(space)s
+      union all select min(at) + %(requests)s::interval from muniment.requests where space_id = %(space)s
     ) e where e.at is not null)
 where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 
@@ -66,6 +67,9 @@ delete from muniment.events where space_id = %(space)s and ts < %(before)s
 -- name: drop_extractions (deletes old extraction records of turns that are gone)
 delete from muniment.extractions e where space_id = %(space)s and at < %(before)s
   and not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = e.turn_id)
+
+-- name: drop_requests (deletes requests that are not sent again any more)
+delete from muniment.requests where space_id = %(space)s and at <= %(now)s::timestamptz - %(requests)s::interval
 
 -- name: drop_pairs (deletes what was decided of pairs long ago: they may be checked again)
 delete from muniment.pair_fingerprints where space_id = %(space)s and checked_at < %(before)s

@@ -147,3 +147,30 @@ where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(id
 
 -- name: maintenance (how far the space was maintained, and when it is due next)
 select rev, tended_rev, tended_at, tend_at, tend_terms from muniment.spaces where space_id = %(space)s
+
+-- name: space (the revision of the space, and since when it exists)
+select rev, created_at from muniment.spaces where space_id = %(space)s
+
+-- name: changes (a page of the journal after a revision, each line with the memory as it was then)
+select j.rev as change_rev, j.memory_id as changed_id, j.action as change_action, j.ts as change_ts, {m.shown_columns}
+from (
+  select o.rev, o.memory_id, o.action, o.ts from muniment.journal o
+  where o.space_id = %(space)s and o.rev > %(since)s order by o.rev limit %(limit)s
+) j left join lateral (
+  select {c.memory_columns} from muniment.memories c
+  where c.space_id = %(space)s and c.memory_id = j.memory_id and c.rev <= j.rev
+  union all
+  select {c.version_columns} from muniment.memory_versions c
+  where c.space_id = %(space)s and c.memory_id = j.memory_id and c.from_rev <= j.rev and c.to_rev > j.rev
+) m on true
+order by j.rev
+
+-- name: departures (a page of the lines whose memory was in one of these categories before, and in none of them then)
+select j.rev as change_rev, j.memory_id as changed_id, j.action as change_action, j.ts as change_ts
+from muniment.journal j cross join lateral (
+  select o.category from muniment.journal o
+  where o.space_id = %(space)s and o.memory_id = j.memory_id and o.rev < j.rev order by o.rev desc limit 1
+) before
+where j.space_id = %(space)s and j.rev > %(since)s and j.rev <= %(until)s
+  and before.category = any(%(categories)s) and not coalesce(j.category = any(%(categories)s), false)
+order by j.rev limit %(limit)s

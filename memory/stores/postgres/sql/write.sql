@@ -100,3 +100,26 @@ select seen as memory_id from stays where memory_id not in (select memory_id fro
 -- name: heir (a memory and the one that superseded it)
 select m.memory_id, case when m.state = 'superseded' then m.superseded_by end as heir from muniment.memories m
 where m.space_id = %(space)s and m.memory_id =
+
+-- name: claim_request (keeps the receipt of a request beside its first plan; fails when another call with its key was first)
+with mine as (
+  insert into muniment.requests as r (space_id, key, digest, attempt, receipt, answered, at)
+  values (%(space)s, %(key)s, %(digest)s, %(attempt)s, %(receipt)s, false, %(at)s)
+  on conflict (space_id, key) do update set digest = excluded.digest, attempt = excluded.attempt, answered = false,
+    at = excluded.at, receipt = case when r.attempt = excluded.attempt then r.receipt else excluded.receipt end
+  where r.attempt = excluded.attempt or r.at <= excluded.at - %(kept)s::interval
+  returning 1
+)
+select muniment.refuse('MU004', 'a request with this key was answered') where not exists (select from mine)
+
+-- name: settle_request (keeps the whole receipt of a request, unless another call with its key was first)
+insert into muniment.requests as r (space_id, key, digest, attempt, receipt, answered, at)
+select s.space_id, %(key)s, %(digest)s, %(attempt)s, %(receipt)s, true, %(at)s from muniment.spaces s
+where s.space_id = %(space)s
+on conflict (space_id, key) do update set digest = excluded.digest, attempt = excluded.attempt, answered = true,
+  at = excluded.at, receipt = excluded.receipt
+where r.attempt = excluded.attempt and r.digest <> '' or r.at <= excluded.at - %(kept)s::interval
+
+-- name: kept_request (the receipt that is kept under the key of a request)
+select receipt, digest, attempt, answered from muniment.requests
+where space_id = %(space)s and key = %(key)s and at > %(at)s::timestamptz - %(kept)s::interval
