@@ -83,6 +83,7 @@ def create_memory(
     return Memory(
         Engine.build(
             store=store,
+            item_store=store.items,
             embedder=chosen,
             clock=clock or SystemClock(),
             settings=settings,

@@ -45,6 +45,7 @@ from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
+from muniment.memory.flows.writing.items import Items
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
@@ -53,6 +54,7 @@ from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import TurnReader, Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.items import ItemStore
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
@@ -72,6 +74,7 @@ class Engine:
     """The adapters, the settings, the state of the process, and the flows; each flow needs only parts before it."""
 
     store: Store
+    item_store: ItemStore
     embedder: Embedder
     clock: Clock
     settings: Settings
@@ -105,6 +108,7 @@ class Engine:
     writer: Writer
     import_rows: ImportRows
     transfer: Transfer
+    items: Items
     refiling: Refiling
     model_extraction: ModelExtraction
     pair_prompts: PairPrompts
@@ -128,6 +132,7 @@ class Engine:
         cls,
         *,
         store: Store,
+        item_store: ItemStore,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
@@ -158,6 +163,7 @@ class Engine:
             process = {name: getattr(beside, name) for name in _PROCESS}
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
             "store": store,
+            "item_store": item_store,
             "embedder": embedder,
             "clock": clock,
             "settings": settings,
@@ -188,7 +194,9 @@ class Engine:
 
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
-        names = ("store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters")
+        names = (
+            "store", "item_store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters",
+        )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:

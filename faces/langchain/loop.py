@@ -40,6 +40,11 @@ class MemoryLoop:
             )
         return asyncio.run_coroutine_threadsafe(call(), loop).result()
 
+    def settle(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Let this be the loop of the memory, unless it has one."""
+        if loop is not None:
+            self._choose_loop(loop)
+
     def _choose_loop(self, here: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop:
         with _lock:
             if self._loop is None or self._loop.is_closed():
@@ -51,11 +56,10 @@ _loops: WeakKeyDictionary[Memory, MemoryLoop] = WeakKeyDictionary()
 
 
 def get_memory_loop(memory: Memory) -> MemoryLoop:
-    """The loop of a memory. Where a loop runs already, as in an `async with open_memory()`, it is this one."""
+    """The loop of a memory: the one on which it was opened, or else the one that runs here, if any."""
     with _lock:
         found = _loops.setdefault(memory, MemoryLoop())
-    if (here := find_running_loop()) is not None:
-        found._choose_loop(here)  # noqa: SLF001 - of this module
+    found.settle(memory.loop or find_running_loop())
     return found
 
 

@@ -124,7 +124,7 @@ where not exists (select from pg_dist_partition where logicalrelid = 'muniment.s
 select format('select create_distributed_table(%L, %L, colocate_with => %L)', 'muniment.' || name, 'space_id', 'muniment.spaces')
 from unnest(array[
   'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
-  'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures'
+  'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures', 'items'
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec

@@ -1,4 +1,4 @@
-"""Muniment in agents of LangChain and LangGraph: a tool that reads memory.
+"""Muniment in agents of LangChain and LangGraph: a tool that reads memory, and a store of items.
 
 Each name is imported when it is first used."""
 
@@ -8,13 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muniment.faces.langchain.store import (
+        MunimentStore,
+    )
     from muniment.faces.langchain.tool import (
         memory_tool,
     )
 
-__all__ = ["memory_tool"]
+__all__ = ["MunimentStore", "memory_tool"]
 
-_HOMES = {"memory_tool": "tool"}
+_HOMES = {"MunimentStore": "store", "memory_tool": "tool"}
 
 
 def __getattr__(name: str) -> Any:
