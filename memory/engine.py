@@ -20,6 +20,7 @@ from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.background.reembed import Reembedding
 from muniment.memory.flows.background.registry import JobRegistry
+from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.all_spaces import SpaceSweep
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
@@ -125,6 +126,7 @@ class Engine:
     missing_vectors: MissingVectors
     reembedding: Reembedding
     erasures: Erasures
+    turn_learning: TurnLearning
     job_registry: JobRegistry
 
     @classmethod

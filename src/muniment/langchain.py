@@ -1,4 +1,4 @@
-"""Muniment in agents of LangChain and LangGraph: a tool that reads memory, and a store of items.
+"""Muniment in agents of LangChain and LangGraph: a middleware, a tool that reads memory, and a store of items.
 
 Each name is imported when it is first used."""
 
@@ -8,6 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muniment.faces.langchain.middleware import (
+        MemoryMiddleware,
+    )
     from muniment.faces.langchain.store import (
         MunimentStore,
     )
@@ -15,9 +18,9 @@ if TYPE_CHECKING:
         memory_tool,
     )
 
-__all__ = ["MunimentStore", "memory_tool"]
+__all__ = ["MemoryMiddleware", "MunimentStore", "memory_tool"]
 
-_HOMES = {"MunimentStore": "store", "memory_tool": "tool"}
+_HOMES = {"MemoryMiddleware": "middleware", "MunimentStore": "store", "memory_tool": "tool"}
 
 
 def __getattr__(name: str) -> Any:
