@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -44,6 +45,7 @@ from muniment.memory.ports.items import (
 
 _OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 _ALL = ("$",)  # the whole value
+_MAX_BATCHES = 4  # at once: others use the connections of the memory, too
 
 
 class MunimentStore(BaseStore):
@@ -65,6 +67,7 @@ class MunimentStore(BaseStore):
     ) -> None:
         self._memory, self._scope, self._fields = memory, scope, tuple(fields)
         self._loop = get_memory_loop(memory)
+        self._room = asyncio.Semaphore(_MAX_BATCHES)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -80,9 +83,10 @@ class MunimentStore(BaseStore):
         return _translate_results(await self._loop.run(lambda: self._run(scope, operations)))
 
     async def _run(self, scope: Scope, operations: Sequence[ItemOperation]) -> list[ItemResult]:
-        return await self._memory.engine.engines.run(
-            scope, lambda engine: engine.items.run_operations(scope, operations, read_texts)
-        )
+        async with self._room:
+            return await self._memory.engine.engines.run(
+                scope, lambda engine: engine.items.run_operations(scope, operations, read_texts)
+            )
 
     def _find_scope(self) -> Scope:
         if self._scope is not None:

@@ -218,3 +218,9 @@ async def test_a_thread_may_use_it(store: MunimentStore) -> None:
     assert found is not None
     with pytest.raises(BadInput, match="await the asynchronous method"):
         store.get(("s",), "k")
+
+
+async def test_many_calls_at_once_wait_for_each_other(store: MunimentStore) -> None:
+    """They share the connections of the memory, and none finds all of them in use."""
+    await asyncio.gather(*(store.aput(("many",), f"k{n}", {"n": n}, index=False) for n in range(200)))
+    assert len(await store.asearch(("many",), limit=1_000)) == 200
