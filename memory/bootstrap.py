@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -83,6 +83,7 @@ def create_memory(
     return Memory(
         Engine.build(
             store=store,
+            item_store=store.items,
             embedder=chosen,
             clock=clock or SystemClock(),
             settings=settings,
@@ -100,13 +101,15 @@ async def open_memory(
     *,
     embedder: Embedder | Sequence[Embedder] | None = None,
     model: ChatModel | None = None,
+    agents: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Memory]:
     """Open a memory by the settings of this process, or by those given, and close it at the end.
 
     A given `embedder` or `model` replaces the one that the settings name, and is closed at the end, too. Of several
-    embedders the first is the database's, and the others are for spaces that have them. Raises BadConfig, StoreDown,
-    WrongEmbedder."""
-    async with create_memory(settings or load_settings(), embedder=embedder, model=model) as memory:
+    embedders the first is the database's, and the others are for spaces that have them. `agents` are your own, with the
+    categories that each may read. Raises BadConfig, StoreDown, WrongEmbedder."""
+    chosen = (settings or load_settings()).add_agents(agents or {})
+    async with create_memory(chosen, embedder=embedder, model=model) as memory:
         yield memory
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
@@ -42,6 +43,7 @@ class Memory:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.conversation = Conversation(self)  # the calls of a graph around one turn
+        self.loop: asyncio.AbstractEventLoop | None = None  # on which it was opened
 
     @property
     def admin(self) -> Admin:
@@ -54,6 +56,7 @@ class Memory:
         return Jobs(self.engine)
 
     async def __aenter__(self) -> Self:
+        self.loop = asyncio.get_running_loop()
         await self.engine.open_or_close()
         return self
 
@@ -62,6 +65,7 @@ class Memory:
 
     async def open(self) -> None:
         """Connect, and check that the vectors are of this embedder. Raises StoreDown, WrongEmbedder."""
+        self.loop = asyncio.get_running_loop()
         await self.engine.open()
 
     async def close(self) -> None:

@@ -20,6 +20,7 @@ from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.background.reembed import Reembedding
 from muniment.memory.flows.background.registry import JobRegistry
+from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.all_spaces import SpaceSweep
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
@@ -46,6 +47,7 @@ from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
+from muniment.memory.flows.writing.items import Items
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
@@ -55,6 +57,7 @@ from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import TurnReader, Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.items import ItemStore
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
@@ -74,6 +77,7 @@ class Engine:
     """The adapters, the settings, the state of the process, and the flows; each flow needs only parts before it."""
 
     store: Store
+    item_store: ItemStore
     embedder: Embedder
     clock: Clock
     settings: Settings
@@ -109,6 +113,7 @@ class Engine:
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer
+    items: Items
     refiling: Refiling
     model_extraction: ModelExtraction
     pair_prompts: PairPrompts
@@ -125,6 +130,7 @@ class Engine:
     missing_vectors: MissingVectors
     reembedding: Reembedding
     erasures: Erasures
+    turn_learning: TurnLearning
     job_registry: JobRegistry
 
     @classmethod
@@ -132,6 +138,7 @@ class Engine:
         cls,
         *,
         store: Store,
+        item_store: ItemStore,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
@@ -162,6 +169,7 @@ class Engine:
             process = {name: getattr(beside, name) for name in _PROCESS}
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
             "store": store,
+            "item_store": item_store,
             "embedder": embedder,
             "clock": clock,
             "settings": settings,
@@ -192,7 +200,9 @@ class Engine:
 
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
-        names = ("store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters")
+        names = (
+            "store", "item_store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters",
+        )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:

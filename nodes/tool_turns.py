@@ -84,14 +84,14 @@ def collect_tool_turns(state: State, scope: Scope, memory: Memory) -> tuple[list
     for n, message in enumerate(messages[: last + 1]):
         at = began + (n - first) * _TICK
         if isinstance(message, ToolMessage):
-            use = _make_tool_use(message, calls.get(message.tool_call_id, {}), at)
+            use = make_tool_use(message, calls.get(message.tool_call_id, {}), at)
             turns.append(memory.conversation.make_tool_turn(scope, use))
         elif isinstance(message, HumanMessage) and message.id and message.id not in new_ids:
             times[message.id] = at.isoformat()
     return add_pending_turns(state, scope, turns) if turns else list(state.get("acts", ())), times
 
 
-def _make_tool_use(message: ToolMessage, call: Mapping[str, Any], at: datetime) -> ToolUse:
+def make_tool_use(message: ToolMessage, call: Mapping[str, Any], at: datetime) -> ToolUse:
     """A tool call by its message with the result, and by what the model has sent, `{}` where that is not there."""
     tags, path = message.additional_kwargs.get("tags"), message.additional_kwargs.get("path")
     return ToolUse(

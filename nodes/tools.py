@@ -124,7 +124,7 @@ class Toolbox:
     async def run_call(self, call: ToolCall) -> str:
         """The result as a text for the model; an error is a result, too, so that the model can try again."""
         try:
-            text = await self._execute_call(call)
+            text = await self.execute_call(call)
         except (BadInput, Denied) as error:
             # Redacted before it is cut: half a secret is not recognized as one.
             text = f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
@@ -142,7 +142,8 @@ class Toolbox:
         use = ToolUse(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent, at=at)
         self.turns.append(self.memory.conversation.make_tool_turn(self.scope, use))
 
-    async def _execute_call(self, call: ToolCall) -> str:
+    async def execute_call(self, call: ToolCall) -> str:
+        """The result as a text for the model. Raises BadInput, Denied, StoreError."""
         if call.name == QUERY_TOOL:
             query = self._parse_query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, query)

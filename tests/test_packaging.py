@@ -90,7 +90,7 @@ def test_the_wheel_holds_every_file(wheel: Path) -> None:
             for path in folder.rglob("*")
             if path.is_file() and "__pycache__" not in path.parts
         }
-        | {"muniment/__init__.py", "muniment/__main__.py", "muniment/py.typed"}
+        | {f"muniment/{name}" for name in ("__init__.py", "__main__.py", "langchain.py", "py.typed")}
         | {f"muniment/testing/{path.name}" for path in (ROOT / "src/muniment/testing").glob("*.py")}
     )
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -114,6 +114,20 @@ class Settings(_Sections):
     def is_embedded(self) -> bool:
         """Whether the memories are on the embedded server: no address names another one."""
         return self.database_url is None and self.owner_url is None
+
+    def add_agents(self, agents: Mapping[str, Sequence[str]]) -> Settings:
+        """Return the settings with these agents and the categories that each may read, in the place of those of the
+        same name. Raises BadConfig for a category that there is not."""
+        for agent, names in agents.items():
+            place = f"agents: {format_key(agent) or 'an empty name'}"
+            if isinstance(names, str) or not agent.strip():
+                raise BadConfig(f"{place}: is {describe_shape(names)}; allowed: a name with a list of categories")
+            for name in names:
+                if name not in self.categories:
+                    known = suggest_name(name, self.categories)
+                    raise BadConfig(f"{place}: there is no category {format_key(name)}{known}")
+        given = {agent: tuple(dict.fromkeys(names)) for agent, names in agents.items()}
+        return self.model_copy(update={"allowlists": self.allowlists | given})
 
     def find_profile(self, name: str) -> EmbedderProfile:
         """The similarity profile of the embedder of this name, or the one called `default`."""

@@ -27,7 +27,7 @@ def product() -> dict[str, str]:
     """Path -> text of the Python files that are installed."""
     return code(*FOLDERS, "src/muniment/testing") | {
         path: (ROOT / path).read_text(encoding="utf-8")
-        for path in ("src/muniment/__init__.py", "src/muniment/__main__.py")
+        for path in ("src/muniment/__init__.py", "src/muniment/__main__.py", "src/muniment/langchain.py")
     }
 
 

@@ -23,6 +23,7 @@ from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.erasure import ErasureStore
+from muniment.memory.ports.items import ItemStore
 from muniment.memory.ports.maintenance import MaintenanceStore
 from muniment.memory.rules.policy import retention
 from muniment.memory.rules.policy.schedule import find_slot_start
@@ -80,6 +81,7 @@ class Maintenance:
     consents: Consents
     consolidation: Consolidation
     erasure: ErasureStore
+    item_store: ItemStore
     maintenance: MaintenanceStore
     retention: RetentionTerms
     settings: Settings
@@ -107,6 +109,7 @@ class Maintenance:
             events_before=now - terms.events,
             checked_before=now - checked,
         )
+        await self.item_store.delete_expired(scope, now)
         run, checked_rev = await self._consolidate_changed(scope, due, forgotten + purged)
         if run is not None:
             due = await self._find_due(scope, now)

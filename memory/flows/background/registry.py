@@ -14,6 +14,7 @@ from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.background.maintenance import Maintenance
 from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
+from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -41,6 +42,7 @@ class JobRegistry:
     model_extraction: ModelExtraction
     procedures: Procedures
     reads: MemoryReads
+    turn_learning: TurnLearning
     writer: Writer
 
     def _list_performers(self) -> dict[JobName, Callable[[Scope, str], Awaitable[object]]]:
@@ -52,6 +54,7 @@ class JobRegistry:
             "index": self.indexes.perform_indexing,
             "collect": self.batch_collection.perform_collection,
             "embed": lambda scope, _key: self.missing_vectors.embed_missing(scope),
+            "learn": self.turn_learning.perform_learning,
             "learn_path": self.procedures.perform_learning,
             "round": lambda _scope, _key: self.maintenance_flow.enqueue_due(),
             "tend": lambda scope, _key: self.maintenance_flow.maintain_space(scope),

@@ -37,7 +37,7 @@ _OF_TRACES = (
 _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
     "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "extractions", "events",
-    "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests",
+    "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests", "items",
     "spaces",
 )  # fmt: skip
 

@@ -7,6 +7,7 @@ from muniment.memory.stores.postgres.connection.pool import FindAddress, Postgre
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.erasure import PostgresErasure
+from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.maintenance import PostgresMaintenance
@@ -40,6 +41,7 @@ class PostgresStore:
         self.batch_runs = PostgresBatchRuns(connections)
         self.erasure = PostgresErasure(connections, indexes)
         self.maintenance = PostgresMaintenance(connections, indexes, model)
+        self.items = PostgresItems(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 

@@ -954,6 +954,49 @@ CREATE VIEW muniment.history WITH (security_invoker='true') AS
 
 COMMENT ON VIEW muniment.history IS 'The journal by memory: every change with the states before and after.';
 
+CREATE TABLE muniment.items (
+    space_id uuid NOT NULL,
+    item_id uuid NOT NULL,
+    namespace text[] NOT NULL,
+    key text NOT NULL,
+    value json NOT NULL,
+    fields jsonb NOT NULL,
+    paths text[] NOT NULL,
+    vectors public.halfvec[] NOT NULL,
+    model text NOT NULL,
+    ttl interval,
+    expires_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT items_ttl CHECK (((ttl IS NULL) = (expires_at IS NULL)))
+);
+
+ALTER TABLE ONLY muniment.items FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.items IS 'A row is an item of a program: a value under a namespace and a key, verbatim.';
+
+COMMENT ON COLUMN muniment.items.item_id IS 'Derived from the namespace and the key.';
+
+COMMENT ON COLUMN muniment.items.namespace IS 'The labels of the namespace, from the root.';
+
+COMMENT ON COLUMN muniment.items.key IS 'The key within the namespace.';
+
+COMMENT ON COLUMN muniment.items.value IS 'The value, as it was put.';
+
+COMMENT ON COLUMN muniment.items.fields IS 'The value for filters: characters that jsonb cannot hold are replaced.';
+
+COMMENT ON COLUMN muniment.items.paths IS 'The paths of the value whose texts are searched by meaning; none: it is not.';
+
+COMMENT ON COLUMN muniment.items.vectors IS 'The vectors of these texts; none until they are made.';
+
+COMMENT ON COLUMN muniment.items.model IS 'The embedder of the vectors; empty until they are made.';
+
+COMMENT ON COLUMN muniment.items.ttl IS 'How long the item lives from when it was put or refreshed; null: for ever.';
+
+COMMENT ON COLUMN muniment.items.expires_at IS 'From when on it is gone; null: never.';
+
+COMMENT ON COLUMN muniment.items.updated_at IS 'When it was put last.';
+
 CREATE TABLE muniment.memory_versions (
     space_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -1414,6 +1457,9 @@ ALTER TABLE ONLY muniment.events
 ALTER TABLE ONLY muniment.extractions
     ADD CONSTRAINT extractions_pk PRIMARY KEY (space_id, turn_id, source);
 
+ALTER TABLE ONLY muniment.items
+    ADD CONSTRAINT items_pk PRIMARY KEY (space_id, item_id);
+
 ALTER TABLE ONLY muniment.journal
     ADD CONSTRAINT journal_pk PRIMARY KEY (space_id, rev);
 
@@ -1483,6 +1529,8 @@ CREATE INDEX events_by_node ON muniment.events USING btree (space_id, node, ts D
 
 CREATE INDEX events_by_time ON muniment.events USING btree (space_id, ts DESC);
 
+CREATE INDEX items_expiring ON muniment.items USING btree (space_id, expires_at) WHERE (expires_at IS NOT NULL);
+
 CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory_id, rev DESC);
 
 CREATE INDEX memories_by_category ON muniment.memories USING btree (space_id, state, category);
@@ -1521,6 +1569,9 @@ ALTER TABLE ONLY muniment.events
 
 ALTER TABLE ONLY muniment.extractions
     ADD CONSTRAINT extractions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.items
+    ADD CONSTRAINT items_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.journal
     ADD CONSTRAINT journal_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -1708,6 +1759,16 @@ COMMENT ON POLICY extractions_no_update ON muniment.extractions IS 'Who has an a
 CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY extractions_own ON muniment.extractions IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
+ALTER TABLE muniment.items ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY items_eraser ON muniment.items TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY items_eraser ON muniment.items IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY items_own ON muniment.items TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY items_own ON muniment.items IS 'The application reads and writes items of the space it has entered; who has an allowlist of categories sees none.';
 
 ALTER TABLE muniment.journal ENABLE ROW LEVEL SECURITY;
 
@@ -2118,6 +2179,9 @@ GRANT UPDATE(refused) ON TABLE muniment.extractions TO muniment_eraser;
 GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.items TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.items TO muniment_eraser;
 
 GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;

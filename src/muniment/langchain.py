@@ -1,0 +1,35 @@
+"""Muniment in agents of LangChain and LangGraph: a middleware, a tool that reads memory, and a store of items.
+
+Each name is imported when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muniment.faces.langchain.middleware import (
+        MemoryMiddleware,
+    )
+    from muniment.faces.langchain.store import (
+        MunimentStore,
+    )
+    from muniment.faces.langchain.tool import (
+        memory_tool,
+    )
+
+__all__ = ["MemoryMiddleware", "MunimentStore", "memory_tool"]
+
+_HOMES = {"MemoryMiddleware": "middleware", "MunimentStore": "store", "memory_tool": "tool"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    value = getattr(import_module(f"muniment.faces.langchain.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
