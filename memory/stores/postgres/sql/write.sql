@@ -105,8 +105,9 @@ where m.space_id = %(space)s and m.memory_id =
 with mine as (
   insert into muniment.requests as r (space_id, key, digest, attempt, receipt, answered, at)
   values (%(space)s, %(key)s, %(digest)s, %(attempt)s, %(receipt)s, false, %(at)s)
-  on conflict (space_id, key) do update set digest = excluded.digest, attempt = excluded.attempt, answered = false,
-    at = excluded.at, receipt = case when r.attempt = excluded.attempt then r.receipt else excluded.receipt end
+  on conflict (space_id, key) do update set attempt = excluded.attempt, answered = false, at = excluded.at,
+    digest = case when r.attempt = excluded.attempt then r.digest else excluded.digest end,
+    receipt = case when r.attempt = excluded.attempt then r.receipt else excluded.receipt end
   where r.attempt = excluded.attempt or r.at <= excluded.at - %(kept)s::interval
   returning 1
 )
