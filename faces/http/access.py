@@ -22,7 +22,9 @@ UserHeader = Annotated[
     str | None,
     Header(alias="X-Muniment-User", description="For whom a token asks that speaks for no user by itself."),
 ]
-UserParameter = Annotated[str | None, Query(description="As the header X-Muniment-User.")]
+UserParameter = Annotated[
+    str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="As the header X-Muniment-User.")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

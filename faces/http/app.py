@@ -28,7 +28,8 @@ def create_app(service: Service) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.service = service
-    add_handlers(app)
-    for group in (query, memories, conversations, consents, transfer, operations):
+    groups = (query, memories, conversations, consents, transfer, operations)
+    add_handlers(app, [route for group in groups for route in group.router.routes])
+    for group in groups:
         app.include_router(group.router)
     return Guard(app, service)

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
 
 from muniment.faces.http.request_log import REQUEST_ID
 from muniment.memory import codec
@@ -122,8 +123,8 @@ def describe_invalid(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]
     return described
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Give the app the handlers of all errors."""
+def add_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Give the app the handlers of all errors. `routes` are those of its endpoints."""
 
     async def answer_engine_error(_: Request, error: Exception) -> Response:
         return make_engine_error(error) if isinstance(error, MunimentError) else make_defect()
@@ -133,9 +134,9 @@ def add_handlers(app: FastAPI) -> None:
         first = problems[0] if problems else {"in": "body", "why": "not valid"}
         return make_error(422, "BadInput", f"{first['in']}: {first['why']}", {"problems": problems})
 
-    async def answer_http(_: Request, error: Exception) -> Response:
+    async def answer_http(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        headers = error.headers if isinstance(error, HTTPException) else None
+        headers = {"Allow": ", ".join(_list_methods(request, routes))} if status == 405 else None
         kind, message = _HTTP_TYPES.get(status, ("BadInput", "The request cannot be read."))
         return make_error(422 if status == 400 else status, kind, message, headers=headers)
 
@@ -146,6 +147,12 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, answer_invalid)
     app.add_exception_handler(HTTPException, answer_http)
     app.add_exception_handler(Exception, answer_defect)
+
+
+def _list_methods(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
+    """Return the methods of an address: each may be an endpoint of its own."""
+    matching = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for route in matching for method in getattr(route, "methods", ())})
 
 
 def make_defect() -> Response:

@@ -145,6 +145,7 @@ def test_addresses(ana: httpx.Client) -> None:
     """An unknown address is 404 and a wrong method 405, in the one form; parameters with a NUL are 422."""
     refuse(ana.get("/nothing"), 404)
     refuse(ana.get("/memory/query"), 405)
+    assert ana.options("/memories/abcd").headers["allow"] == "DELETE, GET, PATCH"
     refuse(ana.get("/memories?contains=%00"), 422)
     refuse(ana.get("/memories/%00"), 422)
     refuse(ana.get("/memories?user=%00"), 422)

@@ -39,8 +39,10 @@ async def learn_turns(body: TurnsBody, caller: _Writer) -> Response:
 async def read_context(
     caller: _Reader,
     text: Annotated[str, Query(description="The user's message.")],
-    agent: Annotated[str | None, Query(max_length=200, description="Who asks.")] = None,
-    thread: Annotated[str | None, Query(description="Its header has what changed since it has looked.")] = None,
+    agent: Annotated[str | None, Query(min_length=1, max_length=200, description="Who asks.")] = None,
+    thread: Annotated[
+        str | None, Query(min_length=1, max_length=200, description="Its header has what changed since it has looked.")
+    ] = None,
     as_of: Annotated[
         int | None, Query(ge=0, le=2**63 - 1, description="As it would have been at this revision.")
     ] = None,
