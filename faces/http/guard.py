@@ -16,10 +16,13 @@ from muniment.faces.http.errors import make_defect, make_engine_error, make_erro
 from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.http.service import Service
+from muniment.memory.config.schema import Serving
 from muniment.memory.errors import MunimentError
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
 STREAM_PATHS = frozenset({"/export", "/import"})
+CHANGES_PATH = "/memory/changes"
+EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
 _CLIENT_GONE = 499  # in the log and the metrics: nobody hears an answer any more
@@ -73,7 +76,7 @@ class Guard:
         body = Receiver(receive, headers, rules.import_bytes if is_stream else rules.body_bytes)
         refusal: Response | None = None
         try:
-            async with asyncio.timeout(rules.transfer_seconds if is_stream else rules.timeout_seconds):
+            async with asyncio.timeout(_choose_timeout(rules, scope["path"], headers)):
                 refusal = await self._check_token(scope, headers)
                 if refusal is None:
                     body.check_length()
@@ -128,6 +131,18 @@ class Guard:
         if work.cancelled():
             raise ClientGone
         work.result()
+
+
+def wants_events(headers: Headers) -> bool:
+    """Whether a client asks for a stream of events."""
+    return EVENTS in headers.get("accept", "")
+
+
+def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
+    """Return the seconds that a request may take; None for a stream that goes on."""
+    if path == CHANGES_PATH and wants_events(headers):
+        return None
+    return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
 
 
 def _name_operation(scope: Scope) -> str:

@@ -84,6 +84,6 @@ async def serve_requests(service: Service, listener: socket.socket) -> None:
 async def _end_on(stop: asyncio.Event, service: Service, server: uvicorn.Server) -> None:
     """Wait for the signal; say for a moment that the service is not ready, and end it."""
     await stop.wait()
-    service.is_draining = True
+    service.ending.set()
     await asyncio.sleep(service.settings.serve.notice_seconds)
     server.should_exit = True

@@ -28,11 +28,11 @@ class Service:
     settings: Settings
     limits: RateLimits
     metrics: Metrics = field(default_factory=Metrics)
-    is_draining: bool = False
+    ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted
 
     async def is_ready(self) -> bool:
         """Whether requests are wanted: the database answers, and the service does not end."""
-        if self.is_draining:
+        if self.ending.is_set():
             return False
         try:
             async with asyncio.timeout(_READY_SECONDS):

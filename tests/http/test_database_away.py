@@ -1,5 +1,6 @@
 """The database goes away and comes back: the service says so, and needs no restart."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.conftest import Serving
+from tests.http.test_changes import follow
 from tests.http.test_refusals import refuse
 from tests.logins import build_login_url
 from tests.proxy import Proxy
@@ -19,6 +21,19 @@ def wait_until(holds: Callable[[], bool], seconds: float = 40) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.2)
+
+
+def follow_revisions(service: Serving) -> list[int]:
+    """The revisions of a stream of changes, which a thread adds as they come."""
+    revisions: list[int] = []
+    client = service.client(service.token())
+
+    def read() -> None:
+        with client, follow(client) as events:
+            revisions.extend(events)
+
+    threading.Thread(target=read, daemon=True).start()
+    return revisions
 
 
 @pytest.mark.timeout(120)
@@ -36,6 +51,8 @@ def test_away_and_back(environment: dict[str, str], database_url: str, tmp_path:
             def status(path: str) -> int:
                 return ana.get(path).status_code
 
+            followed = follow_revisions(service)
+            wait_until(lambda: 1 in followed)
             proxy.stall()
             wait_until(lambda: status("/ready") == 503)
             assert status("/health") == 200
@@ -47,6 +64,10 @@ def test_away_and_back(environment: dict[str, str], database_url: str, tmp_path:
             wait_until(lambda: status("/ready") == 200)
             wait_until(lambda: ana.post("/memory/query", json=query).status_code == 200)
             assert "Rome" in ana.post("/memory/query", json=query).text
+            wait_until(lambda: ana.post("/memories", json={"text": "Kafka is a queue"}).status_code == 201)
+            rev = ana.get("/memory/changes").json()["rev"]
+            wait_until(lambda: rev in followed)
+            assert followed == list(range(1, rev + 1))
         assert service.stop() == 0
         assert "Traceback" not in service.log
 
