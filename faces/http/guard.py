@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from fastapi import Response
@@ -25,6 +26,7 @@ CHANGES_PATH = "/memory/changes"
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
+_DISCARD_SECONDS = 5.0  # that a client may go on to send what nobody reads
 _CLIENT_GONE = 499  # in the log and the metrics: nobody hears an answer any more
 
 
@@ -84,7 +86,7 @@ class Guard:
                         await body.read_whole()
                     await self._run_app(scope, body, sender)
         except BodyTooLarge as error:
-            refusal = make_error(413, "TooLarge", str(error), headers={"Connection": "close"})
+            await _refuse_body(str(error), body, sender)
         except ClientGone:
             return
         except TimeoutError:
@@ -131,6 +133,20 @@ class Guard:
         if work.cancelled():
             raise ClientGone
         work.result()
+
+
+async def _refuse_body(message: str, body: Receiver, sender: _Sender) -> None:
+    """Answer 413 at once, and throw away what still comes: a client that is cut off while it sends hears no answer."""
+    if sender.status:
+        return
+    refusal = make_error(413, "TooLarge", message, headers={"Connection": "close"})
+    await sender.send_message(
+        {"type": "http.response.start", "status": refusal.status_code, "headers": refusal.raw_headers}
+    )
+    await sender.send_message({"type": "http.response.body", "body": bytes(refusal.body), "more_body": True})
+    with suppress(TimeoutError):
+        await asyncio.wait_for(body.discard_rest(), _DISCARD_SECONDS)
+    await sender.send_message({"type": "http.response.body", "body": b""})
 
 
 def wants_events(headers: Headers) -> bool:

@@ -43,6 +43,13 @@ class Receiver:
             chunks.append(message.get("body", b""))
         self._whole = b"".join(chunks)
 
+    async def discard_rest(self) -> None:
+        """Read what still comes of the body, and keep nothing."""
+        is_more = not self._is_complete.is_set()
+        while is_more:
+            message = await self._receive()
+            is_more = message["type"] != "http.disconnect" and message.get("more_body", False)
+
     async def receive_message(self) -> Message:
         """Return the next message for the application. Raises BodyTooLarge."""
         if self._whole is not None:
