@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
             "nobody looks."
         ),
     ),
+    "serve": ("serve:serve_memory", "Serve the memory over HTTP, with a worker inside."),
     "index": (
         "maintenance.index:build_indexes",
         "Make the indexes of a large memory, or bring them up to date; from recall.index_from memories on.",

@@ -324,6 +324,20 @@ class Jobs(SettingsPart):
     stalled_seconds: Seconds
 
 
+class Serving(SettingsPart):
+    """What the HTTP service takes: bytes of a body and of an import, seconds of a request and of an import or export,
+    seconds of its end, and requests of a token."""
+
+    body_bytes: Count
+    import_bytes: Count
+    timeout_seconds: Seconds
+    transfer_seconds: Seconds
+    notice_seconds: Annotated[float, Field(ge=0)]
+    drain_seconds: Count
+    requests_per_second: Count
+    burst: Count
+
+
 class Users(SettingsPart):
     """Where a run of the graph has to name its user; else it is the user `me`."""
 

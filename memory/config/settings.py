@@ -35,6 +35,7 @@ from muniment.memory.config.schema import (
     Procedures,
     RecallSettings,
     RedactionSettings,
+    Serving,
     SettingsPart,
     Spending,
     Texts,
@@ -90,6 +91,7 @@ class _Sections(SettingsPart):
     procedures: Procedures
     database: Database
     jobs: Jobs
+    serve: Serving
     users: Users
 
 

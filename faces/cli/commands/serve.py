@@ -1,0 +1,67 @@
+"""`serve`: the memory as an HTTP service."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muniment.faces.cli import session
+from muniment.faces.cli.commands.checkpoints import saver
+from muniment.faces.cli.output import screen
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.errors import BadConfig
+
+if TYPE_CHECKING:
+    import socket
+
+_MAX_PORT = 65_535
+
+
+def serve_memory(
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; this machine alone unless told.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", "-p", metavar="N", min=0, max=_MAX_PORT, help="0 takes one that is free.")
+    ] = 8377,
+    no_worker: Annotated[
+        bool, typer.Option("--no-worker", help="Leave background jobs to `muniment work` elsewhere.")
+    ] = False,
+) -> None:
+    """Serve the memory over HTTP, with a worker inside. Every request shows a token of `muniment token create`.
+
+    SIGTERM or Ctrl-C ends it: it is not ready any more, answers what is under way, writes what is buffered, and exits
+    with 0. The description of the endpoints is at /openapi.json; /health, /ready and /metrics need no token.
+
+    For example:
+
+      muniment serve
+
+      muniment serve --host 0.0.0.0 --port 80 --no-worker
+    """
+    settings = load_settings()
+    try:
+        # The extra brings the web framework: nothing for the other commands to wait for, or to need.
+        from muniment.faces.http import server  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise BadConfig(f"serve needs {error.name}: install muniment[serve]") from None
+    with contextlib.closing(server.listen_on(host, port)) as listener:
+        session.run_async(_serve(settings, listener, with_worker=not no_worker))
+
+
+async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool) -> None:
+    # As above; the bootstrap brings the database's driver.
+    from muniment.faces.http import server  # noqa: PLC0415
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    async with (
+        session.open_memory(settings, quiet=False) as memory,
+        bootstrap.open_tokens(settings) as tokens,
+        bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext(),
+        saver.schedule_pruning(settings, once=False) if with_worker else contextlib.nullcontext(),
+    ):
+        host, port = listener.getsockname()[:2]
+        screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
+        await server.serve_requests(server.create_service(settings, memory, tokens), listener)

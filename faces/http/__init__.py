@@ -1,0 +1,1 @@
+"""The HTTP service: the memory of many users behind tokens."""

@@ -1,0 +1,152 @@
+"""Who asks: the scope, the agent and the categories of a request, by its token."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import Header, Query, Request, Security
+from fastapi.security import HTTPBearer
+
+from muniment.faces.http.service import Service, get_service
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.scope import Grant, Permission, Scope
+from muniment.memory.errors import BadInput, Denied, NotFound
+
+MAX_NAME_CHARS = 200
+_BEARER = HTTPBearer(auto_error=False, description="A token of `muniment token create`.")
+UserHeader = Annotated[
+    str | None,
+    Header(alias="X-Muniment-User", description="For whom a token asks that speaks for no user by itself."),
+]
+UserParameter = Annotated[
+    str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="As the header X-Muniment-User.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """What the token of a request permits, for the user that the request concerns."""
+
+    grant: Grant
+    owner: str
+    service: Service
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the user, who is also the actor."""
+        return self.make_scope()
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The categories that the token may read: those of its agents, or all."""
+        settings = self.service.settings
+        if not self.grant.agents:
+            return frozenset(settings.categories)
+        return frozenset(name for agent in self.grant.agents for name in settings.allowlists.get(agent, ()))
+
+    def make_scope(self, *, session: str | None = None, thread: str | None = None) -> Scope:
+        """Return the scope of a call in a session or a thread. Raises BadInput for a name that cannot be one."""
+        for what, name in (("session", session), ("thread", thread)):
+            if name is not None:
+                check_name(name, what)
+        return Scope(tenant=self.grant.tenant, owner=self.owner, actor=self.owner, session=session, thread=thread)
+
+    def choose_agent(self, agent: str | None) -> str:
+        """Return the agent that asks: the named one, or the only one of the token.
+
+        Raises Denied for one outside the token and for an unknown one alike, BadInput without a name."""
+        agents = self.grant.agents
+        if agent is None and len(agents) == 1:
+            agent = agents[0]
+        if agent is None:
+            raise BadInput("agent: is missing; name the agent that asks")
+        if agent not in self.service.settings.allowlists or (agents and agent not in agents):
+            raise Denied("the token is not for this agent")
+        return agent
+
+    def check_categories(self, categories: Sequence[str]) -> None:
+        """Raise Denied for a category that the token may not read, and for an unknown one alike."""
+        if not self.allowed.issuperset(categories):
+            raise Denied("the token is not for one of these categories")
+
+    def check_unlimited(self) -> None:
+        """Raise Denied for a token of some agents only: what is asked for has every category."""
+        if self.grant.agents:
+            raise Denied("the token is for some agents only, and this has every category")
+
+    async def find_memory(self, memory_id: str) -> StoredMemory:
+        """Return a memory of the user by the beginning of its id. One that the token may not read is as none.
+
+        Raises NotFound, BadInput."""
+        memory = self.service.memory
+        found = await memory.get(self.scope, memory_id)
+        if found.category not in self.allowed:
+            raise NotFound
+        return found
+
+    async def find_id(self, memory_id: str) -> MemoryId:
+        """Return the whole id of a memory that the token may read. Raises NotFound, BadInput."""
+        return (await self.find_memory(memory_id)).id
+
+    def select_changes(self, receipt: Receipt) -> Receipt:
+        """Return a receipt with the changes that the token may read."""
+        allowed = self.allowed
+        return replace(receipt, changes=tuple(each for each in receipt.changes if each.after.category in allowed))
+
+
+def require_permission(permission: Permission) -> Callable[..., Awaitable[Caller]]:
+    """Return a dependency that gives the caller of a request, whose token permits this."""
+
+    async def find_caller(
+        request: Request,
+        _: Annotated[object, Security(_BEARER)],
+        header: UserHeader = None,
+        user: UserParameter = None,
+    ) -> Caller:
+        grant: Grant = request.state.grant
+        if not grant.permits(permission):
+            raise Denied(f"the token does not permit to {permission}")
+        return Caller(
+            grant=grant, owner=_choose_owner(grant, _decode_header(header), user), service=get_service(request)
+        )
+
+    return find_caller
+
+
+def check_name(value: str, what: str) -> str:
+    """Return the name of a user, session or thread. Raises BadInput: a correction could make one name of two."""
+    if not value.strip():
+        raise BadInput(f"{what}: is empty; give a name")
+    if len(value) > MAX_NAME_CHARS:
+        raise BadInput(f"{what}: has {len(value):,} characters; at most {MAX_NAME_CHARS} are allowed")
+    if any(not char.isprintable() for char in value):
+        raise BadInput(f"{what}: has a character that cannot be shown; use letters, digits and spaces")
+    return value
+
+
+def _choose_owner(grant: Grant, header: str | None, parameter: str | None) -> str:
+    """Return the user of a request. Raises Denied for another than the token's, BadInput where none is named."""
+    named = {check_name(each, "user") for each in (header, parameter) if each is not None}
+    if len(named) > 1:
+        raise BadInput("user: the header X-Muniment-User and the parameter name two users")
+    if grant.owner is not None:
+        if named - {grant.owner}:
+            raise Denied("the token is for another user")
+        return grant.owner
+    if not named:
+        raise BadInput("user: the token speaks for no user by itself; name one in the header X-Muniment-User")
+    return named.pop()
+
+
+def _decode_header(value: str | None) -> str | None:
+    """Return a header that is UTF-8. Raises BadInput for another."""
+    if value is None:
+        return None
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput("X-Muniment-User: is not UTF-8") from None

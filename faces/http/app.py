@@ -1,0 +1,35 @@
+"""The application: its endpoints, behind what stands before all of them."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from muniment import __version__
+from muniment.faces.http.errors import add_handlers
+from muniment.faces.http.guard import Guard
+from muniment.faces.http.routes import changes, consents, conversations, memories, operations, query, transfer
+from muniment.faces.http.service import Service
+
+_DESCRIPTION = (
+    "The long-term memory of agents. Every request but those of the group `operations` shows a token of "
+    "`muniment token create`; a token that speaks for no user names one in the header `X-Muniment-User`."
+)
+
+
+def create_app(service: Service) -> ASGIApp:
+    """Return the application of a service. Its memory and its tokens are open while it runs."""
+    app = FastAPI(
+        title="Muniment",
+        version=__version__,
+        description=_DESCRIPTION,
+        docs_url=None,  # its pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    groups = (query, changes, memories, conversations, consents, transfer, operations)
+    add_handlers(app, [route for group in groups for route in group.router.routes])
+    for group in groups:
+        app.include_router(group.router)
+    return Guard(app, service)

@@ -1,0 +1,141 @@
+"""The bodies of requests, as OpenAPI shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from json import JSONDecodeError
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import orjson
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
+
+from muniment.memory import codec
+from muniment.memory.domain.memory import Role
+from muniment.memory.errors import BadInput
+
+Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Aliases = Annotated[list[str], Field(max_length=16)]
+MAX_COUNT = 2**31 - 1
+
+
+class _StrictRequest(Request):
+    """A request whose JSON is JSON: no NaN, no half characters, no NUL, nothing nested without end."""
+
+    async def json(self) -> Any:
+        """Return the body. Raises JSONDecodeError, BadInput."""
+        raw = await self.body()
+        try:
+            value = orjson.loads(raw)  # refuses half a character
+        except orjson.JSONDecodeError as error:
+            raise JSONDecodeError(error.msg, "", 0) from None
+        if b"\\u0000" in raw and not codec.is_storable(value):
+            raise BadInput("body: a text has a NUL or half a character")
+        return value
+
+
+class StrictRoute(APIRoute):
+    """A route whose endpoint gets the body by the rules of `_StrictRequest`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route."""
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            parameters = [
+                *request.path_params.values(),
+                *(text for pair in request.query_params.multi_items() for text in pair),
+            ]
+            if not codec.is_storable(parameters):
+                raise BadInput("a parameter has a NUL or half a character")
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+class Body(BaseModel):
+    """A body that has no other fields than its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FilterBody(Body):
+    """What narrows an answer. Null narrows nothing."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    actor_id: str | None = None
+    role: str | None = None
+    category: str | None = None
+    pinned: bool | None = None
+    importance_min: Annotated[int | None, Field(ge=1, le=5)] = None
+    importance_max: Annotated[int | None, Field(ge=1, le=5)] = None
+    updated_after: str | None = Field(None, description="An ISO date or time; without a zone in UTC.")
+    updated_before: str | None = Field(None, description="As updated_after.")
+
+
+class QueryBody(Body):
+    """A request of `memory.query`."""
+
+    query: str = Field(description="The question.")
+    agent: Name | None = Field(None, description="Who asks; may be left out where the token has one agent.")
+    categories: Annotated[list[Name], Field(max_length=100)] = []
+    filters: FilterBody | None = None
+    top_k: Annotated[int | None, Field(ge=1, le=MAX_COUNT)] = None
+    returns: Literal["bullets", "full"] | None = Field(None, alias="return")
+    budget_tokens: Annotated[int | None, Field(ge=1, le=MAX_COUNT)] = None
+    threshold: Annotated[float | None, Field(ge=0, le=1)] = None
+    explain: bool = False
+    as_of: int | str | None = Field(None, description="A revision, or an ISO date or time.")
+
+
+class WhyNotBody(QueryBody):
+    """A query, and the memory that is not in its answer."""
+
+    memory_id: Name
+
+
+class MemoryBody(Body):
+    """A text to remember."""
+
+    text: Text
+    category: Name | None = None
+    aliases: Aliases = []
+
+
+class PatchBody(Body):
+    """What to change of a memory. What is left out stays."""
+
+    pinned: bool | None = None
+    aliases: Aliases | None = Field(None, description="Other names of what it is about, in place of those it has.")
+
+
+class TurnBody(Body):
+    """A message of a conversation."""
+
+    key: Name = Field(description="What tells it from the other turns of its session: the same turn is learned once.")
+    role: Role = "user"
+    text: Text
+    at: datetime | None = None
+    path: Annotated[str | None, Field(max_length=1000)] = None
+    tags: Annotated[list[Name], Field(max_length=16)] = []
+
+
+class TurnsBody(Body):
+    """Turns of one session, oldest first."""
+
+    session: Name
+    thread: Name | None = None
+    turns: Annotated[list[TurnBody], Field(min_length=1, max_length=50)]
+
+
+class DecisionBody(Body):
+    """A decision on what waits for a yes."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=100)]
+    approve: bool

@@ -1,0 +1,166 @@
+"""What stands before every endpoint: ids, tokens, limits, time-outs, and clients that go away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import MutableMapping
+from contextlib import suppress
+from typing import Any
+
+from fastapi import Response
+from pydantic import SecretStr
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from muniment.faces.http.errors import make_defect, make_engine_error, make_error
+from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
+from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
+from muniment.faces.http.service import Service
+from muniment.memory.config.schema import Serving
+from muniment.memory.errors import MunimentError
+
+OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
+STREAM_PATHS = frozenset({"/export", "/import"})
+CHANGES_PATH = "/memory/changes"
+EVENTS = "text/event-stream"
+_NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
+_BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
+_DISCARD_SECONDS = 5.0  # that a client may go on to send what nobody reads
+_CLIENT_GONE = 499  # in the log and the metrics: nobody hears an answer any more
+
+
+class _Sender:
+    """Sends an answer with the request's id, and knows its status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    async def send_message(self, message: Message) -> None:
+        """Send a message of an answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = REQUEST_ID.get()
+            headers["Cache-Control"] = "no-store"
+            headers["X-Content-Type-Options"] = "nosniff"
+        await self._send(message)
+
+
+class Guard:
+    """An ASGI application around another one."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. What goes wrong is an answer, too."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers, sender = Headers(scope=scope), _Sender(send)
+        id_ = REQUEST_ID.set(choose_request_id(headers.get("x-request-id")))
+        metrics, began = self._service.metrics, time.monotonic()
+        metrics.begin_request()
+        try:
+            await self._answer(scope, headers, receive, sender)
+        finally:
+            operation, seconds = _name_operation(scope), time.monotonic() - began
+            status = sender.status or _CLIENT_GONE
+            metrics.end_request(operation, status, seconds)
+            LOG.info("%s %s: %d in %.1f ms", scope["method"], operation, status, seconds * 1000)
+            REQUEST_ID.reset(id_)
+
+    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, sender: _Sender) -> None:
+        rules = self._service.settings.serve
+        is_stream = scope["path"] in STREAM_PATHS
+        body = Receiver(receive, headers, rules.import_bytes if is_stream else rules.body_bytes)
+        refusal: Response | None = None
+        try:
+            async with asyncio.timeout(_choose_timeout(rules, scope["path"], headers)):
+                refusal = await self._check_token(scope, headers)
+                if refusal is None:
+                    body.check_length()
+                    if not is_stream:
+                        await body.read_whole()
+                    await self._run_app(scope, body, sender)
+        except BodyTooLarge as error:
+            await _refuse_body(str(error), body, sender)
+        except ClientGone:
+            return
+        except TimeoutError:
+            refusal = make_error(503, "TimedOut", "it took too long; try again")
+        except MunimentError as error:
+            refusal = make_engine_error(error)
+        except Exception as error:  # noqa: BLE001 - a defect in one request must not end the others
+            LOG.error("defect: %s", locate_error(error))
+            refusal = make_defect()
+        if refusal is not None and not sender.status:
+            await refusal(scope, receive, sender.send_message)
+
+    async def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """Put the grant of the token into the request's state; a refusal where it has none, or too many requests."""
+        if scope["path"] in OPEN_PATHS:
+            return None
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            return make_error(401, "Unauthorized", _NO_TOKEN)
+        grant = await self._service.tokens.find_grant(SecretStr(token.strip()))
+        if grant is None:
+            return make_error(401, "Unauthorized", _BAD_TOKEN)
+        if wait := self._service.limits.take_request(grant.id, time.monotonic()):
+            retry = {"Retry-After": str(wait)}
+            return make_error(429, "TooManyRequests", "the token has asked too often; wait", headers=retry)
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["grant"] = grant
+        return None
+
+    async def _run_app(self, scope: Scope, body: Receiver, sender: _Sender) -> None:
+        """Run the application; end its work when the client goes away."""
+        work = asyncio.ensure_future(self._app(scope, body.receive_message, sender.send_message))
+        watch = asyncio.create_task(body.wait_until_gone())
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                await asyncio.wait({work})
+        finally:
+            watch.cancel()
+            if not work.done():
+                work.cancel()
+            await asyncio.gather(work, watch, return_exceptions=True)
+        if work.cancelled():
+            raise ClientGone
+        work.result()
+
+
+async def _refuse_body(message: str, body: Receiver, sender: _Sender) -> None:
+    """Answer 413 at once, and throw away what still comes: a client that is cut off while it sends hears no answer."""
+    if sender.status:
+        return
+    refusal = make_error(413, "TooLarge", message, headers={"Connection": "close"})
+    await sender.send_message(
+        {"type": "http.response.start", "status": refusal.status_code, "headers": refusal.raw_headers}
+    )
+    await sender.send_message({"type": "http.response.body", "body": bytes(refusal.body), "more_body": True})
+    with suppress(TimeoutError):
+        await asyncio.wait_for(body.discard_rest(), _DISCARD_SECONDS)
+    await sender.send_message({"type": "http.response.body", "body": b""})
+
+
+def wants_events(headers: Headers) -> bool:
+    """Whether a client asks for a stream of events."""
+    return EVENTS in headers.get("accept", "")
+
+
+def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
+    """Return the seconds that a request may take; None for a stream that goes on."""
+    if path == CHANGES_PATH and wants_events(headers):
+        return None
+    return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
+
+
+def _name_operation(scope: Scope) -> str:
+    """Return the path of the endpoint as it is declared, without the ids in it."""
+    return getattr(scope.get("route"), "path", "unknown")

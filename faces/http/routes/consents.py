@@ -1,0 +1,40 @@
+"""What waits for a yes of the user, and the answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+
+from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.bodies import DecisionBody, StrictRoute
+from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.memory import codec
+
+router = APIRouter(prefix="/consents", tags=["consents"], route_class=StrictRoute, responses=ERROR_RESPONSES)
+_MAX_PENDING = 1000
+_Reader = Annotated[Caller, Depends(require_permission("read"))]
+_Writer = Annotated[Caller, Depends(require_permission("write"))]
+
+
+@router.get("", response_model=dict[str, Any])
+async def list_consents(caller: _Reader, decided: bool = False) -> Response:
+    """Return the requests for consent that wait, or with `decided` all, and the memories that wait for a yes."""
+    caller.check_unlimited()
+    memory = caller.service.memory
+    requests = await memory.list_consents(caller.scope, decided=decided)
+    pending = await memory.list(caller.scope, states=("pending",), limit=_MAX_PENDING)
+    return make_response(
+        {
+            "requests": [codec.encode_record(each) for each in requests],
+            "memories": [codec.encode_record(each) for each in pending],
+        }
+    )
+
+
+@router.post("/decisions", response_model=dict[str, Any])
+async def decide_consents(body: DecisionBody, caller: _Writer) -> Response:
+    """Approve or reject requests and memories that wait, all or none."""
+    caller.check_unlimited()
+    receipt = await caller.service.memory.decide_consents(caller.scope, body.ids, approve=body.approve)
+    return make_response(codec.encode_receipt(receipt))

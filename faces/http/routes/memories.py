@@ -1,0 +1,137 @@
+"""Single memories and lists of them: read, kept, changed, forgotten, restored."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.bodies import MAX_COUNT, MemoryBody, PatchBody, StrictRoute
+from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.memory import codec
+from muniment.memory.domain.memory import Kind, State, Trust
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.query import ListRequest
+from muniment.memory.errors import BadInput
+
+router = APIRouter(tags=["memories"], route_class=StrictRoute, responses=ERROR_RESPONSES)
+MAX_PAGE = 1000
+_Reader = Annotated[Caller, Depends(require_permission("read"))]
+_Writer = Annotated[Caller, Depends(require_permission("write"))]
+_Id = Annotated[str, Path(description="A memory's id, or its beginning of four characters or more.")]
+_Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+_AsOf = Annotated[str | None, Query(description="A revision, or an ISO date or time in UTC.")]
+
+
+@router.get("/memories", response_model=dict[str, Any])
+async def list_memories(
+    caller: _Reader,
+    category: Annotated[list[str] | None, Query()] = None,
+    kind: Annotated[list[Kind] | None, Query()] = None,
+    state: Annotated[list[State] | None, Query(description="Else active.")] = None,
+    trust: Annotated[list[Trust] | None, Query()] = None,
+    pinned: bool | None = None,
+    tag: str | None = None,
+    contains: Annotated[str | None, Query(description="In the text, whatever the case.")] = None,
+    since: Annotated[str | None, Query(description="Changed then or later.")] = None,
+    until: Annotated[str | None, Query(description="Changed then or earlier; a date means its end.")] = None,
+    as_of: _AsOf = None,
+    limit: _Limit = 100,
+    offset: Annotated[int, Query(ge=0, le=MAX_COUNT)] = 0,
+) -> Response:
+    """Return a page of memories, newest change first. `next` is the offset of the page that follows."""
+    caller.check_categories(category or ())
+    categories = tuple(category or (sorted(caller.allowed) if caller.grant.agents else ()))
+    listing = ListRequest(
+        categories=categories,
+        kinds=tuple(kind or ()),
+        trusts=tuple(trust or ()),
+        states=tuple(state or ("active",)),
+        pinned=pinned,
+        tag=tag,
+        contains=contains,
+        since=None if since is None else codec.parse_time(since, "since"),
+        until=None if until is None else codec.parse_end_time(until, "until"),
+        limit=limit,
+        offset=offset,
+    )
+    moment = None if as_of is None else codec.parse_as_of(as_of)
+    page = await caller.service.memory.list_page(caller.scope, listing, as_of=moment)
+    after = offset + len(page.memories)
+    more = {"next": after} if page.memories and after < page.total else {}
+    memories = [codec.encode_record(memory) for memory in page.memories]
+    return make_response({"rev": page.rev, "total": page.total, "offset": offset, **more, "memories": memories})
+
+
+@router.post("/memories", response_model=dict[str, Any], responses={201: {"model": dict[str, Any]}})
+async def remember_text(body: MemoryBody, caller: _Writer) -> Response:
+    """Keep a text. 201 with the receipt where a memory is new, 200 where one was changed or known already."""
+    if body.category is not None:
+        caller.check_categories((body.category,))
+    receipt = await caller.service.memory.remember(
+        caller.scope, body.text, category=body.category, aliases=tuple(body.aliases)
+    )
+    is_new = any(change.action == "ADD" for change in receipt.changes)
+    return _make_receipt(caller, receipt, 201 if is_new else 200)
+
+
+@router.get("/memories/{memory_id}", response_model=dict[str, Any])
+async def get_memory(memory_id: _Id, caller: _Reader, as_of: _AsOf = None) -> Response:
+    """Return a memory with all that is known about it, whatever its state; with `as_of` as it was."""
+    memory = await caller.find_memory(memory_id)
+    if as_of is not None:
+        moment = codec.parse_as_of(as_of)
+        memory = await caller.service.memory.get(caller.scope, memory.id, as_of=moment)
+    return make_response(codec.encode_record(memory))
+
+
+@router.patch("/memories/{memory_id}", response_model=dict[str, Any])
+async def change_memory(memory_id: _Id, body: PatchBody, caller: _Writer) -> Response:
+    """Pin or unpin a memory, or replace its other names."""
+    if (body.pinned is None) == (body.aliases is None):
+        raise BadInput("body: give either pinned or aliases")
+    id_, memory = await caller.find_id(memory_id), caller.service.memory
+    if body.aliases is not None:
+        return _make_receipt(caller, await memory.set_aliases(caller.scope, id_, body.aliases))
+    return _make_receipt(caller, await memory.pin(caller.scope, id_, pinned=bool(body.pinned)))
+
+
+@router.delete("/memories/{memory_id}", response_model=dict[str, Any])
+async def forget_memory(memory_id: _Id, caller: _Writer) -> Response:
+    """Forget a memory: no answer has it, and it can be restored until it is purged."""
+    id_ = await caller.find_id(memory_id)
+    return _make_receipt(caller, await caller.service.memory.forget(caller.scope, id_))
+
+
+@router.post("/memories/{memory_id}/restore", response_model=dict[str, Any])
+async def restore_memory(memory_id: _Id, caller: _Writer) -> Response:
+    """Bring a forgotten memory back as it was."""
+    id_ = await caller.find_id(memory_id)
+    return _make_receipt(caller, await caller.service.memory.restore(caller.scope, id_))
+
+
+@router.put("/memories/{memory_id}/pin", response_model=dict[str, Any])
+async def pin_memory(memory_id: _Id, caller: _Writer) -> Response:
+    """Pin a memory: it ranks higher, and its changes are told first."""
+    return _make_receipt(caller, await caller.service.memory.pin(caller.scope, await caller.find_id(memory_id)))
+
+
+@router.delete("/memories/{memory_id}/pin", response_model=dict[str, Any])
+async def unpin_memory(memory_id: _Id, caller: _Writer) -> Response:
+    """Take the pin off a memory."""
+    id_ = await caller.find_id(memory_id)
+    return _make_receipt(caller, await caller.service.memory.pin(caller.scope, id_, pinned=False))
+
+
+@router.get("/memory/{memory_id}/history", response_model=dict[str, Any])
+@router.get("/memories/{memory_id}/history", response_model=dict[str, Any])
+async def read_history(memory_id: _Id, caller: _Reader, limit: _Limit = 100) -> Response:
+    """Return what happened to a memory, newest first."""
+    entries = await caller.service.memory.history(caller.scope, await caller.find_id(memory_id), limit)
+    visible = [codec.encode_record(entry) for entry in entries if entry.category in caller.allowed]
+    return make_response({"history": visible})
+
+
+def _make_receipt(caller: Caller, receipt: Receipt, status: int = 200) -> Response:
+    return make_response(codec.encode_receipt(caller.select_changes(receipt)), status)

@@ -1,0 +1,45 @@
+"""`memory.query`, and why a memory is not in its answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+
+from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.bodies import QueryBody, StrictRoute, WhyNotBody
+from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.memory import codec
+from muniment.memory.domain.query import Query
+from muniment.memory.errors import NotFound
+from muniment.memory.payload import encode_answer, encode_explanation
+
+router = APIRouter(prefix="/memory", tags=["query"], route_class=StrictRoute, responses=ERROR_RESPONSES)
+_Reader = Annotated[Caller, Depends(require_permission("read"))]
+
+
+@router.post("/query", response_model=dict[str, Any])
+async def query_memory(body: QueryBody, caller: _Reader) -> Response:
+    """Return the best memories within the agent's allowlist."""
+    agent, query = _parse_query(body, caller)
+    answer = await caller.service.memory.query(caller.scope, agent, query)
+    return make_response(encode_answer(answer, explain=query.explain))
+
+
+@router.post("/why-not", response_model=dict[str, Any])
+async def explain_absence(body: WhyNotBody, caller: _Reader) -> Response:
+    """Return the first reason that keeps a memory out of the answer to a query."""
+    agent, query = _parse_query(body, caller)
+    memory_id = await caller.find_id(body.memory_id)
+    verdict = await caller.service.memory.why_not(caller.scope, agent, memory_id, query)
+    if verdict.reason == "other space or unknown":
+        raise NotFound
+    return make_response(encode_explanation(verdict))
+
+
+def _parse_query(body: QueryBody, caller: Caller) -> tuple[str, Query]:
+    """Return the agent and the query of a body. Raises BadInput, Denied."""
+    agent, recall = caller.choose_agent(body.agent), caller.service.settings.recall
+    given = body.model_dump(by_alias=True, exclude_unset=True, exclude={"memory_id"})
+    defaults = Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens)
+    return agent, codec.parse_query(given, defaults)

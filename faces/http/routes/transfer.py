@@ -1,0 +1,77 @@
+"""A user's memory in and out, as JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import StreamingResponse
+
+from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.bodies import StrictRoute
+from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.memory import codec
+from muniment.memory.errors import BadInput
+
+router = APIRouter(tags=["transfer"], route_class=StrictRoute, responses=ERROR_RESPONSES)
+LINES = "application/jsonl"
+_PORTION = 64  # rows that are encoded before other requests have a turn
+_Reader = Annotated[Caller, Depends(require_permission("read"))]
+_Writer = Annotated[Caller, Depends(require_permission("write"))]
+_LINES_BODY = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
+
+
+@router.get("/export", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
+async def export_memory(caller: _Reader, content: bool = False) -> Response:
+    """Return all of the user's memory, a row a line; with `content` memories and relations without revisions."""
+    caller.check_unlimited()
+    rows = await caller.service.memory.export(caller.scope, content=content)
+    return StreamingResponse(_encode_rows(rows), media_type=LINES)
+
+
+@router.post("/import", response_model=dict[str, Any], openapi_extra=_LINES_BODY)
+async def import_memory(request: Request, caller: _Writer) -> Response:
+    """Import the rows of an export into an empty memory, or plain rows with at least a text, into any.
+
+    Where a line is not right nothing is imported. `merged` has the rows that only changed a memory, `unused` those that
+    added nothing."""
+    caller.check_unlimited()
+    rows = await _read_rows(request)
+    report = await caller.service.memory.load(caller.scope, rows)
+    return make_response({"imported": report.added, "merged": list(report.merged), "unused": list(report.unused)})
+
+
+async def _encode_rows(rows: Sequence[Mapping[str, Any]]) -> AsyncIterator[bytes]:
+    for start in range(0, len(rows), _PORTION):
+        yield b"".join(orjson.dumps(row, default=str) + b"\n" for row in rows[start : start + _PORTION])
+        await asyncio.sleep(0)
+
+
+async def _read_rows(request: Request) -> list[dict[str, Any]]:
+    """Return the objects of the lines of a body. Raises BadInput."""
+    rows: list[dict[str, Any]] = []
+    rest = b""
+    async for chunk in request.stream():
+        *lines, rest = (rest + chunk).split(b"\n")
+        _add_rows(rows, lines)
+    _add_rows(rows, [rest])
+    return rows
+
+
+def _add_rows(rows: list[dict[str, Any]], lines: Sequence[bytes]) -> None:
+    for line in lines:
+        if not line.strip():
+            continue
+        number = len(rows) + 1
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            raise BadInput(f"row {number}: is no JSON", row=number) from None
+        if not isinstance(row, dict):
+            raise BadInput(f"row {number}: {codec.describe_shape(row)} given, an object wanted", row=number)
+        if not codec.is_storable(row):
+            raise BadInput(f"row {number}: a text has a NUL or half a character", row=number)
+        rows.append(row)

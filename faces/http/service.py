@@ -1,0 +1,48 @@
+"""What the endpoints share: the memory, the tokens, the settings, the metrics, and whether requests are wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from fastapi import Request
+
+from muniment.faces.http.metrics import Metrics
+from muniment.faces.http.rate_limit import RateLimits
+from muniment.memory.bootstrap import Tokens
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.errors import StoreError
+
+_NOBODY = UUID(int=0)
+_READY_SECONDS = 2.0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Service:
+    """One process of the service. It opens and closes nothing that it is given."""
+
+    memory: Memory
+    tokens: Tokens
+    settings: Settings
+    limits: RateLimits
+    metrics: Metrics = field(default_factory=Metrics)
+    ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted
+
+    async def is_ready(self) -> bool:
+        """Whether requests are wanted: the database answers, and the service does not end."""
+        if self.ending.is_set():
+            return False
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                await self.tokens.is_valid(_NOBODY)
+        except (StoreError, TimeoutError):
+            return False
+        return True
+
+
+def get_service(request: Request) -> Service:
+    """Return the service that a request has reached."""
+    service: Service = request.app.state.service
+    return service

@@ -1,0 +1,121 @@
+"""`muniment serve` as an installed program, on a database of the test's own, and clients of it over real HTTP."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from muniment.memory.bootstrap import open_tokens
+from muniment.memory.config.settings import load_settings
+from tests.conftest import alone
+from tests.logins import build_login_url
+
+PROGRAM = str(Path(sys.executable).with_name("muniment"))
+START_SECONDS = 30.0
+
+
+@dataclass
+class Serving:
+    """A process of the service."""
+
+    environment: dict[str, str]
+    log_path: Path
+    arguments: tuple[str, ...] = ()
+    url: str = ""
+    process: subprocess.Popen[str] = field(init=False)
+
+    def start(self) -> None:
+        with self.log_path.open("a") as log:
+            self.process = subprocess.Popen(
+                [PROGRAM, "serve", "--port", "0", *self.arguments], env=self.environment, stderr=log, text=True
+            )
+        until = time.monotonic() + START_SECONDS
+        while not self.url:
+            assert self.process.poll() is None, self.log
+            assert time.monotonic() < until, self.log
+            self.url = next((line.split()[1] for line in self.log.splitlines() if "http://" in line), "")
+            time.sleep(0.05)
+        while True:
+            assert time.monotonic() < until, self.log
+            try:
+                if httpx.get(f"{self.url}/ready").status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.05)
+
+    def wait(self, seconds: float) -> None:
+        """Wait while the service goes on."""
+        time.sleep(seconds)
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text() if self.log_path.exists() else ""
+
+    def stop(self) -> int:
+        """SIGTERM, and the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+    def token(self, **grant: Any) -> str:
+        """A new token, made beside the service."""
+
+        async def issue() -> str:
+            async with open_tokens(load_settings(self.environment), as_owner=True) as tokens:
+                token, _ = await tokens.issue_token(**{"tenant": "acme", "owner": "ana"} | grant)
+                return token.get_secret_value()
+
+        return alone(issue())
+
+    def revoke_all(self) -> None:
+        """Revoke every token, beside the service."""
+
+        async def revoke() -> None:
+            async with open_tokens(load_settings(self.environment), as_owner=True) as tokens:
+                for grant in await tokens.list_grants():
+                    await tokens.revoke_token(grant.id)
+
+        alone(revoke())
+
+    def client(self, token: str | None = None, **headers: str) -> httpx.Client:
+        given = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=self.url, headers=given | headers, timeout=30)
+
+
+@pytest.fixture
+def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
+    """What the process sees: this database, an embedder that needs no model, a home that is nobody's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
+    return kept | {
+        "MUNIMENT_DATABASE_URL": build_login_url(database_url),
+        "MUNIMENT_OWNER_URL": database_url,
+        "MUNIMENT_EMBEDDER": "hash-256",
+        "MUNIMENT_HOME": str(tmp_path / "home"),
+    }
+
+
+@pytest.fixture
+def serving(environment: dict[str, str], tmp_path: Path) -> Iterator[Serving]:
+    """A service that runs without a worker."""
+    service = Serving(environment, tmp_path / "log", ("--no-worker",))
+    service.start()
+    yield service
+    if service.process.poll() is None:
+        service.process.kill()
+        service.process.wait()
+    assert "Traceback" not in service.log
+
+
+@pytest.fixture
+def ana(serving: Serving) -> Iterator[httpx.Client]:
+    """A client with a token of the user ana."""
+    with serving.client(serving.token()) as client:
+        yield client
