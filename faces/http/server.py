@@ -35,7 +35,8 @@ class _Server(uvicorn.Server):
 def listen_on(host: str, port: int) -> socket.socket:
     """Return a socket that listens, before anything slow is opened. Raises BadInput for an address that is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small packets at once only where the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
