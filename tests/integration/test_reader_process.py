@@ -68,7 +68,7 @@ def test_it_answers_from_another_process(reader: ReaderProcess) -> None:
 
 def note_call() -> None:
     """Note that this process has called it."""
-    sys.noted = os.getpid()  # type: ignore[attr-defined]
+    sys.noted = os.getpid()  # type: ignore[attr-defined] # a place that only this process has
 
 
 def find_note() -> int:
