@@ -15,6 +15,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Candidate
+from muniment.memory.errors import Conflict
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.rules.merging.space_index import SpaceIndex
 from tests.engine import Leaving, engine, said, scope
@@ -97,6 +98,18 @@ async def test_what_another_process_writes_is_seen(database_url: str) -> None:
         await other.forget(scope(), tea.id)
         receipt = await memory.remember(scope(), "I like tea")
         assert [(change.action, change.before) for change in receipt.changes] == [("ADD", None)]
+
+
+async def test_an_answer_that_commits_nothing_is_confirmed_first(database_url: str) -> None:
+    """What is held is confirmed as long as nobody else writes; afterwards it is a Conflict once, and dropped."""
+    async with holding(database_url) as memory, engine(database_url) as other:
+        finder = memory.engine.neighbour_finder
+        await finder.confirm_revision(scope())
+        await other.remember(scope(), "I like tea")
+        with pytest.raises(Conflict):
+            await finder.confirm_revision(scope())
+        assert find_index(memory) is None
+        await finder.confirm_revision(scope())
 
 
 async def test_two_processes_in_turns_lose_nothing(database_url: str) -> None:
