@@ -19,6 +19,7 @@ from muniment.memory.errors import Conflict
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.rules.merging.space_index import SpaceIndex
 from tests.engine import Leaving, engine, said, scope
+from tests.integration.test_groups import waiting
 
 THINGS = ("tea", "jazz", "chess", "rye bread", "old maps", "swimming", "Porto", "night trains")
 SAYINGS = (
@@ -98,6 +99,23 @@ async def test_what_another_process_writes_is_seen(database_url: str) -> None:
         await other.forget(scope(), tea.id)
         receipt = await memory.remember(scope(), "I like tea")
         assert [(change.action, change.before) for change in receipt.changes] == [("ADD", None)]
+
+
+@pytest.mark.parametrize("writers", [1, 3])
+async def test_writers_that_commit_nothing_are_confirmed_first(database_url: str, writers: int) -> None:
+    """One writer, or several that wait, say what another process has forgotten since: they add it again."""
+    likes = [f"I like {thing}" for thing in THINGS[:writers]]
+    async with holding(database_url) as memory, engine(database_url) as other:
+        for text in likes:
+            await memory.remember(scope(), text)
+        for each in await other.list(scope()):
+            if any(thing in each.text for thing in THINGS[:writers]):
+                await other.forget(scope(), each.id)
+        assert find_index(memory) is not None
+        async with waiting(memory, scope(), [memory.remember(scope(), text) for text in likes]) as tasks:
+            pass
+        receipts = await asyncio.gather(*tasks)
+        assert [change.action for receipt in receipts for change in receipt.changes] == ["ADD"] * writers
 
 
 async def test_an_answer_that_commits_nothing_is_confirmed_first(database_url: str) -> None:

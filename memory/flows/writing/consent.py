@@ -92,7 +92,7 @@ class Consents:
         until it is purged. A memory that had the approved value before has it again.
         Raises NotFound for one that is not pending, BadInput when another memory says the same by now."""
         await self.expire_consents(scope)
-        pending = {UUID(str(request.id)): request for request in await self._list_pending(scope)}
+        pending = {UUID(str(request.id)): request for request in await self.list_pending(scope)}
         page = await self.reads.list_memories(
             self.settings.make_owner_reader(scope), ListRequest(states=("pending",), limit=_MAX_CONSENTS)
         )
@@ -167,7 +167,7 @@ class Consents:
     async def expire_consents(self, scope: Scope) -> int:
         """End the pending requests whose time is over. Returns their number."""
         now = self.clock.now()
-        due = [request for request in await self._list_pending(scope) if request.expires_at <= now]
+        due = [request for request in await self.list_pending(scope) if request.expires_at <= now]
         if due:
             await self._commit_decision(scope, due, (), _Ruling(decision="expired", by=_BY_TIME, node="worker"))
         return len(due)
@@ -200,7 +200,7 @@ class Consents:
         The withdrawals come first: a run can be undone only when its changes are the latest."""
         if not any(map(is_support_lost, plan.changes)):
             return plan
-        void = find_void_requests(await self._list_pending(plan.scope), plan)
+        void = find_void_requests(await self.list_pending(plan.scope), plan)
         if not void:
             return plan
         memories = {change.before.id: change.before for change in reversed(plan.changes) if change.before is not None}
@@ -230,7 +230,8 @@ class Consents:
         rejected = await self.ledger.list_consents(scope, ("rejected",), _MAX_CONSENTS)
         return tuple(candidate for candidate in candidates if not is_refused(candidate, rejected))
 
-    async def _list_pending(self, scope: Scope) -> Sequence[Consent]:
+    async def list_pending(self, scope: Scope) -> Sequence[Consent]:
+        """Return the requests that wait, also those that are overdue."""
         return await self.ledger.list_consents(scope, ("pending",), _MAX_CONSENTS)
 
     async def _commit_decision(
@@ -245,7 +246,7 @@ class Consents:
                 try:
                     return await self.writes.commit(plan)
                 except Conflict:
-                    pending = {request.id for request in await self._list_pending(scope)}
+                    pending = {request.id for request in await self.list_pending(scope)}
                     if attempt == attempts - 1 or not pending.issuperset(request.id for request in requests):
                         raise
         raise Conflict

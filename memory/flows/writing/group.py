@@ -9,17 +9,28 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 
+from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import NO_VECTOR, Revision, SpaceId, TurnId
 from muniment.memory.domain.memory import Neighbour
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import Conflict, MunimentError, StoreDown
-from muniment.memory.flows.writing.plan import COUNTED_NODES, Draft, PlanCommitter, Planner, Rejections, build_probes
+from muniment.memory.flows.writing.plan import (
+    COUNTED_NODES,
+    Draft,
+    KnownState,
+    PlanCommitter,
+    Planner,
+    Rejections,
+    add_matches,
+    build_probes,
+)
 from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.language.tokens import compute_weights, is_legible
 from muniment.memory.rules.merging.earlier_changes import update_neighbours
+from muniment.memory.rules.policy.consent import find_void_requests, is_support_lost
 from muniment.memory.rules.retrieval.intents import index_text
 from muniment.memory.rules.statements.parse import is_correcting
 
@@ -45,14 +56,15 @@ class GroupQueues:
 
 @dataclass(slots=True)
 class _Group:
-    """What the plans of a group come to, in order, before they are committed."""
+    """What the plans of a group come to, in order, before they are committed. `rev` is the revision after them."""
 
     rev: Revision
+    turns: set[TurnId] = field(default_factory=set)
+    counted: int = 0  # changes that count for the quota of the day
     plans: list[WritePlan] = field(default_factory=list)
     outcomes: list[tuple[WaitingDraft, Rejections | Receipt]] = field(default_factory=list)
     aside: list[WaitingDraft] = field(default_factory=list)  # to commit alone afterwards
     changes: list[Change] = field(default_factory=list)
-    counted: int = 0  # changes that count for the quota of the day
 
     def add_plan(self, plan: WritePlan) -> None:
         """Add a plan. Its changes get the revisions that they will have."""
@@ -151,9 +163,11 @@ class DraftGroups:
     async def _write_group(self, members: Sequence[WaitingDraft]) -> tuple[_Group, Sequence[Receipt]]:
         """Plan those members that can be planned without the store, and commit the plans in one transaction."""
         group = await self._plan_group(members)
+        scope, finder = members[0].scope, self.planner.neighbour_finder
         if not group.plans:
+            if group.outcomes:
+                await finder.confirm_revision(scope)
             return group, ()
-        scope, finder = group.plans[0].scope, self.planner.neighbour_finder
         try:
             receipts = await self.writes.commit_group(group.plans)
         except Conflict:
@@ -164,22 +178,24 @@ class DraftGroups:
         return group, receipts
 
     async def _plan_group(self, members: Sequence[WaitingDraft]) -> _Group:
-        most = self.planner.settings.write.neighbours
+        scope, finder, most = members[0].scope, self.planner.neighbour_finder, self.planner.settings.write.neighbours
         probes = [build_probes(member.draft) for member in members]
-        every = [probe for each in probes for probe in each]
-        rev, neighbours = await self.planner.neighbour_finder.find_neighbours(members[0].scope, every, most)
+        rev, neighbours = await finder.find_neighbours(scope, [probe for each in probes for probe in each], most)
+        candidates = [candidate for member in members for candidate in member.draft.candidates]
+        matches = await self.planner.find_by_words(scope, candidates, self.planner.profile.scripts)
+        # After the revision was read: a write in between makes the plans a Conflict.
+        group = _Group(rev)
+        pending: Sequence[Consent] | None = None
         ends = list(accumulate(map(len, probes)))
-        group, turns = _Group(rev), set[TurnId]()
         for member, own, end in zip(members, probes, ends, strict=True):
-            said = {turn.id for turn in member.draft.turns}
-            near = self._update_all(own, neighbours[end - len(own) : end], group)
-            if near is None or turns & said or _shares_words(member.draft, group.changes):
+            place, said = slice(end - len(own), end), {turn.id for turn in member.draft.turns}
+            near = self._update_all(own, neighbours[place], group)
+            if near is None or group.turns & said or _shares_words(member.draft, group.changes):
                 group.aside.append(member)
                 continue
+            known = KnownState(group.rev, add_matches(near, matches[place]), group.counted)
             try:
-                outcome = await self.planner.make_plan(
-                    member.scope, member.draft, VectorCache(), (group.rev, near), group.counted
-                )
+                outcome = await self.planner.make_plan(member.scope, member.draft, VectorCache(), known)
             except UnembeddedTexts:
                 group.aside.append(member)
                 continue
@@ -187,12 +203,14 @@ class DraftGroups:
                 group.outcomes.append((member, outcome))
                 continue
             plan, rejections = outcome
-            if await self.committer.consents.add_withdrawals(plan) is not plan:
-                group.aside.append(member)
-                continue
+            if any(map(is_support_lost, plan.changes)):
+                pending = await self.committer.consents.list_pending(scope) if pending is None else pending
+                if any(each.proposals for each in group.plans) or find_void_requests(pending, plan):
+                    group.aside.append(member)
+                    continue
             group.add_plan(plan)
             group.outcomes.append((member, rejections))
-            turns |= said
+            group.turns |= said
         return group
 
     def _update_all(

@@ -18,7 +18,7 @@ from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import compose_document, is_note, is_structured
+from muniment.memory.domain.memory import Neighbour, compose_document, is_note, is_structured
 from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe, Search
@@ -27,7 +27,6 @@ from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import Conflict
 from muniment.memory.flows.process_state import (
     AvailableEmbedder,
-    FoundNeighbours,
     NeighbourFinder,
     ProcessCache,
     SpaceLocks,
@@ -204,6 +203,16 @@ class Draft:
     file_rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class KnownState:
+    """What a draft of a group is planned against: the revision before it, the neighbours of its candidates then, and
+    how many `pending` changes of the day the store does not have yet."""
+
+    rev: Revision
+    neighbours: list[tuple[Neighbour, ...]]
+    pending: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Planner:
     """Makes the plan of a draft: neighbours, merging, quotas, requests to forget, and proposals for the profile."""
@@ -220,15 +229,15 @@ class Planner:
     write_behind: WriteBehind
 
     async def make_plan(
-        self, scope: Scope, draft: Draft, vectors: VectorCache, found: FoundNeighbours | None = None, pending: int = 0
+        self, scope: Scope, draft: Draft, vectors: VectorCache, known: KnownState | None = None
     ) -> tuple[WritePlan, Rejections] | Receipt:
         """Return the plan and what it leaves out, or the receipt where there is nothing to write.
 
-        In a group the neighbours were `found` before, and so many `pending` changes are not in the store yet."""
+        A draft of a group is planned against a state that is `known`; the caller confirms its revision."""
         at, record = self.clock.now(), draft.record
         profile = self.profile.drop_scripts() if any(each is NO_VECTOR for each in draft.vectors) else self.profile
         said_at = min(at, draft.said_at or at)
-        rev, incoming = await self._add_neighbours(scope, draft, profile.scripts, said_at, found)
+        rev, incoming = await self._add_neighbours(scope, draft, profile.scripts, said_at, known)
         merged = merge_candidates(
             incoming,
             scope=scope,
@@ -241,9 +250,9 @@ class Planner:
         )
         texts = draft.requested_texts
         write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=texts)
-        merged = await self.quotas.apply_quotas(write, merged, pending)
-        known = {compose_document(each.text, each.aliases) for each in draft.candidates}
-        changes = embed_changes(merged.changes, known, vectors)
+        merged = await self.quotas.apply_quotas(write, merged, known.pending if known else 0)
+        embedded = {compose_document(each.text, each.aliases) for each in draft.candidates}
+        changes = embed_changes(merged.changes, embedded, vectors)
         if said_at < at:  # retention counts from now
             changes = tuple(_date_addition(each, at) for each in changes)
         if incoming:
@@ -274,35 +283,55 @@ class Planner:
         )
         if plan.changes or proposals or (record is not None and record.source != "rules"):
             return plan, Rejections(refused=merged.refused, unmet=unmet)
-        await self.neighbour_finder.confirm_revision(scope)
+        if known is None:
+            await self.neighbour_finder.confirm_revision(scope)
         if merged.refused:  # the ledger keeps the words of what is refused
             await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns, now=at)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
 
     async def _add_neighbours(
-        self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime, found: FoundNeighbours | None
+        self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime, known: KnownState | None
     ) -> tuple[Revision, list[IncomingCandidate]]:
         """Return the space's revision, and each candidate with the memories near it: by vector, and by words where the
         embedder is away or does not know the script, or the candidate corrects something. What a model read in a turn
         that was said `at` has them in order by the store's clock."""
-        candidates, most = draft.candidates, self.settings.write.neighbours
-        rev, neighbours = found or await self.neighbour_finder.find_neighbours(scope, build_probes(draft), most)
-        # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
-        is_elsewhere = [not is_legible(scripts, each.text) or is_correcting(each.text) for each in candidates]
-        if places := [n for n, is_away in enumerate(is_elsewhere) if is_away]:
+        most = self.settings.write.neighbours
+        if known is not None:
+            rev, neighbours = known.rev, known.neighbours
+        else:
+            rev, near = await self.neighbour_finder.find_neighbours(scope, build_probes(draft), most)
             # After the revision was read: a write in between makes the plan a Conflict.
-            texts = [(candidates[n].kind, candidates[n].text) for n in places]
-            for n, matches in zip(places, await self.reads.find_neighbours_by_words(scope, texts, most), strict=True):
-                ids = {neighbour.memory.id for neighbour in neighbours[n]}
-                neighbours[n] += tuple(match for match in matches if match.memory.id not in ids)
+            neighbours = add_matches(near, await self.find_by_words(scope, draft.candidates, scripts))
         record = draft.record
         if record is not None and record.source == "model" and (turns := list_turns(neighbours)):
             said = await self.ledger.read_said_times(scope, [record.turn, *turns])
             neighbours = [order_neighbours(near, record.turn, said, at) for near in neighbours]
         return rev, [
             IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
-            for each, vector, near in zip(candidates, draft.vectors, neighbours, strict=True)
+            for each, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
         ]
+
+    async def find_by_words(
+        self, scope: Scope, candidates: Sequence[Candidate], scripts: Collection[str]
+    ) -> list[tuple[Neighbour, ...]]:
+        """Return the memories that share words with each candidate whose vector does not say enough."""
+        # What a statement ends or corrects it may name in few of its words, so that its vector is elsewhere.
+        is_elsewhere = [not is_legible(scripts, each.text) or is_correcting(each.text) for each in candidates]
+        if not any(is_elsewhere):
+            return [()] * len(candidates)
+        texts = [(each.kind, each.text) for each in compress(candidates, is_elsewhere)]
+        found = iter(await self.reads.find_neighbours_by_words(scope, texts, self.settings.write.neighbours))
+        return [next(found) if is_away else () for is_away in is_elsewhere]
+
+
+def add_matches(
+    near: Sequence[tuple[Neighbour, ...]], matches: Sequence[tuple[Neighbour, ...]]
+) -> list[tuple[Neighbour, ...]]:
+    """Return the neighbours of each candidate with those that match it by words, each once."""
+    return [
+        own + tuple(each for each in more if each.memory.id not in {other.memory.id for other in own}) if more else own
+        for own, more in zip(near, matches, strict=True)
+    ]
 
 
 def build_probes(draft: Draft) -> list[NeighbourProbe]:

@@ -90,13 +90,13 @@ from (
   from muniment.memories c where c.space_id = %(space)s and c.state = 'active' limit %(limit)s
 ) p
 
--- name: near_in_words (the memories of a probe's kind that share most of its words)
+-- name: near_in_words (the memories of a probe's kind that share most of its words, of equal ones the latest)
 select p.n, false as same_key, null::real as sim, {m.memory_columns}
 from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
 cross join lateral (
   select c.* from muniment.memories c
   where c.space_id = %(space)s and c.state = 'active' and c.kind = p.kind and c.words <#> p.words::sparsevec < 0
-  order by c.words <#> p.words::sparsevec, c.memory_id limit %(limit)s
+  order by c.words <#> p.words::sparsevec, c.rev desc, c.memory_id limit %(limit)s
 ) m
 order by p.n
 
