@@ -85,7 +85,7 @@ format: setup ## format the code, and fix what can be fixed
 
 lock: setup ## write requirements.lock anew from pyproject.toml
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --python-version 3.11 --output-file requirements.lock
+	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --group docs --python-version 3.11 --output-file requirements.lock
 	@echo "requirements.lock is written; make setup installs it"
 
 notice: setup ## write NOTICE anew, the licences of what is installed

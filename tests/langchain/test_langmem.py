@@ -1,8 +1,8 @@
-"""LangMem's tools on our store. LangMem is no dependency: where it is not installed, the test is skipped."""
+"""LangMem's tools on our store."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -14,7 +14,8 @@ from muniment.memory.domain.scope import Scope
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # LangMem imports what LangGraph has moved
 async def test_its_tools_keep_and_find(memory: Memory) -> None:
     """What its managing tool writes, its search tool finds, and a deleted memory is gone."""
-    langmem: Any = pytest.importorskip("langmem", reason="langmem is not installed")
+    import langmem
+
     store = MunimentStore(memory, Scope(owner="ana"))
     manage = langmem.create_manage_memory_tool(namespace=("memories", "ana"), store=store)
     search = langmem.create_search_memory_tool(namespace=("memories", "ana"), store=store)
