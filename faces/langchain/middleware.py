@@ -73,7 +73,6 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._recall_seconds, self._record_seconds = recall_seconds, record_seconds
         self._loop = get_memory_loop(memory)
         self._briefs: OrderedDict[Key, Brief | None] = OrderedDict()
-        self._learning: set[asyncio.Task[None]] = set()
 
     @property
     def name(self) -> str:
@@ -125,11 +124,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return self._loop.run_sync(lambda: self._record(scope, state))
 
     async def finish_learning(self) -> None:
-        """Wait until this process has learned from the turns that are recorded. Without it a worker learns the rest."""
-        await self._loop.run(self._finish)
-
-    async def _finish(self) -> None:
-        await asyncio.gather(*self._learning)
+        """Wait until this process has learned from the turns that are recorded. Closing the memory waits, too."""
+        await self._loop.run(self._memory.engine.background_tasks.finish_all)
 
     def _resolve_scope(self, runtime: Runtime[Any]) -> Scope:
         try:
@@ -165,9 +161,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         record = self._memory.engine.turn_learning.record_turns(scope, turns)
         if await self._attempt(scope, "episodic", self._record_seconds, _confirm(record)) is None:
             return {"memory_unwritten": [str(message.id) for message in messages if message.id]}
-        task = asyncio.create_task(self._learn(scope, turns, brief))
-        self._learning.add(task)
-        task.add_done_callback(self._learning.discard)
+        self._memory.engine.background_tasks.start(self._learn(scope, turns, brief))
         return {"memory_unwritten": []} if waiting else None
 
     async def _learn(self, scope: Scope, turns: Sequence[Turn], brief: Brief | None) -> None:

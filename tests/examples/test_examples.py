@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import runpy
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-
-from tests.logins import build_login_url
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ELSEWHERE = {"http_client": "tests/http/test_clients.py"}  # examples that need a service, and the tests that run them
@@ -17,19 +13,9 @@ KNOWN = "[constraints] The user is allergic to peanuts"
 
 
 @pytest.fixture
-def run(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[[str], Awaitable[str]]:
-    """Run an example and return what it prints; its memory is in this test's database."""
-    given = {"DATABASE_URL": build_login_url(database_url), "OWNER_URL": database_url, "EMBEDDER": "hash-256"}
-    for name, value in (given | {"HOME": str(tmp_path)}).items():
-        monkeypatch.setenv(f"MUNIMENT_{name}", value)
-
-    async def run_example(name: str) -> str:
-        await asyncio.to_thread(runpy.run_path, str(EXAMPLES / f"{name}.py"), run_name="__main__")
-        return capsys.readouterr().out
-
-    return run_example
+def run(run_program: Callable[[Path], Awaitable[str]]) -> Callable[[str], Awaitable[str]]:
+    """Run an example and return what it prints."""
+    return lambda name: run_program(EXAMPLES / f"{name}.py")
 
 
 async def test_a_graph_of_its_own(run: Callable[[str], Awaitable[str]]) -> None:
