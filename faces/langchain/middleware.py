@@ -21,6 +21,7 @@ from langgraph.runtime import Runtime
 from muniment.faces.langchain.identity import resolve_caller
 from muniment.faces.langchain.loop import get_memory_loop
 from muniment.faces.langchain.placement import add_profile, add_recalled, find_last_user_message
+from muniment.faces.langchain.profiles import ThreadProfiles
 from muniment.faces.langchain.turns import list_recalled_texts, list_turn_messages, make_turns
 from muniment.memory import codec
 from muniment.memory.client import Memory
@@ -73,6 +74,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._recall_seconds, self._record_seconds = recall_seconds, record_seconds
         self._loop = get_memory_loop(memory)
         self._briefs: OrderedDict[Key, Brief | None] = OrderedDict()
+        self._profiles = ThreadProfiles()
 
     @property
     def name(self) -> str:
@@ -144,8 +146,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             place = find_last_user_message(messages)
             text = "" if place is None else str(messages[place].text)
             most = self._memory.engine.settings.limits.query_chars
-            brief = self._memory.brief(scope, self._agent, text[:most])
-            self._briefs[key] = await self._attempt(scope, "context", self._recall_seconds, brief)
+            reading = self._memory.brief(scope, self._agent, text[:most])
+            brief = await self._attempt(scope, "context", self._recall_seconds, reading)
+            self._briefs[key] = brief and self._profiles.hold_profile(scope, brief, self._memory.now())
             while len(self._briefs) > _MAX_BRIEFS:
                 self._briefs.popitem(last=False)
         return self._briefs.get(key)
