@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from muniment.testing import ScriptedOpenAI
 
 README = Path(__file__).parents[2] / "README.md"
 MOST_LINES = 25  # of the program that gives an agent memory
-RunProgram = Callable[[Path], Awaitable[str]]
 
 
 @pytest.fixture
@@ -28,26 +25,26 @@ def programs(tmp_path: Path) -> list[Path]:
     return files
 
 
-def test_an_agent_with_memory(programs: list[Path], own_database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_with_memory(
+    programs: list[Path], run_program: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first program is short; what is said to it stands before the model when it is started again."""
     assert len(programs[0].read_text(encoding="utf-8").strip().splitlines()) <= MOST_LINES
     with ScriptedOpenAI("Fine.") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         for text in ("I am allergic to peanuts", "What can I cook?"):
-            command = [sys.executable, str(programs[0])]
-            done = subprocess.run(command, input=f"{text}\n\n", capture_output=True, text=True, check=False)
-            assert (done.returncode, done.stdout, done.stderr) == (0, "you> Fine.\nyou> ", "")
+            assert run_program(programs[0], f"{text}\n\n") == "you> Fine.\nyou> "
         first, second = (json.dumps(request.body["messages"]) for request in server.requests)
     assert "The user is allergic to peanuts" not in first
     assert "The user is allergic to peanuts" in second
 
 
-async def test_a_statement_and_a_query(programs: list[Path], run_program: RunProgram) -> None:
+def test_a_statement_and_a_query(programs: list[Path], run_program: Callable[..., str]) -> None:
     """The second program prints what README says."""
-    assert await run_program(programs[1]) == "constraints The user is allergic to peanuts\n"
+    assert run_program(programs[1]) == "constraints The user is allergic to peanuts\n"
 
 
-async def test_the_supervisor_graph(programs: list[Path], run_program: RunProgram) -> None:
+def test_the_supervisor_graph(programs: list[Path], run_program: Callable[..., str]) -> None:
     """The third program answers from what it has learned."""
-    assert "peanuts" in (await run_program(programs[2])).splitlines()[-1]
+    assert "peanuts" in run_program(programs[2]).splitlines()[-1]
