@@ -36,7 +36,9 @@ UV_SYSTEM_CERTS=true $(BIN)/uv pip install --quiet --python $(BIN)/python --requ
 }
 endef
 
-.PHONY: help setup run test check lint format-check types imports shape format lock notice schema bench clean
+DOCS = $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs/site
+
+.PHONY: help setup run test check lint format-check types imports shape docs docs-check format lock notice schema bench clean
 
 help: ## list the commands
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -60,7 +62,7 @@ $(STAMP): pyproject.toml requirements.lock memory/models/onnx/fetch.py
 run: setup ## chat with the memory, no key and no database needed
 	@$(BIN)/muniment chat
 
-test: check ## check, then every test
+test: check docs-check ## check, then every test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup || { echo "make test: a test failed; its name is above. Run it alone: $(BIN)/pytest PATH::NAME" >&2; exit 1; }
 
 check: lint format-check types imports shape ## lint, format, types, import direction, shape
@@ -80,12 +82,22 @@ imports: setup
 shape: setup
 	@$(BIN)/python -m pytest -q --no-header -p no:cacheprovider tests/test_shape.py >.venv/shape.log 2>&1 || { cat .venv/shape.log; echo "make check: a ceiling of tests/test_shape.py is passed; each message above says what to do" >&2; exit 1; }
 
+docs: setup ## build the pages and the reference into build/docs
+	@mkdir -p build
+	@$(BIN)/python -m tests.walk --list >build/walks.txt
+	@$(DOCS) -b html -d build/doctrees docs build/docs || { echo "make docs: mend what Sphinx names above" >&2; exit 1; }
+	@echo "The pages are in build/docs/index.html"
+
+docs-check: setup
+	@mkdir -p build && touch build/walks.txt
+	@$(DOCS) -b dummy -d build/doctrees-check docs build/docs-check || { echo "make docs-check: mend what Sphinx names above" >&2; exit 1; }
+
 format: setup ## format the code, and fix what can be fixed
 	@$(BIN)/ruff check --quiet --fix --exit-zero . && $(BIN)/ruff format --quiet .
 
 lock: setup ## write requirements.lock anew from pyproject.toml
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --python-version 3.11 --output-file requirements.lock
+	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --group docs --python-version 3.11 --output-file requirements.lock
 	@echo "requirements.lock is written; make setup installs it"
 
 notice: setup ## write NOTICE anew, the licences of what is installed

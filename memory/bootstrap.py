@@ -30,6 +30,7 @@ from muniment.memory.flows.tokens import Tokens as Tokens  # noqa: PLC0414 - for
 from muniment.memory.flows.writing.write import load_reader
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.reader_process import READER
+from muniment.memory.models.sharing import LocalEmbedder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
@@ -105,11 +106,14 @@ async def open_memory(
 ) -> AsyncIterator[Memory]:
     """Open a memory by the settings of this process, or by those given, and close it at the end.
 
+    The first start makes the embedded database and fetches the embedder's files: half a minute.
     A given `embedder` or `model` replaces the one that the settings name, and is closed at the end, too. Of several
     embedders the first is the database's, and the others are for spaces that have them. `agents` are your own, with the
     categories that each may read. Raises BadConfig, StoreDown, WrongEmbedder."""
     chosen = (settings or load_settings()).add_agents(agents or {})
     async with create_memory(chosen, embedder=embedder, model=model) as memory:
+        if isinstance(first := memory.engine.embedder, LocalEmbedder):
+            await first.load()
         yield memory
 
 

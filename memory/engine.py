@@ -20,6 +20,7 @@ from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.background.reembed import Reembedding
 from muniment.memory.flows.background.registry import JobRegistry
+from muniment.memory.flows.background.tasks import BackgroundTasks
 from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.all_spaces import SpaceSweep
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
@@ -66,7 +67,7 @@ from muniment.memory.rules.redaction.redact import Redactor
 
 _Result = TypeVar("_Result")
 MakeAdapters = Callable[[str], tuple[Store, Embedder]]
-_PROCESS = ("locks", "cache", "access_log", "write_behind", "engines")
+_PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", "engines")
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
@@ -91,6 +92,7 @@ class Engine:
     access_log: AccessLog
     available_embedder: AvailableEmbedder
     write_behind: WriteBehind
+    background_tasks: BackgroundTasks
     make_adapters: MakeAdapters
     engines: SpaceEngines[Engine]
 
@@ -163,6 +165,7 @@ class Engine:
                 "cache": ProcessCache(),
                 "access_log": access_log,
                 "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+                "background_tasks": BackgroundTasks(),
                 "engines": SpaceEngines[Engine](embedder.name),
             }
         else:
@@ -228,8 +231,15 @@ class Engine:
             raise
 
     async def close(self) -> None:
-        """Write what is buffered and close the adapters. A caller that is cancelled, as by Ctrl-C, still waits for the
-        write."""
+        """Finish what goes on behind replies, write what is buffered, close the adapters. A caller that is cancelled,
+        as by Ctrl-C, still waits for the write."""
+        try:
+            with suppress(TimeoutError):  # a worker does the rest
+                await self.background_tasks.finish_all(CLOSE_GRACE_SECONDS)
+        finally:
+            await self._close_adapters()
+
+    async def _close_adapters(self) -> None:
         writing = asyncio.create_task(self.write_behind.flush_all())
         try:
             await asyncio.shield(writing)

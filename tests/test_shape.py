@@ -38,7 +38,7 @@ Files = Callable[[], dict[str, str]]
 
 
 def _python() -> dict[str, str]:
-    return product() | code("tests", "benchmarks")
+    return product() | code("tests", "benchmarks", "examples", "docs/site")
 
 
 RULES: list[tuple[Rule, Files]] = [

@@ -25,6 +25,7 @@ from muniment.memory.errors import (
     OverBudget,
     StoreError,
     TooLarge,
+    Unauthorized,
 )
 
 JSON = "application/json"
@@ -32,6 +33,7 @@ RETRY_SECONDS = 5
 STATUSES: Mapping[type[BaseException], int] = {
     TooLarge: 413,
     BadInput: 422,
+    Unauthorized: 401,
     Denied: 403,
     NotFound: 404,
     Conflict: 409,
@@ -99,11 +101,16 @@ def make_error(
     return make_response({"error": error}, status, extra)
 
 
+def find_status(kind: type[MunimentError]) -> int:
+    """Return the status of a class of error, or that of the nearest class above it."""
+    return next(STATUSES[each] for each in kind.__mro__ if each in STATUSES)
+
+
 def make_engine_error(error: MunimentError) -> Response:
     """Return an error of the engine as an answer.
 
     One that is not found has always the same words, whether it is another's or nobody's."""
-    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    status = find_status(type(error))
     if isinstance(error, NotFound):
         return make_error(status, NotFound.__name__, str(NotFound()))
     message = " ".join(str(error).split())

@@ -21,6 +21,7 @@ from langgraph.runtime import Runtime
 from muniment.faces.langchain.identity import resolve_caller
 from muniment.faces.langchain.loop import get_memory_loop
 from muniment.faces.langchain.placement import add_profile, add_recalled, find_last_user_message
+from muniment.faces.langchain.profiles import ThreadProfiles
 from muniment.faces.langchain.turns import list_recalled_texts, list_turn_messages, make_turns
 from muniment.memory import codec
 from muniment.memory.client import Memory
@@ -73,7 +74,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._recall_seconds, self._record_seconds = recall_seconds, record_seconds
         self._loop = get_memory_loop(memory)
         self._briefs: OrderedDict[Key, Brief | None] = OrderedDict()
-        self._learning: set[asyncio.Task[None]] = set()
+        self._profiles = ThreadProfiles()
 
     @property
     def name(self) -> str:
@@ -125,11 +126,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return self._loop.run_sync(lambda: self._record(scope, state))
 
     async def finish_learning(self) -> None:
-        """Wait until this process has learned from the turns that are recorded. Without it a worker learns the rest."""
-        await self._loop.run(self._finish)
-
-    async def _finish(self) -> None:
-        await asyncio.gather(*self._learning)
+        """Wait until this process has learned from the turns that are recorded. Closing the memory waits, too."""
+        await self._loop.run(self._memory.engine.background_tasks.finish_all)
 
     def _resolve_scope(self, runtime: Runtime[Any]) -> Scope:
         try:
@@ -148,8 +146,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             place = find_last_user_message(messages)
             text = "" if place is None else str(messages[place].text)
             most = self._memory.engine.settings.limits.query_chars
-            brief = self._memory.brief(scope, self._agent, text[:most])
-            self._briefs[key] = await self._attempt(scope, "context", self._recall_seconds, brief)
+            reading = self._memory.brief(scope, self._agent, text[:most])
+            brief = await self._attempt(scope, "context", self._recall_seconds, reading)
+            self._briefs[key] = brief and self._profiles.hold_profile(scope, brief, self._memory.now())
             while len(self._briefs) > _MAX_BRIEFS:
                 self._briefs.popitem(last=False)
         return self._briefs.get(key)
@@ -165,9 +164,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         record = self._memory.engine.turn_learning.record_turns(scope, turns)
         if await self._attempt(scope, "episodic", self._record_seconds, _confirm(record)) is None:
             return {"memory_unwritten": [str(message.id) for message in messages if message.id]}
-        task = asyncio.create_task(self._learn(scope, turns, brief))
-        self._learning.add(task)
-        task.add_done_callback(self._learning.discard)
+        self._memory.engine.background_tasks.start(self._learn(scope, turns, brief))
         return {"memory_unwritten": []} if waiting else None
 
     async def _learn(self, scope: Scope, turns: Sequence[Turn], brief: Brief | None) -> None:

@@ -30,7 +30,7 @@ def list_turn_messages(messages: Sequence[AnyMessage], waiting: Collection[str])
 
 def list_recalled_texts(brief: Brief | None, messages: Sequence[AnyMessage]) -> list[str]:
     """What memory has given for a reply: before it, and by the tool."""
-    own = [] if brief is None else [brief.stable, brief.header, *brief.bullets]
+    own = [] if brief is None else [brief.stable, brief.moving]
     return own + [str(message.text) for message in messages if is_recall(message)]
 
 

@@ -96,7 +96,7 @@ class _Sections(SettingsPart):
 
 
 class Settings(_Sections):
-    """All settings. Make it with `load`; for a variant use `model_copy(update=…)`."""
+    """All settings. Make it with `load_settings`; for a variant use `model_copy(update=…)`."""
 
     categories: dict[str, Category]
     allowlists: dict[str, tuple[str, ...]]

@@ -96,6 +96,7 @@ class Brief:
 
     rev: Revision
     stable: str
+    stable_keys: tuple[str, ...]  # for each of its lines the field of the profile or the id of the memory
     header: str
     bullets: tuple[str, ...]
     turns: tuple[frozenset[TurnId], ...]  # for each bullet those that say it

@@ -1,6 +1,7 @@
 """Many clients at once, clients that go away, and clients that ask too often."""
 
 import asyncio
+import runpy
 import socket
 import time
 from pathlib import Path
@@ -75,3 +76,11 @@ def test_too_often(environment: dict[str, str], tmp_path: Path) -> None:
         assert error["type"] == "TooManyRequests"
         assert bo.get("/memories").status_code == 200
     assert service.stop() == 0
+
+
+def test_the_example(serving: Serving, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`examples/http_client.py` keeps a memory and finds it."""
+    monkeypatch.setenv("MUNIMENT_URL", serving.url)
+    monkeypatch.setenv("MUNIMENT_TOKEN", serving.token())
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "http_client.py"), run_name="__main__")
+    assert capsys.readouterr().out == "[constraints] The user is allergic to peanuts\n"

