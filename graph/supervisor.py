@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
@@ -16,6 +17,7 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.llm import ChatModel
 from muniment.nodes import consent, prompts, subagents, supervisor, tools, turn
+from muniment.nodes.chat_model import adapt_model
 from muniment.nodes.entry import run_node
 from muniment.nodes.state import Input, State, Who
 
@@ -23,7 +25,7 @@ _SNAPSHOT_EVERY = 20  # writes of messages, at most three a turn: a checkpoint k
 
 
 def build(
-    memory: Memory, model: ChatModel | None, settings: Settings, *, interrupts: bool = False
+    memory: Memory, model: ChatModel | BaseChatModel | None, settings: Settings, *, interrupts: bool = False
 ) -> StateGraph[State, Who, Input, State]:
     """The graph, not compiled: the caller adds a checkpointer. Without a model there are no subagents.
 
@@ -46,7 +48,7 @@ def build(
     graph.add_node("deny", partial(turn.deny_turn, settings=settings))
     learn = partial(turn.learn_messages, memory=memory)
     graph.add_node("hotpath", partial(run_node, step=learn, settings=settings, is_parallel=True))
-    agents: dict[str, Any] = {"model": model, "settings": settings}
+    agents: dict[str, Any] = {"model": adapt_model(model), "settings": settings}
     instructions = prompts.load_prompt("supervisor")
     reply = node(supervisor.write_reply, **agents, instructions=instructions, colleagues=colleagues)
     graph.add_node("supervisor", reply, destinations=(*colleagues, "episodic"))

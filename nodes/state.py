@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -37,6 +37,7 @@ class Task(TypedDict):
 
     agent: str
     task: str
+    call: NotRequired[str]  # the id of the call that hands it over
 
 
 class Report(Task):
@@ -85,6 +86,7 @@ class State(TypedDict, total=False):
     to_confirm: list[str]  # ids of the requests that the last reply asked about: the next message may answer
     to_settle: list[str]  # ids of the memories of which the last reply asked whether they replace others
     reports: list[Report]
+    tool_messages: list[AnyMessage]  # the calls of tools and their results; recalled text, which the thread never has
     handoff: Task | None
     handoffs: int
     unread: str  # why the turn goes on without memory, one sentence

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
+from langchain_core.tools import ToolException
+
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -20,6 +24,7 @@ from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
+from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
@@ -102,6 +107,7 @@ class Toolbox:
     message_id: str = ""  # of the message that is answered: part of the key of each call
     previous_time: datetime | None = None  # of the message or call before
     turns: list[Turn] = field(default_factory=list)  # the calls as turns of the ledger
+    stream: ReplyStream | None = None  # shows what comes of a call
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -119,21 +125,34 @@ class Toolbox:
         is_transfer = call.name.startswith(TRANSFER_PREFIX) and agent in self.colleagues
         if not is_transfer or not isinstance(task, str) or not task.strip() or len(call.arguments) > 1:
             return None
-        return Task(agent=agent, task=task.replace("\x00", ""))
+        return Task(agent=agent, task=task.replace("\x00", ""), call=call.id)
 
     async def run_call(self, call: ToolCall) -> str:
-        """The result as a text for the model; an error is a result, too, so that the model can try again."""
+        """The result as a text for the model; an error is a result, too, so that the model can try again.
+
+        Callbacks of langchain-core see the call and its result."""
+        manager = get_async_callback_manager_for_config(ensure_config())
+        arguments = dump_compact(call.arguments)
+        trace = await manager.on_tool_start({"name": call.name}, arguments, inputs=call.arguments, tool_call_id=call.id)
         try:
             text = await self.execute_call(call)
-        except (BadInput, Denied) as error:
-            # Redacted before it is cut: half a secret is not recognized as one.
-            text = f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
-            self._record_call(call, text, ok=False)
         except MunimentError as error:
-            await report_failure(self.memory, self.scope, "context", "search", error)
-            text = f"Error: memory is unavailable at the moment ({type(error).__name__})."
+            text, ok = await self._explain_error(error), False
             self._record_call(call, text, ok=False)
+            await trace.on_tool_error(ToolException(text), tool_call_id=call.id)
+        else:
+            ok = True
+            await trace.on_tool_end(ToolMessage(text, tool_call_id=call.id, name=call.name))
+        if self.stream:
+            self.stream.show_result(call, text, ok=ok)
         return text
+
+    async def _explain_error(self, error: MunimentError) -> str:
+        if isinstance(error, BadInput | Denied):
+            # Redacted before it is cut: half a secret is not recognized as one.
+            return f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
+        await report_failure(self.memory, self.scope, "context", "search", error)
+        return f"Error: memory is unavailable at the moment ({type(error).__name__})."
 
     def _record_call(self, call: ToolCall, result: str, *, ok: bool) -> None:
         key = f"{self.message_id} {self.agent} {call.id} {len(self.turns)}"

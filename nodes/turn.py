@@ -80,6 +80,7 @@ async def read_context(
         reports=[],
         handoff=None,
         handoffs=0,
+        tool_messages=[],
         unread="",
         unmet="",
         unwritten="",
@@ -265,7 +266,7 @@ async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: S
         update |= await _capture_episode(state, scope, memory, settings)
     if reply is not None and (text := add_notes(state, str(reply.text), failure)) != str(reply.text):
         # The same id: the message is replaced, the thread has one reply.
-        update["messages"] = [AIMessage(text, id=reply.id, name=reply.name)]
+        update["messages"] = [reply.model_copy(update={"content": text})]
     return update
 
 
@@ -342,5 +343,5 @@ def _add_consent_lines(state: State, *, is_asking: bool) -> State:
     lines = [state.get("decided", ""), codec.format_consent_question(requests) if requests else ""]
     text = "\n\n".join(filter(None, [str(reply.text), *lines]))
     # The same id: the message is replaced, the thread has one reply.
-    update |= State(messages=[AIMessage(text, id=reply.id, name=reply.name)], decided="")
+    update |= State(messages=[reply.model_copy(update={"content": text})], decided="")
     return update | State(to_confirm=[request["id"] for request in requests]) if is_asking else update
