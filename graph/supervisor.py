@@ -19,19 +19,19 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.nodes import consent, prompts, subagents, supervisor, tools, turn
 from muniment.nodes.chat_model import adapt_model
 from muniment.nodes.entry import run_node
-from muniment.nodes.state import Input, State, Who
+from muniment.nodes.state import Input, Output, State, Who
 
 _SNAPSHOT_EVERY = 20  # writes of messages, at most three a turn: a checkpoint keeps its ancestors back to a snapshot
 
 
 def build(
     memory: Memory, model: ChatModel | BaseChatModel | None, settings: Settings, *, interrupts: bool = False
-) -> StateGraph[State, Who, Input, State]:
+) -> StateGraph[State, Who, Input, Output]:
     """The graph, not compiled: the caller adds a checkpointer. Without a model there are no subagents.
 
     With `interrupts` a person is asked for consent by an interrupt, else by the last line of a reply."""
     colleagues = tuple(name for name in tools.SUBAGENTS if name in settings.allowlists) if model else ()
-    graph = StateGraph(State, context_schema=Who, input_schema=Input)
+    graph = StateGraph(State, context_schema=Who, input_schema=Input, output_schema=Output)
     if settings.checkpoints.messages == "delta":
         messages = graph.channels["messages"] = DeltaChannel(
             _messages_delta_reducer,  # type: ignore[arg-type] # the value is a list, as it needs
@@ -69,7 +69,7 @@ def build(
     return graph
 
 
-def _build_configured() -> StateGraph[State, Who, Input, State]:
+def _build_configured() -> StateGraph[State, Who, Input, Output]:
     """The graph of this process's settings. Memory and model connect at their first use."""
     settings = load_settings()
     return build(bootstrap.create_memory(settings), bootstrap.make_chat_model(settings), settings, interrupts=True)

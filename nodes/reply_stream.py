@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set as AbstractSet
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
@@ -23,7 +25,17 @@ _HIDDEN = re.compile(
     rf"(?:<think(?:ing)?>|{FENCE_OPEN}).*?(?P<end></think(?:ing)?>|{FENCE_CLOSE}|\Z)", re.DOTALL | re.IGNORECASE
 )
 _BREAKS = re.compile(r"\n{3,}")
+_MAX_DEPTH = 20  # of arguments that are shown
 _LAST_WORD = re.compile(r"[\w`]+\Z")
+
+
+def limit_depth(value: Any, depth: int = 0) -> Any:
+    """JSON without what is nested too deeply to be shown."""
+    if depth > _MAX_DEPTH:
+        return "…"
+    if isinstance(value, dict):
+        return {key: limit_depth(item, depth + 1) for key, item in value.items()}
+    return [limit_depth(item, depth + 1) for item in value] if isinstance(value, list) else value
 
 
 class AnswerFilter:
@@ -105,9 +117,8 @@ class ReplyStream:
 
     def show_calls(self, answer: ChatAnswer, text: str, calls: Sequence[ToolCall]) -> None:
         """Show the tool calls of the answer, and what of its text is not shown yet."""
-        message = AIMessage(
-            text, id=self._id, name=self._agent, tool_calls=write_calls(calls), usage_metadata=make_usage(answer)
-        )
+        flat = write_calls([replace(call, arguments=limit_depth(call.arguments)) for call in calls])
+        message = AIMessage(text, id=self._id, name=self._agent, tool_calls=flat, usage_metadata=make_usage(answer))
         self.messages.append(message)
         self._push_rest(message)
 

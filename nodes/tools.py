@@ -24,7 +24,7 @@ from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
-from muniment.nodes.reply_stream import ReplyStream
+from muniment.nodes.reply_stream import ReplyStream, limit_depth
 from muniment.nodes.state import Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
@@ -132,8 +132,10 @@ class Toolbox:
 
         Callbacks of langchain-core see the call and its result."""
         manager = get_async_callback_manager_for_config(ensure_config())
-        arguments = dump_compact(call.arguments)
-        trace = await manager.on_tool_start({"name": call.name}, arguments, inputs=call.arguments, tool_call_id=call.id)
+        shown = limit_depth(call.arguments)
+        trace = await manager.on_tool_start(
+            {"name": call.name}, dump_compact(shown), inputs=shown, tool_call_id=call.id
+        )
         try:
             text = await self.execute_call(call)
         except MunimentError as error:

@@ -29,6 +29,7 @@ from muniment.nodes.entry import (
     find_turn_messages,
     get_reply,
     get_step,
+    make_output,
     make_turn,
     report_failure,
     resolve_scope,
@@ -329,7 +330,8 @@ async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Sett
             await report_failure(memory, scope, "worker", "create", error)
     if ended.get("decided") or (ended.get("asking") and not interrupts):
         update |= _add_consent_lines(ended, is_asking=not interrupts)
-    return update
+        ended["messages"] = [*ended["messages"][:-1], *update.get("messages", ended["messages"][-1:])]
+    return update | make_output(ended)
 
 
 def _add_consent_lines(state: State, *, is_asking: bool) -> State:

@@ -5,13 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import openai
 import pytest
 
 from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelUnavailable
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.ports.llm import ChatAnswer, Tool, ToolCall
 from muniment.testing.openai_server import ScriptedOpenAI, tool_call
-from tests.integration.test_chat_model import ASK, LOOK, chat_with
+from tests.integration.test_chat_model import ASK, KEY, LOOK, chat_with
+
+
+@pytest.mark.parametrize(
+    ("reply", "content", "calls"),
+    [
+        ("One line.\nTwo  lines 🙂.", "One line.\nTwo  lines 🙂.", []),
+        (tool_call("memory_query", {"text": "x"}), "", ["memory_query"]),
+    ],
+)
+async def test_the_scripted_server_streams(reply: Any, content: str, calls: Sequence[str]) -> None:
+    """The real client puts the pieces together again, the usage last."""
+    with ScriptedOpenAI(reply=reply) as server:
+        client = openai.AsyncOpenAI(api_key=KEY, base_url=server.base_url)
+        stream = await client.chat.completions.create(
+            model="tiny-1",
+            messages=[{"role": "user", "content": "Hi"}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        chunks = [chunk async for chunk in stream]
+        await client.close()
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert "".join(delta.content or "" for delta in deltas) == content
+    names = [call.function.name for delta in deltas for call in delta.tool_calls or () if call.function]
+    assert [name for name in names if name] == calls
+    assert chunks[-1].usage is not None
 
 
 async def collect(chat: OpenAIChat, tools: Sequence[Tool] = ()) -> tuple[list[str], ChatAnswer]:
