@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolNode
 
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import ModelError
-from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ToolCall
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel, ToolCall
 from muniment.nodes.chat_model import RunModel
 from muniment.nodes.dialogue import explain_failure, run_dialogue
+from muniment.nodes.prompts import build_subagent_prompt, load_prompt
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Report, State
 from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
-from muniment.nodes.tools import TRANSFER_PREFIX, Toolbox
+from muniment.nodes.tools import SUBAGENTS, TRANSFER_PREFIX, Toolbox
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subagent:
+    """A colleague to whom the supervisor hands tasks of one kind. It reads what the allowlist of its name has.
+
+    `description` says what it is for, `instructions` who it is and how it works. `tools` are those beside
+    `memory_query`; without a model of its own it has the supervisor's."""
+
+    name: str
+    description: str
+    instructions: str
+    tools: Sequence[BaseTool | Callable[..., Any]] = ()
+    model: ChatModel | BaseChatModel | None = None
+
+
+def load_subagents() -> tuple[Subagent, ...]:
+    """The subagents that a graph has when nobody names others."""
+    return tuple(
+        Subagent(name=name, description=description, instructions=load_prompt(name))
+        for name, description in SUBAGENTS.items()
+    )
 
 
 async def run_subagent(
@@ -24,14 +51,14 @@ async def run_subagent(
     scope: Scope,
     *,
     memory: Memory,
-    model: BaseChatModel,
+    model: BaseChatModel | None,
     settings: Settings,
-    agent: str,
-    instructions: str,
+    subagent: Subagent,
+    own: ToolNode | None,
 ) -> State:
     """Do the task of the state and add the report. A model that fails is reported, not raised."""
-    handoff = state.get("handoff")
-    if handoff is None:
+    handoff, agent = state.get("handoff"), subagent.name
+    if handoff is None or model is None:
         return State()
     key = " ".join([*state.get("asked", ())[-1:], str(state.get("handoffs", 0))])
     toolbox = Toolbox(
@@ -42,10 +69,15 @@ async def run_subagent(
         as_of=state.get("as_of"),
         message_id=key,
         previous_time=find_latest_time(state),
+        own=own,
+        state=state,
     )
     stream = ReplyStream(agent, {tool.name for tool in toolbox.tools})
     toolbox = replace(toolbox, stream=stream)
-    messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
+    messages = [
+        ChatMessage(role="system", content=build_subagent_prompt(subagent.instructions)),
+        ChatMessage(role="user", content=handoff["task"]),
+    ]
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
     text, ok = "", True
     try:

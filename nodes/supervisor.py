@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
 from muniment.memory.client import Memory
@@ -252,7 +253,8 @@ async def write_reply(
     model: BaseChatModel | None,
     settings: Settings,
     instructions: str,
-    colleagues: tuple[str, ...] = (),
+    colleagues: Mapping[str, str],
+    own: ToolNode | None,
 ) -> Command[str]:
     """Reply, or hand a task to a colleague. Only the reply stays in the thread."""
     messages = find_turn_messages(state)
@@ -271,7 +273,9 @@ async def write_reply(
         as_of=state.get("as_of"),
         message_id=str(messages[-1].id),
         previous_time=find_latest_time(state),
-        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
+        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else {},
+        own=own,
+        state=state,
     )
     stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools})
     toolbox = replace(toolbox, stream=stream)
