@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
+from langgraph.config import get_stream_writer
 from langgraph.graph.message import push_message
 
 from muniment.memory.payload import FENCE_CLOSE, FENCE_OPEN, dump_compact
@@ -129,6 +130,10 @@ class ReplyStream:
         )
         self.messages.append(message)
         push_message(message, state_key=None)
+
+    def show_event(self, name: str, **facts: Any) -> None:
+        """Show what a tool call has read, or that it was refused."""
+        get_stream_writer()({"event": name, "agent": self._agent, **facts})
 
     def end_answer(self, answer: ChatAnswer, text: str) -> AIMessage:
         """Show the rest of the answer, and return it as the message that the thread keeps."""

@@ -12,6 +12,8 @@ from pydantic import Field
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
 DEFAULT_USER = "me"
+# Of the stream mode `custom`: what a run reads, writes, and what memory does not take or does not show.
+READ_EVENT, WRITTEN_EVENT, REFUSED_EVENT = "memory.read", "memory.written", "memory.refused"
 ID_CHANNELS = frozenset(
     {
         "asked",

@@ -28,7 +28,7 @@ from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
 from muniment.nodes.reply_stream import ReplyStream, limit_depth
-from muniment.nodes.state import State, Task
+from muniment.nodes.state import READ_EVENT, REFUSED_EVENT, State, Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
 TRANSFER_PREFIX = "transfer_to_"
@@ -196,7 +196,10 @@ class Toolbox:
     async def _explain_error(self, error: MunimentError) -> str:
         if isinstance(error, BadInput | Denied):
             # Redacted before it is cut: half a secret is not recognized as one.
-            return f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
+            reason = self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]
+            if self.stream:
+                self.stream.show_event(REFUSED_EVENT, reasons=[reason])
+            return f"Error: {reason}"
         await report_failure(self.memory, self.scope, "context", "search", error)
         return f"Error: memory is unavailable at the moment ({type(error).__name__})."
 
@@ -213,6 +216,8 @@ class Toolbox:
             query = self._parse_query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, query)
             self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
+            if self.stream:
+                self.stream.show_event(READ_EVENT, revision=answer.rev, found=len(answer.hits))
             # The hits are in memory; the ledger gets no second copy of them.
             self._record_call(call, f"{len(answer.hits)} found", ok=True)
             return fence_text(dump_compact(encode_answer(answer, explain=query.explain)))

@@ -249,3 +249,21 @@ async def test_a_tracer_sees_the_model_and_the_tool(
         ("model", kind, "supervisor"),
     ]
     assert all(spans.tokens)
+
+
+async def test_events_say_what_memory_did(
+    talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI], make: Make
+) -> None:
+    """What was read, written and refused, when it happens."""
+    wrong = tool_call("memory_query", {"query": "x", "categories": ["procedural"]})
+    ana = talk(make(THEIRS, scripted([LOOK, wrong, "In October."])))
+    said = "I'm training for the Lisbon marathon. My password is hunter2hunter."
+    events = [part for _, part in await streamed(ana, said, "custom")]
+    read, *others = [event for event in events if event["event"] == "memory.read"]
+    assert (read["agent"], read["revision"], read["found"]) == ("supervisor", 0, 0)
+    assert [event["found"] in {0, 1} for event in others] == [True]  # the hot path is beside the model
+    [written] = [event for event in events if event["event"] == "memory.written"]
+    assert [change["text"] for change in written["changes"]] == ["The user is training for the Lisbon marathon."]
+    refused = [event["reasons"] for event in events if event["event"] == "memory.refused"]
+    assert any("may not read procedural" in reason for reasons in refused for reason in reasons)
+    assert "hunter2hunter" not in str(events)
