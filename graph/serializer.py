@@ -1,8 +1,8 @@
 """Values of checkpoints as bytes: LangGraph's own format, with less work for the messages of a conversation.
 
-A thread is saved whole with each turn. Of a message that is a text with an id and perhaps a name, only these are
-written, and they are read without the validation of a value that anybody may have made. LangGraph's serializer reads
-both the short and the long form; so does this one."""
+A thread is saved whole with each turn. Of a message that is a text with an id, perhaps a name and the tokens that it
+cost, only these are written, and they are read without the validation of a value that anybody may have made.
+LangGraph's serializer reads both the short and the long form; so does this one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.serde.jsonplus import EXT_PYDANTIC_V2, JsonPlusSerializer
 
 _PlainMessage: TypeAlias = HumanMessage | AIMessage | SystemMessage
-_SHORT = frozenset({"content", "id", "name"})  # the fields of a short message
+_SHORT = frozenset({"content", "id", "name", "usage_metadata"})  # the fields of a short message
 _CLASSES: dict[tuple[str, str], type[_PlainMessage]] = {
     (cls.__module__, cls.__name__): cls for cls in (HumanMessage, AIMessage, SystemMessage)
 }

@@ -33,6 +33,7 @@ _HOW_TO_ANSWER = (
 _WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ACTION = "use_in_profile"  # what an interrupt asks for
 _MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
@@ -198,14 +199,21 @@ def format_consent_question(requests: Sequence[Mapping[str, str]]) -> str:
 
 
 def encode_interrupt(requests: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Return these encoded requests as an interrupt in LangChain's shape `HumanInterrupt`.
+    """Return these encoded requests as an interrupt in LangChain's shapes: `HITLRequest`, with an action for each
+    request, and `HumanInterrupt`, which has one for all.
 
     `consent` has the requests themselves."""
-    action = {"action": "use_in_profile", "args": {request["field"]: request["value"] for request in requests}}
+    actions = [
+        {"name": _ACTION, "args": {one["field"]: one["value"]}, "description": format_consent_question([one])}
+        for one in requests
+    ]
+    action = {"action": _ACTION, "args": {request["field"]: request["value"] for request in requests}}
     allowed = {"allow_ignore": True, "allow_respond": True, "allow_edit": True, "allow_accept": True}
     description = f"{format_consent_question(requests)}\n\n{_HOW_TO_ANSWER}"
     return {
         "action_request": action, "config": allowed, "description": description,
+        "action_requests": actions,
+        "review_configs": [{"action_name": _ACTION, "allowed_decisions": ["approve", "edit", "reject", "respond"]}],
         "consent": [dict(request) for request in requests],
     }  # fmt: skip
 

@@ -14,7 +14,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import MunimentError
-from muniment.nodes.entry import report_failure
+from muniment.nodes.entry import make_output, report_failure
 from muniment.nodes.state import State
 
 
@@ -27,7 +27,8 @@ async def ask_consent(state: State, scope: Scope, *, memory: Memory) -> State:
         answer = interrupt(codec.encode_interrupt(requests))
         unclear = await _resume_requests(memory, scope, requests, answer)
         requests = [request for request in requests if request["id"] in unclear]
-    return State(asking=[])
+    update = State(asking=[])
+    return update | make_output(state | update)
 
 
 async def _resume_requests(memory: Memory, scope: Scope, requests: list[dict[str, str]], answer: Any) -> set[str]:

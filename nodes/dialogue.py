@@ -12,6 +12,7 @@ from langchain_core.messages import AnyMessage
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.payload import fence_text
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel
+from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Report, State, Task
 from muniment.nodes.tools import Toolbox
 from muniment.nodes.written_calls import WrittenAnswer, read_answer
@@ -56,11 +57,12 @@ def build_prompt(
 
 
 async def run_dialogue(
-    model: ChatModel, messages: Sequence[ChatMessage], toolbox: Toolbox, max_rounds: int
-) -> ChatMessage | Task:
-    """The model's answer, or the task that it hands over. After `max_rounds` of calls it has no tools any more.
+    model: ChatModel, stream: ReplyStream, messages: Sequence[ChatMessage], toolbox: Toolbox, max_rounds: int
+) -> ChatAnswer | Task:
+    """The model's answer, or the task that it hands over; `stream` shows what comes on the way.
 
-    A call that the model writes into its text is a call like any other. Raises ModelError."""
+    After `max_rounds` of calls it has no tools any more. A call that the model writes into its text is a call like any
+    other. Raises ModelError."""
     prompt = list(messages)
     names = {tool.name for tool in toolbox.tools}
     for _ in range(max_rounds):
@@ -78,6 +80,7 @@ async def run_dialogue(
         calls = message.tool_calls or written.calls
         if not calls:
             return _finish_reply(answer, written.text)
+        stream.show_calls(answer, written.text, calls)
         if task := next(filter(None, map(toolbox.parse_task, calls)), None):
             return task
         results = [(call, await toolbox.run_call(call)) for call in calls]
@@ -113,9 +116,10 @@ def _read_answer(
     return written
 
 
-def _finish_reply(answer: ChatAnswer, text: str) -> ChatMessage:
+def _finish_reply(answer: ChatAnswer, text: str) -> ChatAnswer:
     note = _CUT_OFF[bool(_CJK.search(text))] if answer.is_cut_off else ""
-    return replace(answer.message, content="\n\n".join(filter(None, [text, note])))
+    message = replace(answer.message, content="\n\n".join(filter(None, [text, note])), tool_calls=())
+    return replace(answer, message=message)
 
 
 def _add_message(prompt: list[ChatMessage], message: ChatMessage) -> None:

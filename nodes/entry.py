@@ -230,6 +230,17 @@ def get_reply(state: State) -> AIMessage | None:
     return last if isinstance(last, AIMessage) else None
 
 
+def make_output(state: State) -> State:
+    """What a run returns of its turn, beside the messages and the header."""
+    reply = get_reply(state)
+    return State(
+        reply=str(reply.text) if reply else "",
+        revision=state.get("rev"),
+        written=state.get("writes", []),
+        waiting=state.get("asking", []),
+    )
+
+
 def make_turn(scope: Scope, message: AnyMessage, at: str, recalled: Sequence[int] = ()) -> Turn:
     """A message as a turn of the ledger: the same message of the same thread is always the same turn.
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
+from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 from pydantic import Field
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
 DEFAULT_USER = "me"
+# Of the stream mode `custom`: what a run reads, writes, and what memory does not take or does not show.
+READ_EVENT, WRITTEN_EVENT, REFUSED_EVENT = "memory.read", "memory.written", "memory.refused"
 ID_CHANNELS = frozenset(
     {
         "asked",
@@ -32,11 +35,43 @@ _MEMORY = (
 )
 
 
+_USER = "Whose memory it is. On a server with logins it is the login's user, and another name is refused."
+_TENANT = "The tenant of the user; the server's, or the login's, where it is left out."
+_THREAD = "The conversation's name in memory; LangGraph's thread where it is left out."
+_PROJECT = "The project that is worked on: what belongs to another one stays out."
+_REVISION = "The revision of memory that the reply rests on; null where memory could not be read."
+_HEADER = "What had changed in memory since this conversation last looked; empty where nothing had."
+
+
+class Change(TypedDict, total=False):
+    """A memory that a turn has added, changed or forgotten."""
+
+    id: str
+    action: str
+    state: str
+    category: str
+    text: str
+    rev: int
+    importance: int
+    band: str
+    sim: float
+
+
+class Request(TypedDict, total=False):
+    """A value of the profile that waits for consent, and the question that asks for it."""
+
+    id: str
+    field: str
+    value: str
+    question: str
+
+
 class Task(TypedDict):
     """A task that the supervisor gives to a subagent."""
 
     agent: str
     task: str
+    call: NotRequired[str]  # the id of the call that hands it over
 
 
 class Report(Task):
@@ -57,9 +92,20 @@ class PendingToolTurn(TypedDict):
 
 
 class Input(TypedDict):
-    """The input of a run."""
+    """What a run is given: what the person says, and what tools of other agents have found."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], Field(description="The new messages."), add_messages]
+
+
+class Output(TypedDict, total=False):
+    """What a run returns, once its turn has ended."""
+
+    messages: Annotated[list[AnyMessage], Field(description="The conversation, whose last message is the reply.")]
+    reply: Annotated[str, Field(description="The text of the reply.")]
+    revision: Annotated[int | None, Field(description=_REVISION)]
+    header: Annotated[str, Field(description=_HEADER)]
+    written: Annotated[list[Change], Field(description="What the turn has changed in memory.")]
+    waiting: Annotated[list[Request], Field(description="Values of the profile that wait for the person's consent.")]
 
 
 class State(TypedDict, total=False):
@@ -85,6 +131,7 @@ class State(TypedDict, total=False):
     to_confirm: list[str]  # ids of the requests that the last reply asked about: the next message may answer
     to_settle: list[str]  # ids of the memories of which the last reply asked whether they replace others
     reports: list[Report]
+    tool_messages: list[AnyMessage]  # the calls of tools and their results; recalled text, which the thread never has
     handoff: Task | None
     handoffs: int
     unread: str  # why the turn goes on without memory, one sentence
@@ -97,6 +144,10 @@ class State(TypedDict, total=False):
     to_record: dict[str, str]  # the same for the ledger
     acts: list[PendingToolTurn]  # tool calls that the ledger does not have yet
     untold: int  # turns since memory was last asked to capture an episode
+    reply: Annotated[str, UntrackedValue]  # these four are for the output, and never saved
+    revision: Annotated[int | None, UntrackedValue]
+    written: Annotated[list[dict[str, Any]], UntrackedValue]
+    waiting: Annotated[list[dict[str, str]], UntrackedValue]
     told_at: str  # the time of that request, or of the thread's first turn, ISO
 
 
@@ -106,8 +157,8 @@ class Who:
 
     The default user is refused where `users.required` wants a name."""
 
-    user: str = DEFAULT_USER
-    tenant: str | None = None
-    thread: str | None = None
-    project: str | None = None
+    user: Annotated[str, Field(description=_USER)] = DEFAULT_USER
+    tenant: Annotated[str | None, Field(description=_TENANT)] = None
+    thread: Annotated[str | None, Field(description=_THREAD)] = None
+    project: Annotated[str | None, Field(description=_PROJECT)] = None
     memory: Annotated[Literal["then", "now"], Field(description=_MEMORY)] = "then"

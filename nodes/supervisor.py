@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
 from muniment.memory.client import Memory
@@ -21,9 +23,11 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, ModelError, MunimentError, NotFound, StoreError
 from muniment.memory.payload import encode_hit
-from muniment.memory.ports.llm import ChatMessage, ChatModel
+from muniment.memory.ports.llm import ChatAnswer
+from muniment.nodes.chat_model import RunModel
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
 from muniment.nodes.entry import find_turn_messages, report_failure
+from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import State
 from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
 from muniment.nodes.tools import Toolbox
@@ -246,10 +250,11 @@ async def write_reply(
     scope: Scope,
     *,
     memory: Memory,
-    model: ChatModel | None,
+    model: BaseChatModel | None,
     settings: Settings,
     instructions: str,
-    colleagues: tuple[str, ...] = (),
+    colleagues: Mapping[str, str],
+    own: ToolNode | None,
 ) -> Command[str]:
     """Reply, or hand a task to a colleague. Only the reply stays in the thread."""
     messages = find_turn_messages(state)
@@ -268,25 +273,35 @@ async def write_reply(
         as_of=state.get("as_of"),
         message_id=str(messages[-1].id),
         previous_time=find_latest_time(state),
-        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
+        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else {},
+        own=own,
+        state=state,
     )
+    stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools})
+    toolbox = replace(toolbox, stream=stream)
+    metered = memory.conversation.meter_model(scope, RunModel(model, stream))
     try:
         counted = memory.conversation.count_tokens
         prompt = build_prompt(state, instructions, settings.limits.turn_chars, settings.threads.max_tokens, counted)
-        outcome = await run_dialogue(
-            memory.conversation.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds
-        )
+        outcome = await run_dialogue(metered, stream, prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."
         update = await _reply_from_memory(state, scope, memory, text, toolbox.recalled, note)
-        return Command(goto="episodic", update=update | State(acts=add_pending_turns(state, scope, toolbox.turns)))
-    update = State(acts=add_pending_turns(state, scope, toolbox.turns))
+        return Command(goto="episodic", update=update | _collect_calls(state, scope, toolbox, stream))
+    update = _collect_calls(state, scope, toolbox, stream)
     if toolbox.recalled:
         update["recalled"] = [*state.get("recalled", ()), *map(str, toolbox.recalled)]
-    if isinstance(outcome, ChatMessage):
-        return Command(goto="episodic", update=update | State(messages=[_make_reply(outcome.content, state)]))
+    if isinstance(outcome, ChatAnswer):
+        reply = stream.end_answer(outcome, _join_notes(outcome.message.content, state))
+        return Command(goto="episodic", update=update | State(messages=[reply]))
     handoff = State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1)
     return Command(goto=outcome["agent"], update=update | handoff)
+
+
+def _collect_calls(state: State, scope: Scope, toolbox: Toolbox, stream: ReplyStream) -> State:
+    """The update with the calls of tools: for the ledger, and as messages for whoever looks at the turn."""
+    messages = [*state.get("tool_messages", ()), *stream.messages]
+    return State(acts=add_pending_turns(state, scope, toolbox.turns), tool_messages=messages)
 
 
 async def _reply_from_memory(
@@ -308,13 +323,13 @@ async def _reply_from_memory(
             update = State(unread=await report_failure(memory, scope, "context", "search", error))
     hashes = [*state.get("recalled", ()), *map(str, [*recalled, *memory.conversation.shingle_hashes(*texts)])]
     new_state = state | update
-    reply = _make_reply(compose_reply(new_state, text, texts), new_state, *notes)
+    reply = AIMessage(_join_notes(compose_reply(new_state, text, texts), new_state, *notes), name=NAME)
     return update | State(recalled=hashes, messages=[reply], from_memory=True)
 
 
-def _make_reply(text: str, state: State, *notes: str) -> AIMessage:
-    """The reply with what the user has to know about how it was made."""
-    return AIMessage("\n\n".join(filter(None, [text, state.get("unread", ""), *notes])), name=NAME)
+def _join_notes(text: str, state: State, *notes: str) -> str:
+    """The text of a reply with what the user has to know about how it was made."""
+    return "\n\n".join(filter(None, [text, state.get("unread", ""), *notes]))
 
 
 def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:

@@ -4,10 +4,17 @@ The agent and the scope are bound here: nothing that a model writes can change t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from itertools import starmap
+from typing import Any, cast
+
+from langchain_core.messages import ToolMessage, convert_to_messages
+from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
+from langchain_core.tools import BaseTool, ToolException
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.prebuilt import ToolNode
 
 from muniment.memory import codec
 from muniment.memory.client import Memory
@@ -16,11 +23,12 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import ToolUse, Turn
-from muniment.memory.errors import BadInput, Denied, MunimentError
+from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
 from muniment.memory.payload import dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
-from muniment.nodes.state import Task
+from muniment.nodes.reply_stream import ReplyStream, limit_depth
+from muniment.nodes.state import READ_EVENT, REFUSED_EVENT, State, Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
 TRANSFER_PREFIX = "transfer_to_"
@@ -36,13 +44,24 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
 _OPT_IN_CATEGORY = "procedural"
 _MAX_ERROR_CHARS = 1_000  # an error may quote a long text of the model
 _OPT_IN_HELP = f"All but {_OPT_IN_CATEGORY}, how something was done before, when left out"
-_COLLEAGUES = {
+SUBAGENTS: Mapping[str, str] = {  # what each is for
     "planner": "plans, deadlines, steps to a goal",
     "stylist": "wording, tone and style of a text",
     "researcher": "what the person knows and likes",
     "executor": "carrying a task out",
 }
-SUBAGENTS = tuple(_COLLEAGUES)
+
+
+def make_tool_node(agent: str, tools: Sequence[BaseTool | Callable[..., Any]]) -> ToolNode | None:
+    """The tools of an agent beside memory's, None without any. Raises BadConfig for a name that memory's tools have."""
+    if not tools:
+        return None
+    node = ToolNode(tools, handle_tool_errors=True)
+    taken = [name for name in node.tools_by_name if name == QUERY_TOOL or name.startswith(TRANSFER_PREFIX)]
+    if taken or len(node.tools_by_name) < len(tools):
+        name = taken[0] if taken else "one"
+        raise BadConfig(f"the tools of {agent}: {name!r} is the name of another tool", agent=agent)
+    return node
 
 
 def build_parameters(settings: Settings, agent: str, *, full: bool | None = None) -> dict[str, Any]:
@@ -79,12 +98,21 @@ def build_parameters(settings: Settings, agent: str, *, full: bool | None = None
     return {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False}
 
 
-def make_transfer_tool(agent: str) -> Tool:
+def make_transfer_tool(agent: str, description: str) -> Tool:
     """The tool that hands a task to this subagent."""
     return Tool(
         name=f"{TRANSFER_PREFIX}{agent}",
-        description=_COLLEAGUES[agent],
+        description=description,
         parameters={"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]},
+    )
+
+
+def _describe_tool(tool: BaseTool) -> Tool:
+    function = convert_to_openai_tool(tool)["function"]
+    return Tool(
+        name=function["name"],
+        description=function.get("description", ""),
+        parameters=function.get("parameters", {"type": "object", "properties": {}}),
     )
 
 
@@ -96,12 +124,15 @@ class Toolbox:
     settings: Settings
     scope: Scope
     agent: str
-    colleagues: tuple[str, ...] = ()
+    colleagues: Mapping[str, str] = field(default_factory=dict)  # what each is for
+    own: ToolNode | None = None  # other tools than memory's
+    state: State = field(default_factory=State)  # of the turn, which they may read
     as_of: int | None = None  # the revision to read, None for the last one
     recalled: list[int] = field(default_factory=list)  # shingle hashes of the memories that were found
     message_id: str = ""  # of the message that is answered: part of the key of each call
     previous_time: datetime | None = None  # of the message or call before
     turns: list[Turn] = field(default_factory=list)  # the calls as turns of the ledger
+    stream: ReplyStream | None = None  # shows what comes of a call
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -111,7 +142,8 @@ class Toolbox:
             description="Search memory for what is not at hand.",
             parameters=build_parameters(self.settings, self.agent),
         )
-        return (query, *map(make_transfer_tool, self.colleagues))
+        own = self.own.tools_by_name.values() if self.own else ()
+        return (query, *map(_describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
 
     def parse_task(self, call: ToolCall) -> Task | None:
         """The task that this call hands over; None for another call, or one that is not valid."""
@@ -119,21 +151,57 @@ class Toolbox:
         is_transfer = call.name.startswith(TRANSFER_PREFIX) and agent in self.colleagues
         if not is_transfer or not isinstance(task, str) or not task.strip() or len(call.arguments) > 1:
             return None
-        return Task(agent=agent, task=task.replace("\x00", ""))
+        return Task(agent=agent, task=task.replace("\x00", ""), call=call.id)
 
     async def run_call(self, call: ToolCall) -> str:
-        """The result as a text for the model; an error is a result, too, so that the model can try again."""
+        """The result as a text for the model; an error is a result, too, so that the model can try again.
+
+        Callbacks of langchain-core see the call and its result."""
+        is_own = self.own is not None and call.name in self.own.tools_by_name
+        text, ok = await (self._run_own(call) if is_own else self._run_traced(call))
+        if self.stream:
+            self.stream.show_result(call, text, ok=ok)
+        return text
+
+    async def _run_own(self, call: ToolCall) -> tuple[str, bool]:
+        """The result of a tool that is not memory's, and whether it is one. What it raises is told to the model."""
+        request: Any = {
+            "__type": "tool_call_with_context",
+            "tool_call": {"name": call.name, "args": call.arguments, "id": call.id, "type": "tool_call"},
+            "state": self.state,
+        }
+        output = await cast("ToolNode", self.own).ainvoke(request)
+        (message,) = convert_to_messages(output["messages"] if isinstance(output, dict) else output)
+        text, ok = str(message.text), getattr(message, "status", "success") != "error"
+        self._record_call(call, text, ok=ok)
+        return text, ok
+
+    async def _run_traced(self, call: ToolCall) -> tuple[str, bool]:
+        manager = get_async_callback_manager_for_config(ensure_config())
+        shown = limit_depth(call.arguments)
+        trace = await manager.on_tool_start(
+            {"name": call.name}, dump_compact(shown), inputs=shown, tool_call_id=call.id
+        )
         try:
             text = await self.execute_call(call)
-        except (BadInput, Denied) as error:
-            # Redacted before it is cut: half a secret is not recognized as one.
-            text = f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
-            self._record_call(call, text, ok=False)
         except MunimentError as error:
-            await report_failure(self.memory, self.scope, "context", "search", error)
-            text = f"Error: memory is unavailable at the moment ({type(error).__name__})."
+            text, ok = await self._explain_error(error), False
             self._record_call(call, text, ok=False)
-        return text
+            await trace.on_tool_error(ToolException(text), tool_call_id=call.id)
+        else:
+            ok = True
+            await trace.on_tool_end(ToolMessage(text, tool_call_id=call.id, name=call.name))
+        return text, ok
+
+    async def _explain_error(self, error: MunimentError) -> str:
+        if isinstance(error, BadInput | Denied):
+            # Redacted before it is cut: half a secret is not recognized as one.
+            reason = self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]
+            if self.stream:
+                self.stream.show_event(REFUSED_EVENT, reasons=[reason])
+            return f"Error: {reason}"
+        await report_failure(self.memory, self.scope, "context", "search", error)
+        return f"Error: memory is unavailable at the moment ({type(error).__name__})."
 
     def _record_call(self, call: ToolCall, result: str, *, ok: bool) -> None:
         key = f"{self.message_id} {self.agent} {call.id} {len(self.turns)}"
@@ -148,6 +216,8 @@ class Toolbox:
             query = self._parse_query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, query)
             self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
+            if self.stream:
+                self.stream.show_event(READ_EVENT, revision=answer.rev, found=len(answer.hits))
             # The hits are in memory; the ledger gets no second copy of them.
             self._record_call(call, f"{len(answer.hits)} found", ok=True)
             return fence_text(dump_compact(encode_answer(answer, explain=query.explain)))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
@@ -29,12 +30,13 @@ from muniment.nodes.entry import (
     find_turn_messages,
     get_reply,
     get_step,
+    make_output,
     make_turn,
     report_failure,
     resolve_scope,
     tag_turns,
 )
-from muniment.nodes.state import PendingToolTurn, State, Who
+from muniment.nodes.state import READ_EVENT, REFUSED_EVENT, WRITTEN_EVENT, PendingToolTurn, State, Who
 from muniment.nodes.supervisor import (
     add_notes,
     ask_replaced,
@@ -80,6 +82,7 @@ async def read_context(
         reports=[],
         handoff=None,
         handoffs=0,
+        tool_messages=[],
         unread="",
         unmet="",
         unwritten="",
@@ -139,8 +142,11 @@ async def _read_memory(
     """What memory holds on the texts, as of a revision or now; `fresh` is what none of the turns in `said` says.
 
     Raises TooLarge, BadInput, StoreError."""
+    write_event = get_stream_writer()
     if texts and (size := len(texts[-1])) > max_chars:
-        raise TooLarge(f"The message has {size:,} characters; at most {max_chars:,} can be read.", size=size)
+        reason = f"The message has {size:,} characters; at most {max_chars:,} can be read."
+        write_event({"event": REFUSED_EVENT, "agent": "supervisor", "reasons": [reason]})
+        raise TooLarge(reason, size=size)
     # The latest first: of a long text only the beginning is searched for.
     query = "\n".join(text for text in reversed(texts) if len(text) <= max_chars)
     if as_of is None:
@@ -153,6 +159,8 @@ async def _read_memory(
                 f"Memory cannot say any more what it held at revision {as_of}, so this reply was made without it.",
                 rev=as_of,
             ) from error
+    found = len(brief.bullets) + len(brief.stable.splitlines())
+    write_event({"event": READ_EVENT, "agent": "supervisor", "revision": int(brief.rev), "found": found})
     return State(
         rev=int(brief.rev),
         stable=brief.stable,
@@ -183,6 +191,7 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
     times = {**state.get("to_learn", {})}
     if len(unclear) == len(answers) and not settled:  # a message that decides something is an answer, and no statement
         times |= {message.id: state["at"] for message in messages if message.id}
+    write_event = get_stream_writer()
     # A message that was removed from the thread waits no longer.
     waiting = {message.id: message for message in state["messages"] if message.id in times}
     for id_, message in list(waiting.items()):
@@ -195,7 +204,11 @@ async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State
             if not isinstance(error, BadInput) and type(error) is not StoreError:
                 break  # the rest would fail in the same way; it waits for the next turn
         else:
-            update["writes"] += [codec.encode_change(change) for change in receipt.changes]
+            update["writes"] += (changes := [codec.encode_change(change) for change in receipt.changes])
+            if changes:
+                write_event({"event": WRITTEN_EVENT, "revision": receipt.rev, "changes": changes})
+            if receipt.refused:
+                write_event({"event": REFUSED_EVENT, "reasons": [*receipt.refused]})
             update["asking"] += [
                 codec.encode_consent_request(request)
                 for request in receipt.consent_requests
@@ -265,7 +278,7 @@ async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: S
         update |= await _capture_episode(state, scope, memory, settings)
     if reply is not None and (text := add_notes(state, str(reply.text), failure)) != str(reply.text):
         # The same id: the message is replaced, the thread has one reply.
-        update["messages"] = [AIMessage(text, id=reply.id, name=reply.name)]
+        update["messages"] = [reply.model_copy(update={"content": text})]
     return update
 
 
@@ -328,7 +341,8 @@ async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Sett
             await report_failure(memory, scope, "worker", "create", error)
     if ended.get("decided") or (ended.get("asking") and not interrupts):
         update |= _add_consent_lines(ended, is_asking=not interrupts)
-    return update
+        ended["messages"] = [*ended["messages"][:-1], *update.get("messages", ended["messages"][-1:])]
+    return update | make_output(ended)
 
 
 def _add_consent_lines(state: State, *, is_asking: bool) -> State:
@@ -342,5 +356,5 @@ def _add_consent_lines(state: State, *, is_asking: bool) -> State:
     lines = [state.get("decided", ""), codec.format_consent_question(requests) if requests else ""]
     text = "\n\n".join(filter(None, [str(reply.text), *lines]))
     # The same id: the message is replaced, the thread has one reply.
-    update |= State(messages=[AIMessage(text, id=reply.id, name=reply.name)], decided="")
+    update |= State(messages=[reply.model_copy(update={"content": text})], decided="")
     return update | State(to_confirm=[request["id"] for request in requests]) if is_asking else update

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from muniment.memory.errors import ModelError
 
@@ -134,4 +134,15 @@ class ChatModel(Protocol):
 
     async def close(self) -> None:
         """Close the connections to the model."""
+        ...
+
+
+@runtime_checkable
+class StreamingModel(ChatModel, Protocol):
+    """A language model that can also hand out its answer in parts."""
+
+    def stream_chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncIterator[str | ChatAnswer]:
+        """Yield the text of the answer as it comes, and last the whole answer. Raises ModelError."""
         ...

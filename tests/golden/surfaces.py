@@ -128,7 +128,7 @@ def tool_schemas() -> str:
     memory = bootstrap.create_memory(SETTINGS, embedder=HashEmbedder(), clock=FixedClock(NOW))
     offered = {}
     for agent in SETTINGS.allowlists:
-        others = tools.SUBAGENTS if agent == AGENT else ()
+        others = tools.SUBAGENTS if agent == AGENT else {}
         box = tools.Toolbox(memory=memory, settings=SETTINGS, scope=Scope(owner="ana"), agent=agent, colleagues=others)
         offered[agent] = [[one.name, one.description, one.parameters] for one in box.tools]
     return _json(offered)

@@ -31,7 +31,10 @@ class Talk:
 
     memory: Memory
     settings: Settings
-    graph: CompiledStateGraph[State, Who, Input, State]
+    graph: CompiledStateGraph[State, Who, Input, Any]
+
+    def __post_init__(self) -> None:
+        self.graph.output_channels = self.graph.stream_channels or ()  # a run returns the whole state
 
     async def say(self, text: str, *, thread: str = "a", user: str = "ana", **config: Any) -> dict[str, Any]:
         """One turn; the state after it."""

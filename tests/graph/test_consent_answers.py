@@ -203,3 +203,23 @@ async def test_an_edited_value(memory: Memory, settings: Settings, value: str, c
     if decision == "approved":
         assert values["Porto"] == "replaced"
         assert (await talk.say("Good morning!"))["stable"].splitlines()[0] == f"- city: {city}"
+
+
+async def test_an_interrupt_in_the_shape_of_langchains_middleware(memory: Memory, settings: Settings) -> None:
+    """An action for each request, and a decision for each in their order; what is said in place of one is read, too."""
+    talk = here(memory, settings, interrupts=True)
+    (stopped,) = (await talk.say(SAID))["__interrupt__"]
+    actions = stopped.value["action_requests"]
+    assert {(action["name"], *action["args"].items()) for action in actions} == {
+        ("use_in_profile", ("pronouns", "she/her")),
+        ("use_in_profile", ("city", "Porto")),
+    }
+    assert all("(yes/no)" in action["description"] for action in actions)
+    (review,) = stopped.value["review_configs"]
+    assert (review["action_name"], review["allowed_decisions"][0]) == ("use_in_profile", "approve")
+    answers = {
+        "pronouns": {"type": "edit", "edited_action": {"name": "use_in_profile", "args": {"pronouns": "she/her"}}},
+        "city": {"type": "respond", "message": "no, thanks"},
+    }
+    await resume(talk, {"decisions": [answers[next(iter(action["args"]))] for action in actions]})
+    assert await found(memory, settings) == {"pronouns": "approved", "city": "rejected"}

@@ -21,8 +21,15 @@ from tests.graph.conftest import STORY, Talk, last
 from tests.graph.test_trouble import rows
 
 _MAX_SAFE = 2**53  # a browser rounds larger numbers
+USAGE: Any = {
+    "input_tokens": 7,
+    "output_tokens": 2,
+    "total_tokens": 9,
+    "input_token_details": {"cache_read": 4},
+}
 MESSAGES: dict[str, list[AnyMessage]] = {
     "short": [HumanMessage("Hi", id="1"), AIMessage("Hello", id="2", name="supervisor"), SystemMessage("Be kind.")],
+    "tokens": [AIMessage("Hi", id="1", usage_metadata=USAGE), HumanMessage("Hi", id="2")],
     "calls": [AIMessage("", id="1", tool_calls=[{"name": "f", "args": {"x": 1}, "id": "c"}]), HumanMessage("Hi")],
     "blocks": [HumanMessage([{"type": "text", "text": "Hi"}], id="1")],
     "tags": [HumanMessage("Hi", id="1", additional_kwargs={"tags": ["work"]})],

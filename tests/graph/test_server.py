@@ -34,9 +34,13 @@ def said(text: str) -> dict[str, Any]:
 
 
 async def say(client: LangGraphClient, thread: str, user: str, text: str) -> dict[str, Any]:
-    state = await client.runs.wait(thread, "supervisor", input=said(text), context={"user": user})
-    assert isinstance(state, dict)
-    return state
+    """One turn: what it returns, and the state of the thread after it."""
+    output = await client.runs.wait(thread, "supervisor", input=said(text), context={"user": user})
+    assert isinstance(output, dict)
+    assert output.keys() <= {"messages", "reply", "revision", "header", "written", "waiting", "__interrupt__"}
+    values = (await client.threads.get_state(thread))["values"]
+    assert isinstance(values, dict)
+    return values | output
 
 
 @pytest.mark.timeout(120)
@@ -102,13 +106,14 @@ async def travel(client: LangGraphClient) -> None:
         ("Where do I live?", "then", "Lisbon"),
         (None, "now", "Porto"),
     ):
-        state = await client.runs.wait(
+        await client.runs.wait(
             thread,
             "supervisor",
             input=said(text) if text else None,
             checkpoint_id=past["checkpoint"]["checkpoint_id"],
             context={"user": "eve", "memory": memory},
         )
+        state = (await client.threads.get_state(thread))["values"]
         assert isinstance(state, dict)
         assert city in state["stable"] + str(state["bullets"])
         assert (state["as_of"] == state["rev"] == asked["rev"]) is (memory == "then")
@@ -184,20 +189,26 @@ async def refused(client: LangGraphClient, thread: str) -> None:
 async def tell(client: LangGraphClient) -> None:
     a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
     first = await say(client, a, "ana", STORY)
-    assert len(first["writes"]) == 3
+    assert len(first["written"]) == 3
+    assert [request["field"] for request in first["waiting"]] == ["preferred_name"]
     await consent(client, a)
     told = await say(client, b, "ana", "Good morning.")
     assert 2 <= len(told["header"].splitlines()) <= 4
     assert "Ana" in told["header"]
     again = await say(client, b, "ana", "Which marathon am I training for?")
     assert again["header"] == ""
-    assert "Lisbon" in again["messages"][-1]["content"]
+    assert "Lisbon" in again["reply"] == again["messages"][-1]["content"]
+    assert again["revision"] == again["rev"]
     stranger = await say(client, c, "bob", "Which marathon am I training for?")
     assert (stranger["header"], stranger["bullets"], stranger["stable"]) == ("", [], "")
-    schemas = await client.assistants.get_schemas(
-        (await client.assistants.search(graph_id="supervisor"))[0]["assistant_id"]
-    )
-    assert schemas["input_schema"]
+    (assistant,) = await client.assistants.search(graph_id="supervisor")
+    assert "long-term memory" in str(assistant["description"])
+    schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+    assert set((schemas["input_schema"] or {})["properties"]) == {"messages"}
+    shown = (schemas["output_schema"] or {})["properties"]
+    assert set(shown) == {"messages", "reply", "revision", "header", "written", "waiting"}
+    described = [*shown.values(), *(schemas["context_schema"] or {})["properties"].values()]
+    assert all(field["description"] for field in described)
     assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread", "project", "memory"}
     assert "now - memory as it is" in json.dumps(schemas["context_schema"])
     await travel(client)

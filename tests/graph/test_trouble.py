@@ -81,7 +81,7 @@ async def test_no_database_is_no_silence(clock: FixedClock, budget: str, tmp_pat
     assert ("the budget cannot be read" in last(state)) is is_silent
     assert last(state).count("Memory is unavailable") == 1
     assert "StoreDown" in last(state)
-    assert state["rev"] is None
+    assert state["revision"] is None
 
 
 async def test_what_memory_missed_it_gets_later(

@@ -6,11 +6,10 @@ import asyncio
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import openai
 import pytest
 from pydantic import SecretStr
 
@@ -229,28 +228,6 @@ async def test_openai_itself_is_told_the_limit_in_its_own_word(monkeypatch: pyte
         await chat.close()
     assert server.requests[0].body["max_completion_tokens"] == 9
     assert "max_tokens" not in server.requests[0].body
-
-
-@pytest.mark.parametrize(
-    ("reply", "content", "calls"),
-    [
-        ("One line.\nTwo  lines 🙂.", "One line.\nTwo  lines 🙂.", []),
-        (tool_call("memory_query", {"text": "x"}), "", ["memory_query"]),
-    ],
-)
-async def test_the_scripted_server_streams(reply: Any, content: str, calls: Sequence[str]) -> None:
-    """The real client puts the pieces together again, the usage last."""
-    with ScriptedOpenAI(reply=reply) as server:
-        client = openai.AsyncOpenAI(api_key=KEY, base_url=server.base_url)
-        stream = await client.chat.completions.create(
-            model="tiny-1", messages=[{"role": "user", "content": "Hi"}], stream=True
-        )
-        chunks = [chunk async for chunk in stream]
-        await client.close()
-    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
-    assert "".join(delta.content or "" for delta in deltas) == content
-    assert [call.function.name for delta in deltas for call in delta.tool_calls or () if call.function] == calls
-    assert chunks[-1].usage is not None
 
 
 def test_the_scripted_server_knows_its_two_paths() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
 from muniment.memory.models.openai.client import UNKNOWN_OPTION, open_client, translate_errors
+from muniment.memory.models.openai.streaming import StreamedParts
 from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 
 FORM_OPTIONS = frozenset({"response_format", "temperature"})
+_USAGE_OPTION = "stream_options"
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -101,11 +103,7 @@ class OpenAIChat:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
         """Return the model's answer: text, tool calls or both. Raises ModelError; BadInput for an invalid tool name."""
-        for tool in tools:
-            if not _TOOL_NAME.fullmatch(tool.name):
-                raise BadInput(
-                    f"The tool name {tool.name!r} is not made of 1 to 64 letters, digits, '_' or '-'.", tool=tool.name
-                )
+        _check_tool_names(tools)
         dropped = self._dropped
         while True:
             try:
@@ -120,6 +118,29 @@ class OpenAIChat:
             else:
                 self._dropped = dropped  # the answer proves that these options were the reason
                 return answer
+
+    async def stream_chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> AsyncIterator[str | ChatAnswer]:
+        """Yield the text of the answer as it comes, and last the whole answer. Raises ModelError, BadInput.
+
+        An endpoint that does not stream may answer at once."""
+        _check_tool_names(tools)
+        dropped = self._dropped
+        while True:
+            body = self.build_body(messages, tools, None, dropped) | {"stream": True}
+            if _USAGE_OPTION not in dropped:
+                body[_USAGE_OPTION] = {"include_usage": True}
+            try:
+                async for part in self._stream_answer(body):
+                    self._dropped = dropped  # the answer proves that this option was the reason
+                    yield part
+            except ModelError as error:
+                if error.data.get("status") not in UNKNOWN_OPTION or _USAGE_OPTION in dropped:
+                    raise
+                dropped |= {_USAGE_OPTION}
+            else:
+                return
 
     async def close(self) -> None:
         """Close the client."""
@@ -163,6 +184,27 @@ class OpenAIChat:
             create = self._client.chat.completions.with_raw_response.create
             raw = await create(model=self._model, messages=(), extra_body=body)
         return self.parse_answer(raw.content, formed=formed)
+
+    async def _stream_answer(self, body: dict[str, Any]) -> AsyncIterator[str | ChatAnswer]:
+        parts = StreamedParts()
+        with translate_errors(self._model, self._client):
+            create = self._client.chat.completions.with_streaming_response.create
+            async with create(model=self._model, messages=(), extra_body=body) as response:
+                if "event-stream" not in response.headers.get("content-type", ""):
+                    yield self.parse_answer(await response.read(), formed=False)
+                    return
+                async for line in response.iter_lines():
+                    try:
+                        text = parts.add_line(line)
+                    except ValueError:
+                        raise BadModelAnswer(
+                            "The model's answer is not in the expected form.", model=self._model
+                        ) from None
+                    if text:
+                        yield text
+        if not parts.is_whole:
+            raise BadModelAnswer("The model's answer has broken off.", model=self._model)
+        yield self.parse_answer(parts.join_parts(), formed=False)
 
     def parse_answer(self, content: bytes | str, *, formed: bool) -> ChatAnswer:
         """Return the answer in the JSON of a completion. Raises BadModelAnswer."""
@@ -210,6 +252,14 @@ class OpenAIChat:
             message = f"The arguments of the model's tool call {why}."
             raise BadModelAnswer(message, model=self._model, finish_reason=finish, call=call.function.name)
         return ToolCall(id=call.id, name=call.function.name, arguments=arguments)
+
+
+def _check_tool_names(tools: Sequence[Tool]) -> None:
+    for tool in tools:
+        if not _TOOL_NAME.fullmatch(tool.name):
+            raise BadInput(
+                f"The tool name {tool.name!r} is not made of 1 to 64 letters, digits, '_' or '-'.", tool=tool.name
+            )
 
 
 def _encode_message(message: ChatMessage) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _parse_object(answer: Mapping[Any, Any], requests: Sequence[Consent], depth:
     if kind == "ignore":
         return {}
     if kind in ("response", "respond"):
-        return parse_resume(answer.get("args"), requests, depth + 1)
+        return parse_resume(answer.get("args", answer.get("message")), requests, depth + 1)
     if kind == "edit":
         return _parse_edit(answer, requests)
     if "decisions" in answer:

@@ -69,6 +69,7 @@ class ScriptedOpenAI:
     failure for every request, or a list (one each, None for a good answer, then only good ones). `fail_share`: the
     share of the other requests that fail, each in one of `fails`, drawn with `seed`. `retry_after`: seconds, sent with
     a 429. `unknown`: fields of a body that are refused with 400, such as `response_format`, as older endpoints do.
+    `pace`: seconds between the chunks of a streamed answer, which has its usage where the request asks for it.
     """
 
     def __init__(
@@ -83,13 +84,14 @@ class ScriptedOpenAI:
         seed: int = 0,
         retry_after: float = 0.0,
         unknown: Collection[str] = (),
+        pace: float = 0.0,
     ) -> None:
         self.requests: list[Request] = []
         self._reply, self._embed = reply, embed or _hash_vector
         self._latency, self._retry_after = latency, retry_after
         self._fails = _iter_failures(fail)
         self._share, self._kinds, self._random = fail_share, tuple(fails), random.Random(seed)  # noqa: S311 - a script
-        self._unknown = frozenset(unknown)
+        self._unknown, self.pace = frozenset(unknown), pace
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._chats = 0
@@ -234,7 +236,7 @@ class Handler(BaseHTTPRequestHandler):
         request = self.read_request(body)
         status, answer, fail = self.script.answer_request(request)
         try:
-            self._deliver_answer(status, answer, fail, stream=bool(body.get("stream")))
+            self._deliver_answer(status, answer, fail, body)
         except (BrokenPipeError, ConnectionResetError):
             # The client has gone, as in a test of its time limit.
             self.close_connection = True
@@ -243,14 +245,17 @@ class Handler(BaseHTTPRequestHandler):
         """Return the request that the handler reads, with its body."""
         return Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
 
-    def _deliver_answer(self, status: int, answer: dict[str, Any] | None, fail: Fail | None, *, stream: bool) -> None:
+    def _deliver_answer(
+        self, status: int, answer: dict[str, Any] | None, fail: Fail | None, body: dict[str, Any]
+    ) -> None:
         text = json.dumps(answer, ensure_ascii=False).encode()
         if fail == "drop":
             self.close_connection = True
         elif fail == "cut_off":
             self.send_answer(status, text[: len(text) // 2])
-        elif stream and status == 200 and answer and "choices" in answer:
-            self._stream_answer(answer)
+        elif body.get("stream") and status == 200 and answer and isinstance(answer.get("choices"), list):
+            options = body.get("stream_options") or {}
+            self._stream_answer(answer, with_usage=bool(options.get("include_usage")))
         else:
             self.send_answer(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
 
@@ -263,14 +268,16 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def _stream_answer(self, answer: dict[str, Any]) -> None:
+    def _stream_answer(self, answer: dict[str, Any], *, with_usage: bool) -> None:
         """Send the answer as server-sent events. It has no length, so the end of the connection ends it."""
         self.close_connection = True
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for chunk in _split_chunks(answer):
+        for number, chunk in enumerate(_split_chunks(answer, with_usage=with_usage)):
+            if number and self.script.pace:
+                time.sleep(self.script.pace)
             self.wfile.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")
@@ -284,8 +291,9 @@ def build_error(message: str, kind: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "code": kind}}
 
 
-def _split_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a completion in chunks: the role, one chunk per word, the tool calls, the finish reason, the usage."""
+def _split_chunks(answer: dict[str, Any], *, with_usage: bool) -> Iterator[dict[str, Any]]:
+    """Yield a completion in chunks: the role, one chunk per word, each tool call in two, the finish reason, and the
+    usage."""
     choice = answer["choices"][0]
     message = choice["message"]
     base = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
@@ -295,12 +303,17 @@ def _split_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for part in (message.get("content") or "").splitlines(keepends=True)
         for part in _split_words(part)
     ]
-    if calls := message.get("tool_calls"):
-        deltas.append({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
+    if refusal := message.get("refusal"):
+        deltas.append({"refusal": refusal})
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        function = call["function"]
+        deltas.append({"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]})
+        deltas.append({"tool_calls": [{"index": index, "function": {"arguments": function["arguments"]}}]})
     for delta in deltas:
         yield {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
-    yield {**base, "choices": [], "usage": answer["usage"]}
+    if with_usage:
+        yield {**base, "choices": [], "usage": answer["usage"]}
 
 
 def _split_words(line: str) -> list[str]:

@@ -1,0 +1,165 @@
+"""What others see of an agent while it answers: the text as the model writes it, its tool calls, and their results.
+
+They go to LangGraph's stream mode `messages`, and the tool calls to the state of the turn. What a model writes for its
+tools, its thoughts, and memory blocks that it repeats are held back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langgraph.config import get_stream_writer
+from langgraph.graph.message import push_message
+
+from muniment.memory.payload import FENCE_CLOSE, FENCE_OPEN, dump_compact
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ToolCall
+from muniment.nodes.chat_model import make_usage, write_calls
+from muniment.nodes.written_calls import read_answer
+
+_FENCE = "```"
+_HIDDEN = re.compile(
+    rf"(?:<think(?:ing)?>|{FENCE_OPEN}).*?(?P<end></think(?:ing)?>|{FENCE_CLOSE}|\Z)", re.DOTALL | re.IGNORECASE
+)
+_BREAKS = re.compile(r"\n{3,}")
+_MAX_DEPTH = 20  # of arguments that are shown
+_LAST_WORD = re.compile(r"[\w`]+\Z")
+
+
+def limit_depth(value: Any, depth: int = 0) -> Any:
+    """JSON without what is nested too deeply to be shown."""
+    if depth > _MAX_DEPTH:
+        return "…"
+    if isinstance(value, dict):
+        return {key: limit_depth(item, depth + 1) for key, item in value.items()}
+    return [limit_depth(item, depth + 1) for item in value] if isinstance(value, list) else value
+
+
+class AnswerFilter:
+    """Takes an answer in parts, and returns what of it is surely for a person, as soon as that is sure."""
+
+    def __init__(self, names: AbstractSet[str], prompt: Sequence[ChatMessage]) -> None:
+        self._names, self._prompt = names, prompt
+        words = "|".join(map(re.escape, [*sorted(names), "Memory updates", "Action:"]))
+        # What may begin something that is not for a person; at the end of the text, also half of it.
+        self._doubt = re.compile(
+            rf"<(?=[A-Za-z/|]|\Z)|{_FENCE}|\{{(?=\s*[\"\[{{]|\s*\Z)|\[(?=\s*[\[{{/]|\s*\Z|TOOL)"
+            rf"|^[ \t]*-(?= ?\Z| [\[+↑↔-])|\b(?:{words})",
+            re.MULTILINE,
+        )
+        self._openers = (_FENCE, "Memory", "Action", *names)
+        self._waiting, self._clean, self._is_stuck = "", "", False
+        self.shown = ""
+
+    def add_text(self, text: str) -> str:
+        """Return what can be shown now, after what was shown before."""
+        self._waiting += text
+        while not self._is_stuck and self._waiting:
+            doubt = self._doubt.search(self._waiting)
+            if doubt is None:
+                word = _LAST_WORD.search(self._waiting)
+                is_open = word is not None and any(opener.startswith(word.group()) for opener in self._openers)
+                self._release(word.start() if word and is_open else len(self._waiting))
+                break
+            self._release(doubt.start())
+            if not self._settle_doubt():
+                break
+        clean = _BREAKS.sub("\n\n", self._clean.lstrip()).rstrip()
+        new = clean[len(self.shown) :]
+        self.shown = clean
+        return new
+
+    def _release(self, count: int) -> None:
+        self._clean += self._waiting[:count]
+        self._waiting = self._waiting[count:]
+
+    def _settle_doubt(self) -> bool:
+        """Take what the waiting text begins with to its end, and drop it or release it; False where more must come."""
+        if hidden := _HIDDEN.match(self._waiting):
+            if hidden["end"]:
+                self._waiting = self._waiting[hidden.end() :]
+            return bool(hidden["end"])
+        end = self._waiting.find("\n") + 1
+        if self._waiting.startswith(_FENCE):
+            close = self._waiting.find(_FENCE, len(_FENCE))
+            end = close + len(_FENCE) if close > 0 else 0
+        part = self._waiting[:end]
+        if not part or part.count("{") > part.count("}"):
+            return False
+        read = read_answer(part, self._names, self._prompt)
+        self._is_stuck = bool(read.calls) or read.is_broken or read.text != part.strip()
+        if not self._is_stuck:
+            self._release(end)
+        return not self._is_stuck
+
+
+class ReplyStream:
+    """The answers of one agent in one run of its node. `messages` are its tool calls with their results."""
+
+    def __init__(self, agent: str, names: AbstractSet[str]) -> None:
+        self.messages: list[AnyMessage] = []
+        self._agent, self._names = agent, names
+        self._filter = AnswerFilter(names, ())
+        self._id = ""
+
+    def begin_answer(self, prompt: Sequence[ChatMessage]) -> None:
+        """The model is asked: what comes now is a new message."""
+        self._filter = AnswerFilter(self._names, prompt)
+        self._id = str(uuid4())
+
+    def add_text(self, text: str) -> None:
+        """Show a part of the answer, as far as it is for a person."""
+        if new := self._filter.add_text(text):
+            self._push_chunk(new)
+
+    def show_calls(self, answer: ChatAnswer, text: str, calls: Sequence[ToolCall]) -> None:
+        """Show the tool calls of the answer, and what of its text is not shown yet."""
+        flat = write_calls([replace(call, arguments=limit_depth(call.arguments)) for call in calls])
+        message = AIMessage(text, id=self._id, name=self._agent, tool_calls=flat, usage_metadata=make_usage(answer))
+        self.messages.append(message)
+        self._push_rest(message)
+
+    def show_result(self, call: ToolCall, text: str, *, ok: bool) -> None:
+        """Show what came of a tool call."""
+        message = ToolMessage(
+            text, tool_call_id=call.id, name=call.name, id=str(uuid4()), status="success" if ok else "error"
+        )
+        self.messages.append(message)
+        push_message(message, state_key=None)
+
+    def show_event(self, name: str, **facts: Any) -> None:
+        """Show what a tool call has read, or that it was refused."""
+        get_stream_writer()({"event": name, "agent": self._agent, **facts})
+
+    def end_answer(self, answer: ChatAnswer, text: str) -> AIMessage:
+        """Show the rest of the answer, and return it as the message that the thread keeps."""
+        message = AIMessage(text, id=self._id, name=self._agent, usage_metadata=make_usage(answer))
+        if self._filter.shown:  # otherwise LangGraph shows the message with the node's update
+            self._push_rest(message)
+        return message
+
+    def _push_rest(self, message: AIMessage) -> None:
+        """Show a message, or what is missing of one that was shown in parts."""
+        shown, text = self._filter.shown, str(message.text)
+        if not shown:
+            push_message(message, state_key=None)
+            return
+        chunk = AIMessageChunk(
+            content=text[len(shown) :] if text.startswith(shown) else "",
+            id=self._id,
+            name=self._agent,
+            usage_metadata=message.usage_metadata,
+            tool_call_chunks=[
+                tool_call_chunk(name=call["name"], args=dump_compact(call["args"]), id=call["id"], index=index)
+                for index, call in enumerate(message.tool_calls)
+            ],
+            chunk_position="last",
+        )
+        push_message(chunk, state_key=None)
+
+    def _push_chunk(self, text: str) -> None:
+        push_message(AIMessageChunk(content=text, id=self._id, name=self._agent), state_key=None)
