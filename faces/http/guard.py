@@ -23,6 +23,7 @@ from muniment.memory.errors import MunimentError
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
 STREAM_PATHS = frozenset({"/export", "/import"})
 CHANGES_PATH = "/memory/changes"
+MCP_PATH = "/mcp"
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
@@ -155,8 +156,9 @@ def wants_events(headers: Headers) -> bool:
 
 
 def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
-    """Return the seconds that a request may take; None for a stream that goes on."""
-    if path == CHANGES_PATH and wants_events(headers):
+    """Return the seconds that a request may take; None for a stream that goes on, and for MCP, which may wait for a
+    person and bounds its work itself."""
+    if path == MCP_PATH or (path == CHANGES_PATH and wants_events(headers)):
         return None
     return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
 

@@ -1,0 +1,111 @@
+"""MCP over HTTP: an ASGI application that gets the grant of a token in the state of each request."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.request_state import RequestStateSecurity
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from pydantic import SecretBytes, ValidationError
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from muniment.faces.mcp.caller import Caller, identify_caller
+from muniment.faces.mcp.server import Context, create_server
+from muniment.memory.client import Memory
+from muniment.memory.domain.scope import Grant
+from muniment.memory.errors import NotPermitted
+
+METHODS = ("POST", "DELETE")  # no stream of the server's own: it never begins to speak
+_MAX_SESSIONS = 1_000  # of clients of the protocol before 2026-07-28, which are asked within a session
+_IDLE_SECONDS = 600.0
+
+
+class McpEndpoint:
+    """The application. It answers while `run` is open."""
+
+    def __init__(self, memory: Memory, key: SecretBytes) -> None:
+        self._settings = memory.engine.settings
+        # One key for all processes of an installation: any of them may get the answer to a question.
+        secret = hmac.digest(key.get_secret_value(), b"muniment: state of an MCP request", sha256)
+        security = RequestStateSecurity(keys=[secret], bind_principal=lambda ctx: str(_get_grant(ctx).id))
+        self._manager = StreamableHTTPSessionManager(
+            create_server(memory, self._find_caller, security),
+            session_idle_timeout=_IDLE_SECONDS,
+            max_sessions=_MAX_SESSIONS,
+            max_request_body_size=self._settings.serve.body_bytes,
+        )
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Hold the sessions while the context is open. Once only."""
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. Raises NotPermitted where the token is not for MCP or the request comes from a page of
+        another site."""
+        grant: Grant = scope["state"]["grant"]
+        self._identify(grant)
+        _check_origin(Headers(scope=scope))
+        body = await receive()
+        if scope["method"] == "POST" and (refusal := _check_body(body.get("body", b""))) is not None:
+            await refusal(scope, receive, send)
+            return
+        # A session answers only the token that has opened it.
+        user = AuthenticatedUser(AccessToken(token="", client_id=str(grant.id), scopes=[*grant.scopes]))
+        await self._manager.handle_request({**scope, "user": user}, _replay(body, receive), send)
+
+    def _find_caller(self, ctx: Context) -> Caller:
+        return self._identify(_get_grant(ctx))
+
+    def _identify(self, grant: Grant) -> Caller:
+        return identify_caller(self._settings, grant, with_writes=self._settings.serve.mcp_write)
+
+
+def _get_grant(ctx: Any) -> Grant:
+    grant: Grant = ctx.request.scope["state"]["grant"]
+    return grant
+
+
+def _check_origin(headers: Headers) -> None:
+    """Raise NotPermitted for a page of another site: a browser that was led here by a name of its own."""
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise NotPermitted("the request comes from a page of another site")
+
+
+def _check_body(body: bytes) -> Response | None:
+    """Return the refusal of a body that is no message of the protocol, without a word of it; None for one that is."""
+    try:
+        jsonrpc_message_adapter.validate_python(orjson.loads(body), by_name=False)
+    except orjson.JSONDecodeError:
+        return _refuse(PARSE_ERROR, "The body is not JSON.")
+    except ValidationError:
+        return _refuse(INVALID_REQUEST, "The body is not one message of JSON-RPC.")
+    return None
+
+
+def _refuse(code: int, message: str) -> Response:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return Response(orjson.dumps(error), 400, media_type="application/json")
+
+
+def _replay(first: Message, receive: Receive) -> Receive:
+    """Return a `receive` that gives this message before all others."""
+    waiting = [first]
+
+    async def receive_next() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_next
