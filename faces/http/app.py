@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Scope
 
 from muniment import __version__
 from muniment.faces.http.errors import add_handlers
@@ -17,6 +17,15 @@ _DESCRIPTION = (
     "The long-term memory of agents. Every request but those of the group `operations` shows a token of "
     "`muniment token create`; a token that speaks for no user names one in the header `X-Muniment-User`."
 )
+
+
+class _McpRoute(Route):
+    """A route that the log and the metrics call by its path, as they call FastAPI's."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether it takes a request, and what the request then knows."""
+        match, known = super().matches(scope)
+        return match, {**known, "route": self}
 
 
 def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
@@ -34,5 +43,5 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)
-    app.router.routes.append(Route(MCP_PATH, mcp, methods=[*METHODS]))
+    app.router.routes.append(_McpRoute(MCP_PATH, mcp, methods=[*METHODS]))
     return Guard(app, service)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -29,6 +30,7 @@ from muniment.memory.errors import NotPermitted
 METHODS = ("POST", "DELETE")  # no stream of the server's own: it never begins to speak
 _MAX_SESSIONS = 1_000  # of clients of the protocol before 2026-07-28, which are asked within a session
 _IDLE_SECONDS = 600.0
+_HERE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
 
 
 class McpEndpoint:
@@ -58,13 +60,33 @@ class McpEndpoint:
         grant: Grant = scope["state"]["grant"]
         self._identify(grant)
         _check_origin(Headers(scope=scope))
-        body = await receive()
+        body = await receive()  # the service has read it whole
         if scope["method"] == "POST" and (refusal := _check_body(body.get("body", b""))) is not None:
             await refusal(scope, receive, send)
             return
         # A session answers only the token that has opened it.
         user = AuthenticatedUser(AccessToken(token="", client_id=str(grant.id), scopes=[*grant.scopes]))
-        await self._manager.handle_request({**scope, "user": user}, _replay(body, receive), send)
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP wants values read
+        await self._handle({**scope, "headers": headers, "user": user}, _replay(body, receive), send)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the library's application. Once the answer is whole it runs to its end, though the client leaves then, as
+        each does: the session would not be kept that the answer begins."""
+        is_whole = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal is_whole
+            is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        work = asyncio.ensure_future(self._manager.handle_request(scope, receive, send_noting))
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if not is_whole:
+                work.cancel()
+            await asyncio.wait({work})
+            raise
 
     def _find_caller(self, ctx: Context) -> Caller:
         return self._identify(_get_grant(ctx))
@@ -79,9 +101,9 @@ def _get_grant(ctx: Any) -> Grant:
 
 
 def _check_origin(headers: Headers) -> None:
-    """Raise NotPermitted for a page of another site: a browser that was led here by a name of its own."""
+    """Raise NotPermitted for a page of a site. Only one of this machine may ask, such as a developer's inspector."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    if origin is not None and _HERE.fullmatch(origin) is None:
         raise NotPermitted("the request comes from a page of another site")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from pydantic import ValidationError
 
 from muniment.memory.client import Memory
@@ -43,7 +43,11 @@ async def contain_defects(ctx: ServerRequestContext[Any, Any], call_next: CallNe
     """Answer a request; of a defect the client learns that there was one, and the log where."""
     try:
         return await call_next(ctx)
-    except (MCPError, ValidationError):  # of the protocol; of the second the library tells the client nothing
+    except MCPError as error:
+        if error.code == METHOD_NOT_FOUND:  # the library's has the name that was sent
+            raise MCPError(METHOD_NOT_FOUND, "Method not found") from None
+        raise
+    except ValidationError:  # of what was sent; the library tells the client nothing of it
         raise
     except Exception as error:  # noqa: BLE001 - a defect in one request must neither end the others nor say its text
         LOG.error("defect: %s", locate_error(error))  # noqa: TRY400 - a traceback ends with the text of the error

@@ -9,7 +9,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from muniment.faces.mcp.caller import Caller
 from muniment.memory.config.settings import Settings
-from muniment.nodes.tools import build_parameters
+from muniment.memory.payload import build_parameters
 
 QUERY, REMEMBER, FORGET = "memory.query", "memory.remember", "memory.forget"
 _AS_OF = {"type": "string", "description": "As it was then: an ISO date or time, or a revision"}

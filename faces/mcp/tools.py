@@ -45,7 +45,7 @@ class ToolCaller:
             raise MCPError(INVALID_PARAMS, f"Unknown tool; there is {', '.join(schemas)}.")
         arguments = self.params.arguments or {}
         try:
-            _check_names(arguments, schemas[self.params.name], "")
+            _check_arguments(arguments, schemas[self.params.name])
             if self.params.name == QUERY:
                 return await self._query(arguments)
             written = await (self._remember(arguments) if self.params.name == REMEMBER else self._forget(arguments))
@@ -112,24 +112,31 @@ async def bound_time(work: Awaitable[T], seconds: float) -> T:
 
 
 async def find_memory(memory: Memory, caller: Caller, memory_id: str) -> StoredMemory:
-    """Return a memory by the beginning of its id. One that the agent may not read is as none. Raises NotFound,
-    BadInput."""
-    found = await memory.get(caller.scope, memory_id)
+    """Return a memory by the beginning of its id. One that the agent may not read is as none. Raises NotFound, and
+    BadInput for what is no id and for the beginning of several, which it does not name."""
+    try:
+        found = await memory.get(caller.scope, memory_id)
+    except BadInput:
+        raise BadInput("id: the whole id of a memory wanted, or a longer part of it from its beginning") from None
     if found.category not in caller.allowed:
         raise NotFound
     return found
 
 
-def _check_names(arguments: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> None:
-    """Raise BadInput for what cannot be stored and for an unknown argument, without its name: it may be a secret."""
+def _check_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Raise BadInput for what cannot be stored, an unknown argument and an unknown choice, without a word of them: they
+    may be a secret. What else is wrong is found where the arguments are read."""
     if not codec.is_storable(arguments):
         raise BadInput("arguments: a text has a NUL or half a character")
     known = schema["properties"]
     if not known.keys() >= arguments.keys():
-        raise BadInput(f"{place or 'arguments'}: unknown name; allowed: {', '.join(known)}")
-    inner = arguments.get("filters")
-    if isinstance(inner, Mapping):
-        _check_names(inner, known["filters"], "filters")
+        raise BadInput(f"arguments: unknown name; allowed: {', '.join(known)}")
+    for name, value in arguments.items():
+        choices = known[name].get("enum")
+        if choices is not None and value not in choices:
+            raise BadInput(f"{name}: one of {', '.join(choices)} wanted")
+        if isinstance(value, Mapping) and not known[name].get("properties", {}).keys() >= value.keys():
+            raise BadInput(f"{name}: unknown name; allowed: {', '.join(known[name].get('properties', {}))}")
 
 
 def _get_text(arguments: Mapping[str, Any], name: str) -> str:

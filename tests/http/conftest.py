@@ -92,13 +92,18 @@ class Serving:
 
 @pytest.fixture
 def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
-    """What the process sees: this database, an embedder that needs no model, a home that is nobody's."""
+    """What the process sees."""
+    return make_environment(database_url, tmp_path / "home")
+
+
+def make_environment(database_url: str, home: Path) -> dict[str, str]:
+    """What a process sees: this database, an embedder that needs no model, a home that is nobody's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
     return kept | {
         "MUNIMENT_DATABASE_URL": build_login_url(database_url),
         "MUNIMENT_OWNER_URL": database_url,
         "MUNIMENT_EMBEDDER": "hash-256",
-        "MUNIMENT_HOME": str(tmp_path / "home"),
+        "MUNIMENT_HOME": str(home),
     }
 
 
