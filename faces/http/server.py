@@ -58,7 +58,7 @@ def create_service(settings: Settings, memory: Memory, tokens: Tokens) -> Servic
 
 async def serve_requests(service: Service, listener: socket.socket) -> None:
     """Answer requests until SIGTERM or Ctrl-C. Then it is not ready, ends what is under way, and returns."""
-    rules, mcp = service.settings.serve, McpEndpoint(service.memory, service.tokens.key)
+    rules, mcp = service.settings.serve, McpEndpoint(service.memory, service.tokens.key, service.ending)
     start_log()
     config = uvicorn.Config(
         create_app(service, mcp),

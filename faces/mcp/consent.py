@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import Any
 
@@ -22,6 +23,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from muniment.memory.errors import NotReady
+
 _KEY = "consent"
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -32,24 +35,39 @@ _CANNOT_ASK = "the client cannot ask its user (elicitation), and nothing is writ
 
 
 async def ask_user(
-    ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams, question: str
+    ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams, question: str, ending: asyncio.Event
 ) -> bool | InputRequiredResult:
     """Return whether the user says yes to this question.
 
     From 2026-07-28 on the question goes back as the result, and the client repeats the call with the answer; an answer
-    to another question is none. Raises MCPError for a client that cannot ask."""
+    to another question is none. Raises MCPError for a client that cannot ask, NotReady where the server ends before the
+    answer."""
     _require_elicitation(ctx)
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        try:
-            return _is_yes(await ctx.session.elicit_form(question, _SCHEMA, ctx.request_id))
-        except ValidationError:  # an answer that is none
-            return False
+        return await _await_answer(ctx, question, ending)
     digest = sha256(question.encode("utf-8", "replace")).hexdigest()
     answer = (params.input_responses or {}).get(_KEY)
     if params.request_state == digest and answer is not None:
         return _is_yes(answer)
     form = ElicitRequestFormParams(message=question, requested_schema=_SCHEMA)
     return InputRequiredResult(input_requests={_KEY: ElicitRequest(params=form)}, request_state=digest)
+
+
+async def _await_answer(ctx: ServerRequestContext[Any, Any], question: str, ending: asyncio.Event) -> bool:
+    """Ask within the session, and wait for the answer until the server ends. Raises NotReady, MCPError."""
+    asking = asyncio.ensure_future(ctx.session.elicit_form(question, _SCHEMA, ctx.request_id))
+    end = asyncio.create_task(ending.wait())
+    try:
+        await asyncio.wait({asking, end}, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            raise NotReady("the server ends; nothing was written")
+        return _is_yes(asking.result())
+    except ValidationError:  # an answer that is none
+        return False
+    finally:
+        end.cancel()
+        asking.cancel()
+        await asyncio.gather(end, asking, return_exceptions=True)
 
 
 def quote_text(text: str) -> str:

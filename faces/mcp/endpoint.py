@@ -34,15 +34,15 @@ _HERE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
 
 
 class McpEndpoint:
-    """The application. It answers while `run` is open."""
+    """The application. It answers while `run` is open, and waits for no person any more when `ending` is set."""
 
-    def __init__(self, memory: Memory, key: SecretBytes) -> None:
+    def __init__(self, memory: Memory, key: SecretBytes, ending: asyncio.Event) -> None:
         self._settings = memory.engine.settings
         # One key for all processes of an installation: any of them may get the answer to a question.
         secret = hmac.digest(key.get_secret_value(), b"muniment: state of an MCP request", sha256)
         security = RequestStateSecurity(keys=[secret], bind_principal=lambda ctx: str(_get_grant(ctx).id))
         self._manager = StreamableHTTPSessionManager(
-            create_server(memory, self._find_caller, security),
+            create_server(memory, self._find_caller, security, ending),
             session_idle_timeout=_IDLE_SECONDS,
             max_sessions=_MAX_SESSIONS,
             max_request_body_size=self._settings.serve.body_bytes,

@@ -12,7 +12,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from pydantic import ValidationError
 
 from muniment.memory.client import Memory
-from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound
+from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound, NotReady
 
 LOG = logging.getLogger("muniment.mcp")
 _MAX_CHARS = 1_000
@@ -26,7 +26,7 @@ def describe_failure(memory: Memory, error: MunimentError) -> str:
     kind = type(error).__name__
     if isinstance(error, NotFound):
         return f"{NotFound.__name__}: {NotFound()}"
-    if isinstance(error, BadInput | Denied):
+    if isinstance(error, BadInput | Denied | NotReady):
         # Redacted before it is cut: half a secret is not recognized as one.
         return f"{kind}: {memory.conversation.redact(' '.join(str(error).split()))[:_MAX_CHARS]}"
     LOG.warning("memory failed: %s", locate_error(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,7 @@ class MemoryHandlers:
     memory: Memory
     find_caller: FindCaller
     timeout_seconds: float
+    ending: asyncio.Event
 
     async def list_tools(self, ctx: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         """Return the tools of the caller."""
@@ -61,6 +63,7 @@ class MemoryHandlers:
             caller=self.find_caller(ctx),
             ctx=ctx,
             params=params,
+            ending=self.ending,
         )
         return await call.run()
 
@@ -84,16 +87,20 @@ class MemoryHandlers:
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=text, mime_type=JSON)])
 
 
-def create_server(memory: Memory, find_caller: FindCaller, security: RequestStateSecurity) -> Server[dict[str, Any]]:
-    """Return a server that asks `find_caller` for whom each request is. `security` seals what a question leaves with a
-    client until it is answered."""
+def create_server(
+    memory: Memory, find_caller: FindCaller, security: RequestStateSecurity, ending: asyncio.Event
+) -> Server[dict[str, Any]]:
+    """Return a server that asks `find_caller` for whom each request is.
+
+    `security` seals what a question leaves with a client until it is answered. With `ending` no question waits on."""
     timeout = memory.engine.settings.serve.timeout_seconds
-    handlers = MemoryHandlers(memory=memory, find_caller=find_caller, timeout_seconds=timeout)
+    handlers = MemoryHandlers(memory=memory, find_caller=find_caller, timeout_seconds=timeout, ending=ending)
     server = Server(
         NAME,
         version=__version__,
         title="Muniment",
         instructions=_INSTRUCTIONS,
+        get_tool_input_schema=lambda _: None,  # no header stands for an argument
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,

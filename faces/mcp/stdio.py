@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.stdio import stdio_server
 
@@ -12,6 +14,6 @@ from muniment.memory.client import Memory
 
 async def serve_stdio(memory: Memory, caller: Caller) -> None:
     """Answer the client that has started this process, until it closes standard input."""
-    server = create_server(memory, lambda _: caller, RequestStateSecurity.ephemeral())
+    server = create_server(memory, lambda _: caller, RequestStateSecurity.ephemeral(), asyncio.Event())
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -36,6 +36,7 @@ class ToolCaller:
     caller: Caller
     ctx: ServerRequestContext[Any, Any]
     params: CallToolRequestParams
+    ending: asyncio.Event  # set when no more requests are wanted
 
     async def run(self) -> CallToolResult | InputRequiredResult:
         """Return the answer; an error is one, too, so that the model can try again. Raises MCPError for an unknown
@@ -70,14 +71,14 @@ class ToolCaller:
         text = _get_text(arguments, "text")
         if len(text) > _MAX_CHARS:
             raise TooLarge(f"text: has {len(text):,} characters; at most {_MAX_CHARS:,} are allowed")
-        answer = await ask_user(self.ctx, self.params, f"Remember {quote_text(text)}?")
+        answer = await self._ask(f"Remember {quote_text(text)}?")
         if isinstance(answer, InputRequiredResult):
             return answer
         return await self._bound_time(self.memory.remember(self.caller.scope, text)) if answer else None
 
     async def _forget(self, arguments: Mapping[str, Any]) -> Receipt | InputRequiredResult | None:
         found = await self._bound_time(find_memory(self.memory, self.caller, _get_text(arguments, "id")))
-        answer = await ask_user(self.ctx, self.params, f"Forget {quote_text(found.text)}?")
+        answer = await self._ask(f"Forget {quote_text(found.text)}?")
         if isinstance(answer, InputRequiredResult):
             return answer
         return await self._bound_time(self.memory.forget(self.caller.scope, found.id)) if answer else None
@@ -97,6 +98,9 @@ class ToolCaller:
         named = {*query.categories, *filter(None, [query.filters.category])}
         if named - self.caller.allowed:
             raise Denied(f"categories: the agent may read {', '.join(sorted(self.caller.allowed))} only")
+
+    async def _ask(self, question: str) -> bool | InputRequiredResult:
+        return await ask_user(self.ctx, self.params, question, self.ending)
 
     async def _bound_time(self, work: Awaitable[T]) -> T:
         return await bound_time(work, self.timeout_seconds)

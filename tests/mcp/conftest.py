@@ -1,5 +1,6 @@
 """The service with MCP, and the official client over both transports and in both generations of the protocol."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -28,9 +29,12 @@ class Person:
 
     def __init__(self, answer: Answer = YES) -> None:
         self.answer, self.questions = answer, list[str]()
+        self.hesitates = False
 
     async def reply(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         self.questions.append(params.message)
+        if self.hesitates:
+            await asyncio.Event().wait()
         action, content = self.answer
         return ElicitResult(action=action, content=content)
 

@@ -21,8 +21,9 @@ async def serve() -> None:
     async with open_memory(settings) as memory, open_tokens(settings, as_owner=True) as tokens:
         token, _ = await tokens.issue_token(tenant="acme", owner="ana", agents=("planner",))
         header = (b"authorization", f"Bearer {token.get_secret_value()}".encode())
-        endpoint = McpEndpoint(memory, tokens.key)
-        app = create_app(create_service(settings, memory, tokens), endpoint)
+        service = create_service(settings, memory, tokens)
+        endpoint = McpEndpoint(memory, tokens.key, service.ending)
+        app = create_app(service, endpoint)
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             await app({**scope, "headers": [*scope["headers"], header]}, receive, send)

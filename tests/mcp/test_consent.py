@@ -1,5 +1,6 @@
 """Nothing is written without a yes of the user to what was asked."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,8 @@ async def test_no(service: SharedService, generation: Generation) -> None:
     assert count_memories(service) == 0
 
 
-def test_answers_to_other_questions(service: SharedService, tmp_path: Path) -> None:
-    """An answer counts for the token, the tool and the arguments that were asked about, in any process."""
+def test_answers_to_other_questions(service: SharedService) -> None:
+    """An answer counts for the token, the tool and the arguments that were asked about."""
     with RawClient(service.url, service.token()) as client, RawClient(service.url, service.token()) as stranger:
         asked = client.call("memory.remember", text=TEXT)
         assert asked["resultType"] == "input_required"
@@ -64,13 +65,25 @@ def test_answers_to_other_questions(service: SharedService, tmp_path: Path) -> N
         assert asked_again["resultType"] == "input_required"
         assert count_memories(service) == 0
 
-        second = Serving(service.environment, tmp_path / "second", ("--no-worker",))
-        second.start()
+
+async def test_another_process_and_its_end(service: SharedService, tmp_path: Path) -> None:
+    """Any process takes the answer to what one has asked; one that ends waits for none, and nothing is written."""
+    token, person = service.token(), Person()
+    second = Serving(service.environment, tmp_path / "second", ("--no-worker",))
+    second.start()
+    with RawClient(service.url, token) as client:
+        asked = client.call("memory.remember", text=TEXT)
         client.url = f"{second.url}/mcp"
-        written = client.answer(asked, YES, "memory.remember", text=TEXT)
-        assert written["structuredContent"]["written"]
-        assert count_memories(service) == 1
-        assert second.stop() == 0
+        assert client.answer(asked, YES, "memory.remember", text=TEXT)["structuredContent"]["written"]
+    person.hesitates = True
+    async with connect_http(second.url, token, "legacy", person) as waiting:
+        answer = asyncio.create_task(waiting.call_tool("memory.remember", {"text": "I work in Oslo"}))
+        while not person.questions:
+            await asyncio.sleep(0.05)
+        code = await asyncio.to_thread(second.stop)
+        assert "the server ends" in str((await answer).content)
+    assert code == 0
+    assert count_memories(service) == 1
 
 
 def test_what_a_question_shows(service: SharedService) -> None:
