@@ -8,10 +8,10 @@ from starlette.types import ASGIApp, Scope
 
 from muniment import __version__
 from muniment.faces.http.errors import add_handlers
-from muniment.faces.http.guard import MCP_PATH, Guard
+from muniment.faces.http.guard import Guard
 from muniment.faces.http.routes import changes, consents, conversations, memories, operations, query, transfer
 from muniment.faces.http.service import Service
-from muniment.faces.mcp.endpoint import METHODS, McpEndpoint
+from muniment.faces.mcp.endpoint import METHODS, PATH, McpEndpoint
 
 _DESCRIPTION = (
     "The long-term memory of agents. Every request but those of the group `operations` shows a token of "
@@ -43,5 +43,5 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)
-    app.router.routes.append(_McpRoute(MCP_PATH, mcp, methods=[*METHODS]))
+    app.router.routes.append(_McpRoute(PATH, mcp, methods=[*METHODS]))
     return Guard(app, service)

@@ -17,13 +17,13 @@ from muniment.faces.http.errors import make_defect, make_engine_error, make_erro
 from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.http.service import Service
+from muniment.faces.mcp.endpoint import PATH as MCP_PATH
 from muniment.memory.config.schema import Serving
 from muniment.memory.errors import MunimentError
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
 STREAM_PATHS = frozenset({"/export", "/import"})
 CHANGES_PATH = "/memory/changes"
-MCP_PATH = "/mcp"
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
@@ -156,10 +156,11 @@ def wants_events(headers: Headers) -> bool:
 
 
 def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
-    """Return the seconds that a request may take; None for a stream that goes on, and for MCP, which may wait for a
-    person and bounds its work itself."""
-    if path == MCP_PATH or (path == CHANGES_PATH and wants_events(headers)):
+    """Return the seconds that a request may take; None for a stream that goes on."""
+    if path == CHANGES_PATH and wants_events(headers):
         return None
+    if path == MCP_PATH:
+        return None  # it may wait for a person, and bounds its work itself
     return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
 
 

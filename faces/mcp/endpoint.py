@@ -27,6 +27,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.scope import Grant
 from muniment.memory.errors import NotPermitted
 
+PATH = "/mcp"
 METHODS = ("POST", "DELETE")  # no stream of the server's own: it never begins to speak
 _MAX_SESSIONS = 1_000  # of clients of the protocol before 2026-07-28, which are asked within a session
 _IDLE_SECONDS = 600.0

@@ -326,7 +326,7 @@ class Jobs(SettingsPart):
 
 class Serving(SettingsPart):
     """What the HTTP service takes: bytes of a body and of an import, seconds of a request and of an import or export,
-    seconds of its end, requests of a token, and whether MCP may write."""
+    seconds of its end, and requests of a token."""
 
     body_bytes: Count
     import_bytes: Count
@@ -334,9 +334,9 @@ class Serving(SettingsPart):
     transfer_seconds: Seconds
     notice_seconds: Annotated[float, Field(ge=0)]
     drain_seconds: Count
+    mcp_write: bool  # whether MCP has tools that write
     requests_per_second: Count
     burst: Count
-    mcp_write: bool
 
 
 class Users(SettingsPart):

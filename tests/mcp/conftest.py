@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 from uuid import uuid4
 
+import httpx
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
@@ -46,6 +47,11 @@ class SharedService(Serving):
 
     def token(self, **grant: Any) -> str:
         return super().token(**{"tenant": self.tenant} | grant)
+
+    def connect(self, token: str | None) -> httpx.Client:
+        """A client of what no OpenAPI describes."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30)
 
 
 @pytest.fixture(scope="package")

@@ -45,9 +45,9 @@ ARGUMENTS: tuple[dict[str, Any], ...] = (
 def test_over_http(service: SharedService) -> None:
     """Bodies that are no messages, wrong arguments, unknown tools and addresses, and texts that are kept and found."""
     token = service.token()
-    with service.client(token) as ana:
+    with service.client(token) as ana, service.connect(token) as older:
         keep(ana, f"I live in {CANARY}", category="profile")
-        session = {"Mcp-Session-Id": greet(ana).headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+        session = {"Mcp-Session-Id": greet(older).headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
     with RawClient(service.url, token) as client:
         for body in BODIES:
             for headers in ({}, session, {"MCP-Protocol-Version": CANARY}):

@@ -33,13 +33,13 @@ def test_tokens(service: SharedService) -> None:
     expired, revoked = service.token(days=-1), service.token()
     service.revoke_all()
     for token in (None, "x", f"mun_{'a' * 43}", expired, revoked):
-        with service.client(token) as client:
+        with service.connect(token) as client:
             refuse(greet(client), 401)
     grants: tuple[dict[str, Any], ...] = ({"owner": None}, {"agents": ("planner", "stylist")}, {"agents": ("nobody",)})
     for grant in grants:
-        with service.client(service.token(**grant)) as client:
+        with service.connect(service.token(**grant)) as client:
             assert "muniment token create" in str(refuse(greet(client), 403)["message"])
-    with service.client(service.token()) as client:
+    with service.connect(service.token()) as client:
         assert greet(client).status_code == 200
         refuse(greet(client, Origin="http://evil.example"), 403)
         assert greet(client, Origin="http://localhost:6274").status_code == 200
@@ -48,7 +48,7 @@ def test_tokens(service: SharedService) -> None:
 
 def test_sessions(service: SharedService) -> None:
     """A session answers no token but its own, and says of another's what it says of none."""
-    with service.client(service.token()) as ana, service.client(service.token(owner="bo")) as bo:
+    with service.connect(service.token()) as ana, service.connect(service.token(owner="bo")) as bo:
         session = greet(ana).headers["mcp-session-id"]
         ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
         accept = {"Accept": "application/json, text/event-stream"}
