@@ -23,13 +23,16 @@ from starlette.types import Message, Receive, Scope, Send
 
 from muniment.faces.mcp.caller import Caller, identify_caller
 from muniment.faces.mcp.server import Context, create_server
+from muniment.faces.mcp.sessions import SessionCounts
 from muniment.memory.client import Memory
 from muniment.memory.domain.scope import Grant
 from muniment.memory.errors import NotPermitted
 
 PATH = "/mcp"
 METHODS = ("POST", "DELETE")  # no stream of the server's own: it never begins to speak
-_MAX_SESSIONS = 1_000  # of clients of the protocol before 2026-07-28, which are asked within a session
+_MAX_SESSIONS = 2_000  # of clients of the protocol before 2026-07-28, which are asked within a session; 40 kB each
+_MAX_OF_TOKEN = 20
+_SESSION = "mcp-session-id"
 _IDLE_SECONDS = 600.0
 _HERE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
 
@@ -38,10 +41,10 @@ class McpEndpoint:
     """The application. It answers while `run` is open, and waits for no person any more when `ending` is set."""
 
     def __init__(self, memory: Memory, key: SecretBytes, ending: asyncio.Event) -> None:
-        self._settings = memory.engine.settings
+        self._settings, self._sessions = memory.engine.settings, SessionCounts(_MAX_OF_TOKEN)
         # One key for all processes of an installation: any of them may get the answer to a question.
         secret = hmac.digest(key.get_secret_value(), b"muniment: state of an MCP request", sha256)
-        security = RequestStateSecurity(keys=[secret], bind_principal=lambda ctx: str(_get_grant(ctx).id))
+        security = RequestStateSecurity(keys=[secret], bind_principal=lambda ctx: str(_find_grant(ctx).id))
         self._manager = StreamableHTTPSessionManager(
             create_server(memory, self._find_caller, security, ending),
             session_idle_timeout=_IDLE_SECONDS,
@@ -58,7 +61,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Raises NotPermitted where the token is not for MCP or the request comes from a page of
         another site."""
-        grant: Grant = scope["state"]["grant"]
+        grant = _get_grant(scope)
         self._identify(grant)
         _check_origin(Headers(scope=scope))
         body = await receive()  # the service has read it whole
@@ -73,14 +76,23 @@ class McpEndpoint:
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the library's application. Once the answer is whole it runs to its end, though the client leaves then, as
         each does: the session would not be kept that the answer begins."""
-        is_whole = False
+        is_whole, session = False, ""
 
         async def send_noting(message: Message) -> None:
-            nonlocal is_whole
+            nonlocal is_whole, session
+            if message["type"] == "http.response.start":
+                session = Headers(raw=message["headers"]).get(_SESSION, "")
             is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
-        work = asyncio.ensure_future(self._manager.handle_request(scope, receive, send_noting))
+        async def handle_counted() -> None:
+            await self._manager.handle_request(scope, receive, send_noting)
+            if scope["method"] == "DELETE":
+                self._sessions.forget_session(_get_grant(scope).id, Headers(scope=scope).get(_SESSION, ""))
+            elif session and (ended := self._sessions.record_use(_get_grant(scope).id, session)):
+                await self._manager.handle_request(*_make_end(scope, ended))
+
+        work = asyncio.ensure_future(handle_counted())
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -90,15 +102,36 @@ class McpEndpoint:
             raise
 
     def _find_caller(self, ctx: Context) -> Caller:
-        return self._identify(_get_grant(ctx))
+        return self._identify(_find_grant(ctx))
 
     def _identify(self, grant: Grant) -> Caller:
         return identify_caller(self._settings, grant, with_writes=self._settings.serve.mcp_write)
 
 
-def _get_grant(ctx: Any) -> Grant:
-    grant: Grant = ctx.request.scope["state"]["grant"]
+def _get_grant(scope: Scope) -> Grant:
+    grant: Grant = scope["state"]["grant"]
     return grant
+
+
+def _find_grant(ctx: Any) -> Grant:
+    """Return the grant of the HTTP request from which a request of the protocol comes."""
+    return _get_grant(ctx.request.scope)
+
+
+def _make_end(scope: Scope, session: str) -> tuple[Scope, Receive, Send]:
+    """Return the request that ends a session, in the name of who has sent another, and whose answer nobody gets."""
+
+    async def receive_nothing() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send_nowhere(_: Message) -> None:
+        return
+
+    return (
+        {**scope, "method": "DELETE", "headers": [(_SESSION.encode(), session.encode())]},
+        receive_nothing,
+        send_nowhere,
+    )
 
 
 def _check_origin(headers: Headers) -> None:

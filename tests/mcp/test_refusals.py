@@ -61,6 +61,26 @@ def test_sessions(service: SharedService) -> None:
         assert others.text == none.text
 
 
+def test_many_sessions(service: SharedService) -> None:
+    """A token has 20 sessions; a new one ends the one that was used longest ago, and nobody else's."""
+    accept = {"Accept": "application/json, text/event-stream"}
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    with service.connect(service.token()) as ana, service.connect(service.token()) as other:
+
+        def is_open(client: httpx.Client, session: str) -> bool:
+            return client.post("/mcp", json=ping, headers=accept | {"Mcp-Session-Id": session}).status_code == 200
+
+        others = greet(other).headers["mcp-session-id"]
+        sessions = [greet(ana).headers["mcp-session-id"] for _ in range(20)]
+        assert all(is_open(ana, session) for session in sessions)
+        assert is_open(ana, sessions[0])
+        left = {"Mcp-Session-Id": sessions.pop()}
+        assert ana.delete("/mcp", headers=left).status_code == 200
+        sessions += [greet(ana).headers["mcp-session-id"] for _ in range(2)]
+        assert [is_open(ana, session) for session in sessions] == [number != 1 for number in range(21)]
+        assert is_open(other, others)
+
+
 @pytest.mark.parametrize("generation", GENERATIONS)
 async def test_what_a_token_permits(service: SharedService, generation: Generation) -> None:
     """Memories of other users, tenants and categories are as missing ones, and a token to read has no tool to write."""
