@@ -1,13 +1,16 @@
-"""Answers as JSON, and the fence around recalled text: what stands inside is reference data, never instructions."""
+"""What a model is shown of memory: the arguments of a query, answers as JSON, and the fence around recalled text, which
+is reference data and never instructions."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 from unicodedata import category, normalize
 
-from muniment.memory.codec import encode_record, encode_value
+from muniment.memory.codec import FULL_BUDGET_FACTOR, encode_record, encode_value
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.query import Answer, Explanation, Hit, Returns
 
 # JSON on one line, without spaces between its parts.
@@ -32,6 +35,18 @@ _PROCEDURE_FIELDS = frozenset(
     {"id", "kind", "category", "text", "agent_id", "run_id", "tags", "importance", "pinned", "trust", "created_at",
      "last_accessed_at", "score"}
 )  # fmt: skip
+
+
+_DATE = {"type": "string", "description": "ISO date or time"}
+_LEVEL = {"type": "integer", "minimum": 1, "maximum": 5}
+_NAME = {"type": "string"}
+_FILTERS: Mapping[str, Mapping[str, Any]] = {
+    "run_id": _NAME, "agent_id": _NAME, "actor_id": _NAME, "role": _NAME, "category": _NAME,
+    "pinned": {"type": "boolean"}, "importance_min": _LEVEL, "importance_max": _LEVEL, "updated_after": _DATE,
+    "updated_before": _DATE,
+}  # fmt: skip
+_OPT_IN_CATEGORY = "procedural"
+_OPT_IN_HELP = f"All but {_OPT_IN_CATEGORY}, how something was done before, when left out"
 
 
 class _Appearances(dict[int, str]):
@@ -153,3 +168,37 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
         memory = explanation.memory
         encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {memory.text}"}
     return encoded
+
+
+def build_parameters(settings: Settings, agent: str, *, full: bool | None = None) -> dict[str, Any]:
+    """The JSON schema of `memory_query` for this agent, with its own categories and no field for the owner.
+
+    Filters, explanations, limits and defaults, of use to few models and most of the tokens, are in it where
+    `model.tool_schema` is `full`, or where asked for by `full`."""
+    recall, limits = settings.recall, settings.limits
+    categories = sorted(settings.allowlists[agent])
+    properties: dict[str, dict[str, Any]] = {
+        "query": {"type": "string"},
+        "categories": {"type": "array", "items": {"type": "string", "enum": categories}},
+        "top_k": {"type": "integer"},
+        "return": {"enum": ["bullets", "full"]},
+    }
+    if _OPT_IN_CATEGORY in categories:
+        properties["categories"]["description"] = _OPT_IN_HELP
+    if settings.model.tool_schema == "full" if full is None else full:
+        properties["top_k"] |= {"minimum": 1, "maximum": limits.top_k, "default": recall.top_k}
+        properties["return"] |= {"type": "string", "default": "bullets"}
+        properties["budget_tokens"] = {
+            "type": "integer",
+            "minimum": 1,
+            "default": recall.budget_tokens,
+            "description": f"Of the answer; when left out {FULL_BUDGET_FACTOR} times as many for full",
+        }
+        properties["threshold"] = {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold}
+        properties["filters"] = {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False}
+        properties["explain"] = {
+            "type": "boolean",
+            "default": False,
+            "description": "With scores, and what was left out and why; comes on top of budget_tokens",
+        }
+    return {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False}

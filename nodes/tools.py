@@ -24,7 +24,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
-from muniment.memory.payload import dump_compact, encode_answer, fence_text
+from muniment.memory.payload import build_parameters, dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
 from muniment.nodes.reply_stream import ReplyStream, limit_depth
@@ -33,17 +33,7 @@ from muniment.nodes.state import READ_EVENT, REFUSED_EVENT, State, Task
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
 TRANSFER_PREFIX = "transfer_to_"
 
-_DATE = {"type": "string", "description": "ISO date or time"}
-_LEVEL = {"type": "integer", "minimum": 1, "maximum": 5}
-_NAME = {"type": "string"}
-_FILTERS: Mapping[str, Mapping[str, Any]] = {
-    "run_id": _NAME, "agent_id": _NAME, "actor_id": _NAME, "role": _NAME, "category": _NAME,
-    "pinned": {"type": "boolean"}, "importance_min": _LEVEL, "importance_max": _LEVEL, "updated_after": _DATE,
-    "updated_before": _DATE,
-}  # fmt: skip
-_OPT_IN_CATEGORY = "procedural"
 _MAX_ERROR_CHARS = 1_000  # an error may quote a long text of the model
-_OPT_IN_HELP = f"All but {_OPT_IN_CATEGORY}, how something was done before, when left out"
 SUBAGENTS: Mapping[str, str] = {  # what each is for
     "planner": "plans, deadlines, steps to a goal",
     "stylist": "wording, tone and style of a text",
@@ -62,40 +52,6 @@ def make_tool_node(agent: str, tools: Sequence[BaseTool | Callable[..., Any]]) -
         name = taken[0] if taken else "one"
         raise BadConfig(f"the tools of {agent}: {name!r} is the name of another tool", agent=agent)
     return node
-
-
-def build_parameters(settings: Settings, agent: str, *, full: bool | None = None) -> dict[str, Any]:
-    """The JSON schema of `memory_query` for this agent, with its own categories and no field for the owner.
-
-    Filters, explanations, limits and defaults, of use to few models and most of the tokens, are in it where
-    `model.tool_schema` is `full`, or where asked for by `full`."""
-    recall, limits = settings.recall, settings.limits
-    categories = sorted(settings.allowlists[agent])
-    properties: dict[str, dict[str, Any]] = {
-        "query": {"type": "string"},
-        "categories": {"type": "array", "items": {"type": "string", "enum": categories}},
-        "top_k": {"type": "integer"},
-        "return": {"enum": ["bullets", "full"]},
-    }
-    if _OPT_IN_CATEGORY in categories:
-        properties["categories"]["description"] = _OPT_IN_HELP
-    if settings.model.tool_schema == "full" if full is None else full:
-        properties["top_k"] |= {"minimum": 1, "maximum": limits.top_k, "default": recall.top_k}
-        properties["return"] |= {"type": "string", "default": "bullets"}
-        properties["budget_tokens"] = {
-            "type": "integer",
-            "minimum": 1,
-            "default": recall.budget_tokens,
-            "description": f"Of the answer; when left out {codec.FULL_BUDGET_FACTOR} times as many for full",
-        }
-        properties["threshold"] = {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold}
-        properties["filters"] = {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False}
-        properties["explain"] = {
-            "type": "boolean",
-            "default": False,
-            "description": "With scores, and what was left out and why; comes on top of budget_tokens",
-        }
-    return {"type": "object", "properties": properties, "required": ["query"], "additionalProperties": False}
 
 
 def make_transfer_tool(agent: str, description: str) -> Tool:

@@ -65,6 +65,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     "serve": ("serve:serve_memory", "Serve the memory over HTTP, with a worker inside."),
+    "mcp": (
+        "mcp:serve_mcp",
+        "Give your memory to a program that speaks MCP, which starts this command and talks over its input and output.",
+    ),
     "index": (
         "maintenance.index:build_indexes",
         "Make the indexes of a large memory, or bring them up to date; from recall.index_from memories on.",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Scope
 
 from muniment import __version__
 from muniment.faces.http.errors import add_handlers
 from muniment.faces.http.guard import Guard
 from muniment.faces.http.routes import changes, consents, conversations, memories, operations, query, transfer
 from muniment.faces.http.service import Service
+from muniment.faces.mcp.endpoint import METHODS, PATH, McpEndpoint
 
 _DESCRIPTION = (
     "The long-term memory of agents. Every request but those of the group `operations` shows a token of "
@@ -17,8 +19,17 @@ _DESCRIPTION = (
 )
 
 
-def create_app(service: Service) -> ASGIApp:
-    """Return the application of a service. Its memory and its tokens are open while it runs."""
+class _McpRoute(Route):
+    """A route that the log and the metrics call by its path, as they call FastAPI's."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether it takes a request, and what the request then knows."""
+        match, known = super().matches(scope)
+        return match, {**known, "route": self}
+
+
+def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
+    """Return the application of a service. Its memory, its tokens and its endpoint of MCP are open while it runs."""
     app = FastAPI(
         title="Muniment",
         version=__version__,
@@ -32,4 +43,5 @@ def create_app(service: Service) -> ASGIApp:
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)
+    app.router.routes.append(_McpRoute(PATH, mcp, methods=[*METHODS]))
     return Guard(app, service)

@@ -17,6 +17,7 @@ from muniment.faces.http.errors import make_defect, make_engine_error, make_erro
 from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.http.service import Service
+from muniment.faces.mcp.endpoint import PATH as MCP_PATH
 from muniment.memory.config.schema import Serving
 from muniment.memory.errors import MunimentError
 
@@ -158,6 +159,8 @@ def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None
     """Return the seconds that a request may take; None for a stream that goes on."""
     if path == CHANGES_PATH and wants_events(headers):
         return None
+    if path == MCP_PATH:
+        return None  # it may wait for a person, and bounds its work itself
     return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
 
 

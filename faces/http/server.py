@@ -15,6 +15,7 @@ from muniment.faces.http.app import create_app
 from muniment.faces.http.rate_limit import RateLimits
 from muniment.faces.http.request_log import start_log
 from muniment.faces.http.service import Service
+from muniment.faces.mcp.endpoint import McpEndpoint
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -57,10 +58,10 @@ def create_service(settings: Settings, memory: Memory, tokens: Tokens) -> Servic
 
 async def serve_requests(service: Service, listener: socket.socket) -> None:
     """Answer requests until SIGTERM or Ctrl-C. Then it is not ready, ends what is under way, and returns."""
-    rules = service.settings.serve
+    rules, mcp = service.settings.serve, McpEndpoint(service.memory, service.tokens.key, service.ending)
     start_log()
     config = uvicorn.Config(
-        create_app(service),
+        create_app(service, mcp),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -76,7 +77,8 @@ async def serve_requests(service: Service, listener: socket.socket) -> None:
             loop.add_signal_handler(number, stop.set)
     ending = asyncio.create_task(_end_on(stop, service, server))
     try:
-        await server.serve(sockets=[listener])
+        async with mcp.run():
+            await server.serve(sockets=[listener])
     finally:
         ending.cancel()
         listener.close()

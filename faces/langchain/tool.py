@@ -14,9 +14,10 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
+from muniment.memory.payload import build_parameters
 from muniment.memory.ports.llm import ToolCall
 from muniment.nodes.entry import report_failure
-from muniment.nodes.tools import QUERY_TOOL, Toolbox, build_parameters
+from muniment.nodes.tools import QUERY_TOOL, Toolbox
 
 _DESCRIPTION = "Search long-term memory of the user for what is not at hand."
 _MAX_ERROR_CHARS = 1_000

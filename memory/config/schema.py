@@ -334,6 +334,7 @@ class Serving(SettingsPart):
     transfer_seconds: Seconds
     notice_seconds: Annotated[float, Field(ge=0)]
     drain_seconds: Count
+    mcp_write: bool  # whether MCP has tools that write
     requests_per_second: Count
     burst: Count
 

@@ -11,10 +11,11 @@ from langgraph.runtime import Runtime, ServerInfo
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
+from muniment.memory.payload import build_parameters
 from muniment.nodes import prompts, supervisor
 from muniment.nodes.entry import resolve_scope
 from muniment.nodes.state import State, Who
-from muniment.nodes.tools import SUBAGENTS, Toolbox, build_parameters
+from muniment.nodes.tools import SUBAGENTS, Toolbox
 from tests.engine import scope as memory_scope
 
 PROFILE = "- The user is lactose intolerant\n- The user lives in Lisbon"

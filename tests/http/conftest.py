@@ -90,16 +90,21 @@ class Serving:
         return httpx.Client(base_url=self.url, headers=given | headers, timeout=30)
 
 
-@pytest.fixture
-def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
+def make_environment(database_url: str, home: Path) -> dict[str, str]:
     """What the process sees: this database, an embedder that needs no model, a home that is nobody's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
     return kept | {
         "MUNIMENT_DATABASE_URL": build_login_url(database_url),
         "MUNIMENT_OWNER_URL": database_url,
         "MUNIMENT_EMBEDDER": "hash-256",
-        "MUNIMENT_HOME": str(tmp_path / "home"),
+        "MUNIMENT_HOME": str(home),
     }
+
+
+@pytest.fixture
+def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
+    """The environment of a process on a database of the test's own."""
+    return make_environment(database_url, tmp_path / "home")
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ LONG: dict[str, str] = {}
 # path::function -> why it must go on after whatever happens
 BOUNDARIES: dict[str, str] = {
     "faces/http/guard.py::Guard._answer": "a defect in one request must not end the service, nor say its text",
+    "faces/mcp/failures.py::contain_defects": "a defect in one request must not end the server, nor say its text",
     "memory/flows/background/worker.py::Worker._run_job": "a defect in one job must end neither the worker nor the job",
     "memory/models/reader_process.py::_answer_call": "an error of a call belongs to the process that asks",
     "nodes/chat_model.py::RunModel.chat": "the client of any provider, whose errors have classes of their own",
