@@ -67,7 +67,7 @@ def test_what_a_token_permits(serving: Serving) -> None:
         assert hidden["message"] == missing["message"]
         for agent in ("supervisor", "nobody"):
             error = refuse(planner.post("/memory/query", json={"agent": agent, "query": "x"}), 403)
-            assert error["message"] == "the token is not for this agent"
+            assert error["message"] == "The token is not for this agent."
         for category in ("profile", "nothing"):
             refuse(planner.get("/memories", params={"category": category}), 403)
         for path in ("/export", "/stats", "/consents"):

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Caller, Reader
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.guard import EVENTS, wants_events
@@ -27,7 +27,6 @@ MAX_REVISION = 2**63 - 1
 _PAGE = 100  # changes of a stream that are read at once
 _POLL_SECONDS = 1.0
 _PING_SECONDS = 15.0  # after so long without an event, and the token is looked up again
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
 _Revision = Annotated[int, Query(ge=0, le=MAX_REVISION, description="After this revision; else after Last-Event-ID.")]
 _LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="Of a stream that was cut: its last id.")]
 
@@ -35,7 +34,7 @@ _LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="Of
 @router.get("/changes", response_model=dict[str, Any], responses={200: {"content": {EVENTS: {}}}})
 async def read_changes(
     request: Request,
-    caller: _Reader,
+    caller: Reader,
     since: _Revision = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     agent: Annotated[str | None, Query(min_length=1, max_length=200, description="Only its categories.")] = None,

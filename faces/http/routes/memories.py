@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Caller, Reader, Writer
 from muniment.faces.http.bodies import MAX_COUNT, MemoryBody, PatchBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -17,8 +17,6 @@ from muniment.memory.errors import BadInput
 
 router = APIRouter(tags=["memories"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 MAX_PAGE = 1000
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
-_Writer = Annotated[Caller, Depends(require_permission("write"))]
 _Id = Annotated[str, Path(description="A memory's id, or its beginning of four characters or more.")]
 _Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 _AsOf = Annotated[str | None, Query(description="A revision, or an ISO date or time in UTC.")]
@@ -26,7 +24,7 @@ _AsOf = Annotated[str | None, Query(description="A revision, or an ISO date or t
 
 @router.get("/memories", response_model=dict[str, Any])
 async def list_memories(
-    caller: _Reader,
+    caller: Reader,
     category: Annotated[list[str] | None, Query()] = None,
     kind: Annotated[list[Kind] | None, Query()] = None,
     state: Annotated[list[State] | None, Query(description="Else active.")] = None,
@@ -65,19 +63,18 @@ async def list_memories(
 
 
 @router.post("/memories", response_model=dict[str, Any], responses={201: {"model": dict[str, Any]}})
-async def remember_text(body: MemoryBody, caller: _Writer) -> Response:
+async def remember_text(body: MemoryBody, caller: Writer) -> Response:
     """Keep a text. 201 with the receipt where a memory is new, 200 where one was changed or known already."""
     if body.category is not None:
         caller.check_categories((body.category,))
-    receipt = await caller.service.memory.remember(
-        caller.scope, body.text, category=body.category, aliases=tuple(body.aliases)
-    )
+    remember = caller.service.memory.remember
+    receipt = await caller.write_once(remember, body.text, category=body.category, aliases=tuple(body.aliases))
     is_new = any(change.action == "ADD" for change in receipt.changes)
     return _make_receipt(caller, receipt, 201 if is_new else 200)
 
 
 @router.get("/memories/{memory_id}", response_model=dict[str, Any])
-async def get_memory(memory_id: _Id, caller: _Reader, as_of: _AsOf = None) -> Response:
+async def get_memory(memory_id: _Id, caller: Reader, as_of: _AsOf = None) -> Response:
     """Return a memory with all that is known about it, whatever its state; with `as_of` as it was."""
     memory = await caller.find_memory(memory_id)
     if as_of is not None:
@@ -87,46 +84,47 @@ async def get_memory(memory_id: _Id, caller: _Reader, as_of: _AsOf = None) -> Re
 
 
 @router.patch("/memories/{memory_id}", response_model=dict[str, Any])
-async def change_memory(memory_id: _Id, body: PatchBody, caller: _Writer) -> Response:
+async def change_memory(memory_id: _Id, body: PatchBody, caller: Writer) -> Response:
     """Pin or unpin a memory, or replace its other names."""
     if (body.pinned is None) == (body.aliases is None):
         raise BadInput("body: give either pinned or aliases")
     id_, memory = await caller.find_id(memory_id), caller.service.memory
     if body.aliases is not None:
-        return _make_receipt(caller, await memory.set_aliases(caller.scope, id_, body.aliases))
-    return _make_receipt(caller, await memory.pin(caller.scope, id_, pinned=bool(body.pinned)))
+        return _make_receipt(caller, await caller.write_once(memory.set_aliases, id_, body.aliases))
+    return _make_receipt(caller, await caller.write_once(memory.pin, id_, pinned=bool(body.pinned)))
 
 
 @router.delete("/memories/{memory_id}", response_model=dict[str, Any])
-async def forget_memory(memory_id: _Id, caller: _Writer) -> Response:
+async def forget_memory(memory_id: _Id, caller: Writer) -> Response:
     """Forget a memory: no answer has it, and it can be restored until it is purged."""
     id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.service.memory.forget(caller.scope, id_))
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.forget, id_))
 
 
 @router.post("/memories/{memory_id}/restore", response_model=dict[str, Any])
-async def restore_memory(memory_id: _Id, caller: _Writer) -> Response:
+async def restore_memory(memory_id: _Id, caller: Writer) -> Response:
     """Bring a forgotten memory back as it was."""
     id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.service.memory.restore(caller.scope, id_))
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.restore, id_))
 
 
 @router.put("/memories/{memory_id}/pin", response_model=dict[str, Any])
-async def pin_memory(memory_id: _Id, caller: _Writer) -> Response:
+async def pin_memory(memory_id: _Id, caller: Writer) -> Response:
     """Pin a memory: it ranks higher, and its changes are told first."""
-    return _make_receipt(caller, await caller.service.memory.pin(caller.scope, await caller.find_id(memory_id)))
+    id_ = await caller.find_id(memory_id)
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.pin, id_, pinned=True))
 
 
 @router.delete("/memories/{memory_id}/pin", response_model=dict[str, Any])
-async def unpin_memory(memory_id: _Id, caller: _Writer) -> Response:
+async def unpin_memory(memory_id: _Id, caller: Writer) -> Response:
     """Take the pin off a memory."""
     id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.service.memory.pin(caller.scope, id_, pinned=False))
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.pin, id_, pinned=False))
 
 
 @router.get("/memory/{memory_id}/history", response_model=dict[str, Any])
 @router.get("/memories/{memory_id}/history", response_model=dict[str, Any])
-async def read_history(memory_id: _Id, caller: _Reader, limit: _Limit = 100) -> Response:
+async def read_history(memory_id: _Id, caller: Reader, limit: _Limit = 100) -> Response:
     """Return what happened to a memory, newest first."""
     entries = await caller.service.memory.history(caller.scope, await caller.find_id(memory_id), limit)
     visible = [codec.encode_record(entry) for entry in entries if entry.category in caller.allowed]

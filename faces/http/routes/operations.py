@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from muniment import __version__
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Reader
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_error, make_response
 from muniment.faces.http.service import get_service
@@ -16,7 +16,6 @@ from muniment.memory import codec
 
 router = APIRouter(tags=["operations"], route_class=StrictRoute)
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
 _DOWN: dict[int | str, dict[str, Any]] = {status: ERROR_RESPONSES[status] for status in (405, 500, 503)}
 
 
@@ -41,7 +40,7 @@ async def show_metrics(request: Request) -> Response:
 
 
 @router.get("/stats", response_model=dict[str, Any], responses=ERROR_RESPONSES)
-async def show_stats(caller: _Reader, days: Annotated[int, Query(ge=1, le=3650)] = 30) -> Response:
+async def show_stats(caller: Reader, days: Annotated[int, Query(ge=1, le=3650)] = 30) -> Response:
     """Return what the memory of the user holds, and its events of the last days."""
     caller.check_unlimited()
     memory = caller.service.memory

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Importer, Reader
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -19,13 +19,11 @@ from muniment.memory.errors import BadInput
 router = APIRouter(tags=["transfer"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 LINES = "application/jsonl"
 _PORTION = 64  # rows that are encoded before other requests have a turn
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
-_Writer = Annotated[Caller, Depends(require_permission("write"))]
 _LINES_BODY = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
-async def export_memory(caller: _Reader, content: bool = False) -> Response:
+async def export_memory(caller: Reader, content: bool = False) -> Response:
     """Return all of the user's memory, a row a line; with `content` memories and relations without revisions."""
     caller.check_unlimited()
     rows = await caller.service.memory.export(caller.scope, content=content)
@@ -33,7 +31,7 @@ async def export_memory(caller: _Reader, content: bool = False) -> Response:
 
 
 @router.post("/import", response_model=dict[str, Any], openapi_extra=_LINES_BODY)
-async def import_memory(request: Request, caller: _Writer) -> Response:
+async def import_memory(request: Request, caller: Importer) -> Response:
     """Import the rows of an export into an empty memory, or plain rows with at least a text, into any.
 
     Where a line is not right nothing is imported. `merged` has the rows that only changed a memory, `unused` those that
