@@ -14,7 +14,7 @@ import orjson
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.journal import ChangePage, JournalEntry
+from muniment.memory.domain.journal import ChangePage, JournalEntry, SpaceChange
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
@@ -157,13 +157,15 @@ def encode_change(change: Change) -> dict[str, Any]:
     return {key: encode_value(value) for key, value in encoded.items() if value is not None}
 
 
+def encode_space_change(change: SpaceChange) -> dict[str, Any]:
+    """Return a change with the memory as it was then; null for one that is erased or out of sight."""
+    encoded = {"rev": change.rev, "id": str(change.memory_id), "action": change.action, "ts": encode_value(change.ts)}
+    return encoded | {"memory": encode_record(change.memory) if change.memory else None}
+
+
 def encode_change_page(page: ChangePage) -> dict[str, Any]:
-    """Return a page of changes, each with the memory as it was then; null for one that is erased or out of sight."""
-    changes = [
-        {"rev": each.rev, "id": str(each.memory_id), "action": each.action, "ts": encode_value(each.ts)}
-        | {"memory": encode_record(each.memory) if each.memory else None}
-        for each in page.entries
-    ]
+    """Return a page of changes, oldest first, and the revision at which the next page begins."""
+    changes = [encode_space_change(each) for each in page.entries]
     return {"changes": changes, "next": page.next, "rev": page.rev, "founded_at": encode_value(page.founded_at)}
 
 

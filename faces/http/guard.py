@@ -84,7 +84,7 @@ class Guard:
                     body.check_length()
                     if not is_stream:
                         await body.read_whole()
-                    await self._run_app(scope, body, sender)
+                    refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:
             await _refuse_body(str(error), body, sender)
         except ClientGone:
@@ -114,6 +114,20 @@ class Guard:
             return make_error(429, "TooManyRequests", "the token has asked too often; wait", headers=retry)
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["grant"] = grant
+        return None
+
+    async def _run_counted(self, scope: Scope, headers: Headers, body: Receiver, sender: _Sender) -> Response | None:
+        """Run the application; a refusal for a token that follows too many streams."""
+        if not _is_followed(scope["path"], headers):
+            await self._run_app(scope, body, sender)
+            return None
+        token, streams = scope["state"]["grant"].id, self._service.streams
+        if not streams.take_stream(token):
+            return make_error(429, "TooManyStreams", "the token follows too many streams of changes; end one")
+        try:
+            await self._run_app(scope, body, sender)
+        finally:
+            streams.release_stream(token)
         return None
 
     async def _run_app(self, scope: Scope, body: Receiver, sender: _Sender) -> None:
@@ -154,9 +168,14 @@ def wants_events(headers: Headers) -> bool:
     return EVENTS in headers.get("accept", "")
 
 
+def _is_followed(path: str, headers: Headers) -> bool:
+    """Whether a request is for a stream that goes on."""
+    return path == CHANGES_PATH and wants_events(headers)
+
+
 def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
     """Return the seconds that a request may take; None for a stream that goes on."""
-    if path == CHANGES_PATH and wants_events(headers):
+    if _is_followed(path, headers):
         return None
     return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import uvicorn
 
 from muniment.faces.http.app import create_app
-from muniment.faces.http.rate_limit import RateLimits
+from muniment.faces.http.rate_limit import RateLimits, StreamLimits
 from muniment.faces.http.request_log import start_log
 from muniment.faces.http.service import Service
 from muniment.memory.bootstrap import Tokens
@@ -48,11 +48,20 @@ def listen_on(host: str, port: int) -> socket.socket:
     return listener
 
 
-def create_service(settings: Settings, memory: Memory, tokens: Tokens) -> Service:
-    """Return the service over this memory and these tokens."""
+def create_service(
+    settings: Settings, memory: Memory, tokens: Tokens, worker: asyncio.Task[None] | None = None
+) -> Service:
+    """Return the service over this memory and these tokens; it is ready as long as the worker runs, where there is
+    one."""
     rules = settings.serve
-    limits = RateLimits(rules.requests_per_second, rules.burst)
-    return Service(memory=memory, tokens=tokens, settings=settings, limits=limits)
+    return Service(
+        memory=memory,
+        tokens=tokens,
+        settings=settings,
+        limits=RateLimits(rules.requests_per_second, rules.burst),
+        streams=StreamLimits(rules.streams),
+        worker=worker,
+    )
 
 
 async def serve_requests(service: Service, listener: socket.socket) -> None:

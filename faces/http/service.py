@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Request
 
 from muniment.faces.http.metrics import Metrics
-from muniment.faces.http.rate_limit import RateLimits
+from muniment.faces.http.rate_limit import RateLimits, StreamLimits
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -27,12 +27,15 @@ class Service:
     tokens: Tokens
     settings: Settings
     limits: RateLimits
+    streams: StreamLimits
     metrics: Metrics = field(default_factory=Metrics)
+    worker: asyncio.Task[None] | None = None  # the worker inside, where there is one
+    erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted
 
     async def is_ready(self) -> bool:
-        """Whether requests are wanted: the database answers, and the service does not end."""
-        if self.ending.is_set():
+        """Whether requests are wanted: the database answers, the worker runs, and the service does not end."""
+        if self.ending.is_set() or (self.worker is not None and self.worker.done()):
             return False
         try:
             async with asyncio.timeout(_READY_SECONDS):

@@ -326,7 +326,7 @@ class Jobs(SettingsPart):
 
 class Serving(SettingsPart):
     """What the HTTP service takes: bytes of a body and of an import, seconds of a request and of an import or export,
-    seconds of its end, and requests of a token."""
+    seconds of its end, requests and streams of a token."""
 
     body_bytes: Count
     import_bytes: Count
@@ -336,6 +336,7 @@ class Serving(SettingsPart):
     drain_seconds: Count
     requests_per_second: Count
     burst: Count
+    streams: Count
 
 
 class Users(SettingsPart):

@@ -16,6 +16,7 @@ import pytest
 from muniment.memory.bootstrap import open_tokens
 from muniment.memory.config.settings import load_settings
 from tests.conftest import alone
+from tests.http.declared import check_declared
 from tests.logins import build_login_url
 
 PROGRAM = str(Path(sys.executable).with_name("muniment"))
@@ -87,7 +88,8 @@ class Serving:
 
     def client(self, token: str | None = None, **headers: str) -> httpx.Client:
         given = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=given | headers, timeout=30)
+        hooks = {"response": [check_declared]}
+        return httpx.Client(base_url=self.url, headers=given | headers, timeout=30, event_hooks=hooks)
 
 
 @pytest.fixture

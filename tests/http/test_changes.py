@@ -38,7 +38,7 @@ def test_pages_of_changes(serving: Serving, ana: httpx.Client) -> None:
     assert {("ADD", "goals"), ("ADD", "profile")} <= {(action, category) for _, action, category in seen}
     with serving.client(serving.token(agents=("planner",))) as planner:
         changes = planner.get("/memory/changes").json()["changes"]
-        assert {change["memory"]["category"] for change in changes if "memory" in change} == {"goals"}
+        assert {change["memory"]["category"] for change in changes if change["memory"]} == {"goals"}
     refuse(ana.get("/memory/changes", params={"since": 99}), 422)
     refuse(ana.get("/memory/changes", headers=EVENTS | {"Last-Event-ID": "x"}), 422)
 

@@ -59,9 +59,9 @@ async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bo
     async with (
         session.open_memory(settings, quiet=False) as memory,
         bootstrap.open_tokens(settings) as tokens,
-        bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext(),
+        bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext() as worker,
         saver.schedule_pruning(settings, once=False) if with_worker else contextlib.nullcontext(),
     ):
         host, port = listener.getsockname()[:2]
         screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
-        await server.serve_requests(server.create_service(settings, memory, tokens), listener)
+        await server.serve_requests(server.create_service(settings, memory, tokens, worker), listener)

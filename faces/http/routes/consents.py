@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
 from muniment.faces.http.access import Reader, Writer
+from muniment.faces.http.answers import ConsentsAnswer, ReceiptAnswer
 from muniment.faces.http.bodies import DecisionBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -15,7 +14,7 @@ router = APIRouter(prefix="/consents", tags=["consents"], route_class=StrictRout
 _MAX_PENDING = 1000
 
 
-@router.get("", response_model=dict[str, Any])
+@router.get("", response_model=ConsentsAnswer)
 async def list_consents(caller: Reader, decided: bool = False) -> Response:
     """Return the requests for consent that wait, or with `decided` all, and the memories that wait for a yes."""
     caller.check_unlimited()
@@ -30,7 +29,7 @@ async def list_consents(caller: Reader, decided: bool = False) -> Response:
     )
 
 
-@router.post("/decisions", response_model=dict[str, Any])
+@router.post("/decisions", response_model=ReceiptAnswer)
 async def decide_consents(body: DecisionBody, caller: Writer) -> Response:
     """Approve or reject requests and memories that wait, all or none."""
     caller.check_unlimited()

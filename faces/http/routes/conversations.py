@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from muniment.faces.http.access import Caller, Reader, Writer
+from muniment.faces.http.answers import ContextAnswer, TurnsAnswer
 from muniment.faces.http.bodies import StrictRoute, TurnBody, TurnsBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -19,7 +20,7 @@ from muniment.memory.domain.turn import Turn
 router = APIRouter(tags=["conversations"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 
 
-@router.post("/turns", response_model=dict[str, Any])
+@router.post("/turns", response_model=TurnsAnswer)
 async def learn_turns(body: TurnsBody, caller: Writer) -> Response:
     """Keep what the user says in these turns, and record all of them for the background jobs.
 
@@ -41,7 +42,7 @@ async def learn_turns(body: TurnsBody, caller: Writer) -> Response:
     return make_response({"receipts": receipts})
 
 
-@router.get("/context", response_model=dict[str, Any])
+@router.get("/context", response_model=ContextAnswer)
 async def read_context(
     caller: Reader,
     text: Annotated[str, Query(description="The user's message.")],

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
 from muniment.faces.http.access import Caller, Reader
+from muniment.faces.http.answers import ExplanationAnswer, QueryAnswer
 from muniment.faces.http.bodies import QueryBody, StrictRoute, WhyNotBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -17,7 +16,7 @@ from muniment.memory.payload import encode_answer, encode_explanation
 router = APIRouter(prefix="/memory", tags=["query"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 
 
-@router.post("/query", response_model=dict[str, Any])
+@router.post("/query", response_model=QueryAnswer)
 async def query_memory(body: QueryBody, caller: Reader) -> Response:
     """Return the best memories within the agent's allowlist."""
     agent, query = _parse_query(body, caller)
@@ -25,7 +24,7 @@ async def query_memory(body: QueryBody, caller: Reader) -> Response:
     return make_response(encode_answer(answer, explain=query.explain))
 
 
-@router.post("/why-not", response_model=dict[str, Any])
+@router.post("/why-not", response_model=ExplanationAnswer)
 async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
     """Return the first reason that keeps a memory out of the answer to a query."""
     agent, query = _parse_query(body, caller)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from muniment.faces.http.access import Importer, Reader
+from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -30,7 +31,7 @@ async def export_memory(caller: Reader, content: bool = False) -> Response:
     return StreamingResponse(_encode_rows(rows), media_type=LINES)
 
 
-@router.post("/import", response_model=dict[str, Any], openapi_extra=_LINES_BODY)
+@router.post("/import", response_model=ImportAnswer, openapi_extra=_LINES_BODY)
 async def import_memory(request: Request, caller: Importer) -> Response:
     """Import the rows of an export into an empty memory, or plain rows with at least a text, into any.
 
