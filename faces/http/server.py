@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import signal
 import socket
 from collections.abc import Iterator
@@ -79,6 +80,8 @@ async def serve_requests(service: Service, listener: socket.socket) -> None:
         timeout_graceful_shutdown=rules.drain_seconds,
     )
     server, stop = _Server(config), asyncio.Event()
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: no later collection goes through it while requests wait
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # a system without such signals; Ctrl-C cancels it then
