@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import MutableMapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from fastapi import Response
@@ -59,7 +59,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, sender = Headers(scope=scope), _Sender(send)
+        headers, sender, tracing = Headers(scope=scope), _Sender(send), self._service.tracing
+        with tracing.trace_request(scope["method"], headers) if tracing else nullcontext() as span:
+            await self._answer_counted(scope, headers, receive, sender)
+            if span is not None:
+                span.end_request(_name_operation(scope), sender.status or _CLIENT_GONE)
+
+    async def _answer_counted(self, scope: Scope, headers: Headers, receive: Receive, sender: _Sender) -> None:
+        """Answer a request with its id; log and count it."""
         id_ = REQUEST_ID.set(choose_request_id(headers.get("x-request-id")))
         metrics, began = self._service.metrics, time.monotonic()
         metrics.begin_request()
@@ -79,12 +86,15 @@ class Guard:
         refusal: Response | None = None
         try:
             async with asyncio.timeout(_choose_timeout(rules, scope["path"], headers)):
-                refusal = await self._check_token(scope, headers)
+                with self._service.trace_stage("authorize"):
+                    refusal = await self._check_token(scope, headers)
                 if refusal is None:
                     body.check_length()
                     if not is_stream:
-                        await body.read_whole()
-                    refusal = await self._run_counted(scope, headers, body, sender)
+                        with self._service.trace_stage("read the body"):
+                            await body.read_whole()
+                    with self._service.trace_stage("answer"):
+                        refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:
             await _refuse_body(str(error), body, sender)
         except ClientGone:

@@ -9,6 +9,7 @@ import gc
 import signal
 import socket
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -20,6 +21,9 @@ from muniment.memory.bootstrap import Tokens
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput
+
+if TYPE_CHECKING:
+    from muniment.faces.http.tracing import Tracing  # imported only where it is configured
 
 _BACKLOG = 2048
 
@@ -50,7 +54,11 @@ def listen_on(host: str, port: int) -> socket.socket:
 
 
 def create_service(
-    settings: Settings, memory: Memory, tokens: Tokens, worker: asyncio.Task[None] | None = None
+    settings: Settings,
+    memory: Memory,
+    tokens: Tokens,
+    worker: asyncio.Task[None] | None = None,
+    tracing: Tracing | None = None,
 ) -> Service:
     """Return the service over this memory and these tokens; it is ready as long as the worker runs, where there is
     one."""
@@ -62,6 +70,7 @@ def create_service(
         limits=RateLimits(rules.requests_per_second, rules.burst),
         streams=StreamLimits(rules.streams),
         worker=worker,
+        tracing=tracing,
     )
 
 

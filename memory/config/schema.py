@@ -326,7 +326,7 @@ class Jobs(SettingsPart):
 
 class Serving(SettingsPart):
     """What the HTTP service takes: bytes of a body and of an import, rows of an import, seconds of a request and of an
-    import or export, seconds of its end, requests and streams of a token."""
+    import or export, seconds of its end, requests and streams of a token, and where spans go."""
 
     body_bytes: Count
     import_bytes: Count
@@ -338,6 +338,7 @@ class Serving(SettingsPart):
     requests_per_second: Count
     burst: Count
     streams: Count
+    traces_url: str | None
 
 
 class Users(SettingsPart):
