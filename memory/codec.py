@@ -36,6 +36,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ACTION = "use_in_profile"  # what an interrupt asks for
 _MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
+_FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 FILTER_KINDS: dict[str, type] = {
     "user_id": str, "agent_id": str, "run_id": str, "actor_id": str, "role": str, "category": str, "pinned": bool,
@@ -236,7 +237,8 @@ FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as lo
 def parse_time(value: Any, name: str) -> datetime:
     """Return a time from an ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
 
-    The first and the last year of the calendar are refused: they have no time in another zone."""
+    The first and the last year of the calendar are refused: they have no time in another zone. A time of a zone that no
+    place has is given in UTC."""
     if isinstance(value, datetime):
         moment = value
     else:
@@ -247,7 +249,7 @@ def parse_time(value: Any, name: str) -> datetime:
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if not _EARLIEST <= moment <= _LATEST:
         raise BadInput(f"{name}: the years 2 to 9998 wanted")
-    return moment
+    return moment.astimezone(UTC) if abs(moment.utcoffset() or timedelta()) > _FARTHEST else moment
 
 
 def parse_filters(raw: Any) -> Filters:

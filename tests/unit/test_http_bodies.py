@@ -1,10 +1,11 @@
 """The bodies of the HTTP service and the domain name the same fields."""
 
 from dataclasses import fields
+from datetime import timedelta
 
 from muniment.faces.http.answers import HitAnswer
 from muniment.faces.http.bodies import FilterBody, QueryBody
-from muniment.memory.codec import FILTER_KINDS, parse_query
+from muniment.memory.codec import FILTER_KINDS, parse_query, parse_time
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Filters
 
@@ -25,3 +26,10 @@ def test_a_hit() -> None:
     found = {"score", "relevance", "parts", "channels", "ranks", "words", "related_to"}
     hidden = {"aliases", "context", "stable_key", "turns"}
     assert HitAnswer.model_fields.keys() - found == {field.name for field in fields(StoredMemory)} - hidden
+
+
+def test_zones() -> None:
+    """A time keeps its zone, unless no place has it: Postgres takes none of 16 hours or more."""
+    assert parse_time("2026-05-01T12:00:00-09:30", "at").utcoffset() == timedelta(hours=-9, minutes=-30)
+    far = parse_time("2026-05-01T12:00:00-22:57", "at")
+    assert (far.utcoffset(), far.isoformat()) == (timedelta(), "2026-05-02T10:57:00+00:00")
