@@ -119,7 +119,7 @@ class Soak:
             assert talk.stdin is not None
             assert talk.stdout is not None
             while monotonic() < self.until:
-                friend = waiting or _make_name(number, count)
+                friend = waiting or make_name(number, count)
                 waiting = friend
                 try:
                     said = f"My friend {friend} plays the {PLAYS[count % len(PLAYS)]}.\n"
@@ -171,7 +171,7 @@ class Soak:
 
 async def measure(minutes: float, every: float, chats: int, workers: int, seed: int) -> dict[str, Any]:
     """Run everything, then work off the queue and audit what is there."""
-    home = _make_home()
+    home = make_home(CONFIG)
     with ScriptedOpenAI(_reply, fail_share=FAIL_SHARE) as model:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))
@@ -203,14 +203,15 @@ async def measure(minutes: float, every: float, chats: int, workers: int, seed: 
             shutil.rmtree(home, ignore_errors=True)
 
 
-def _make_home() -> Path:
+def make_home(config: str) -> Path:
+    """Make a home, with these settings in its `soak.yaml`."""
     home = Path(tempfile.mkdtemp(prefix="muniment-soak-"))
     home.chmod(0o711)  # the account that runs a root session's Postgres has to pass
-    (home / "soak.yaml").write_text(CONFIG, encoding="utf-8")
+    (home / "soak.yaml").write_text(config, encoding="utf-8")
     return home
 
 
-def _make_name(number: int, count: int) -> str:
+def make_name(number: int, count: int) -> str:
     """Make a name that nobody else has: its syllables are the digits of its number."""
     digits, value = "", (count * 64 + number) * 8 + 1
     while value:

@@ -147,12 +147,14 @@ async def open_worker(
 
 
 @asynccontextmanager
-async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[None]:
-    """Run a worker while the context is open. At its end the jobs under way go back to the queue at once."""
+async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[asyncio.Task[None]]:
+    """Run a worker while the context is open: the task, which ends before only by a defect.
+
+    At the end of the context the jobs under way go back to the queue at once."""
     async with open_worker(settings, memory) as worker:
         running = asyncio.create_task(worker.run())
         try:
-            yield
+            yield running
         finally:
             running.cancel()
             (result,) = await asyncio.gather(running, return_exceptions=True)

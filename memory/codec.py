@@ -14,7 +14,7 @@ import orjson
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.journal import ChangePage, JournalEntry
+from muniment.memory.domain.journal import ChangePage, JournalEntry, SpaceChange
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
@@ -36,6 +36,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ACTION = "use_in_profile"  # what an interrupt asks for
 _MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
+_FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 FILTER_KINDS: dict[str, type] = {
     "user_id": str, "agent_id": str, "run_id": str, "actor_id": str, "role": str, "category": str, "pinned": bool,
@@ -157,13 +158,15 @@ def encode_change(change: Change) -> dict[str, Any]:
     return {key: encode_value(value) for key, value in encoded.items() if value is not None}
 
 
+def encode_space_change(change: SpaceChange) -> dict[str, Any]:
+    """Return a change with the memory as it was then; null for one that is erased or out of sight."""
+    encoded = {"rev": change.rev, "id": str(change.memory_id), "action": change.action, "ts": encode_value(change.ts)}
+    return encoded | {"memory": encode_record(change.memory) if change.memory else None}
+
+
 def encode_change_page(page: ChangePage) -> dict[str, Any]:
-    """Return a page of changes, each with the memory as it was then; null for one that is erased or out of sight."""
-    changes = [
-        {"rev": each.rev, "id": str(each.memory_id), "action": each.action, "ts": encode_value(each.ts)}
-        | {"memory": encode_record(each.memory) if each.memory else None}
-        for each in page.entries
-    ]
+    """Return a page of changes, oldest first, and the revision at which the next page begins."""
+    changes = [encode_space_change(each) for each in page.entries]
     return {"changes": changes, "next": page.next, "rev": page.rev, "founded_at": encode_value(page.founded_at)}
 
 
@@ -234,7 +237,8 @@ FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as lo
 def parse_time(value: Any, name: str) -> datetime:
     """Return a time from an ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
 
-    The first and the last year of the calendar are refused: they have no time in another zone."""
+    The first and the last year of the calendar are refused: they have no time in another zone. A time of a zone that no
+    place has is given in UTC."""
     if isinstance(value, datetime):
         moment = value
     else:
@@ -245,7 +249,7 @@ def parse_time(value: Any, name: str) -> datetime:
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if not _EARLIEST <= moment <= _LATEST:
         raise BadInput(f"{name}: the years 2 to 9998 wanted")
-    return moment
+    return moment.astimezone(UTC) if abs(moment.utcoffset() or timedelta()) > _FARTHEST else moment
 
 
 def parse_filters(raw: Any) -> Filters:

@@ -15,6 +15,7 @@ from muniment.memory.domain.scope import Scope
 if TYPE_CHECKING:
     from muniment.memory.bootstrap import Tokens
     from muniment.memory.client import Memory
+    from muniment.memory.ports.embedders import Embedder
 
 T = TypeVar("T")
 MIN_ID_CHARS = 4
@@ -33,9 +34,11 @@ def make_scope(settings: Settings, user: str, thread: str | None = None) -> Scop
 
 
 @asynccontextmanager
-async def open_memory(settings: Settings, *, quiet: bool) -> AsyncIterator[Memory]:
-    """The memory of these settings, open; a first start of the embedded server is announced."""
-    memory = create_memory(settings)
+async def open_memory(settings: Settings, *, quiet: bool, embedder: Embedder | None = None) -> AsyncIterator[Memory]:
+    """The memory of these settings, open; a first start of the embedded server is announced.
+
+    A given embedder replaces the one that the settings name."""
+    memory = create_memory(settings, embedder)
     try:
         await start_memory(memory, settings, quiet=quiet)
         yield memory
@@ -43,12 +46,12 @@ async def open_memory(settings: Settings, *, quiet: bool) -> AsyncIterator[Memor
         await memory.close()
 
 
-def create_memory(settings: Settings) -> Memory:
-    """The memory of these settings, not open yet."""
+def create_memory(settings: Settings, embedder: Embedder | None = None) -> Memory:
+    """The memory of these settings, not open yet, with their embedder or a given one."""
     # The bootstrap brings the database's driver and the embedder's libraries: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    return bootstrap.create_memory(settings)
+    return bootstrap.create_memory(settings, embedder=embedder)
 
 
 @asynccontextmanager

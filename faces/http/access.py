@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Header, Query, Request, Security
+from fastapi import Depends, Header, Query, Request, Security
 from fastapi.security import HTTPBearer
 
 from muniment.faces.http.service import Service, get_service
@@ -14,7 +15,7 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Grant, Permission, Scope
-from muniment.memory.errors import BadInput, Denied, NotFound
+from muniment.memory.errors import BadInput, Denied, NotFound, NotPermitted
 
 MAX_NAME_CHARS = 200
 _BEARER = HTTPBearer(auto_error=False, description="A token of `muniment token create`.")
@@ -25,20 +26,26 @@ UserHeader = Annotated[
 UserParameter = Annotated[
     str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="As the header X-Muniment-User.")
 ]
+KeyHeader = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="A name for this write. Sent again within a day with it, the request is answered as before, and "
+        "writes nothing.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """What the token of a request permits, for the user that the request concerns."""
+    """What the token of a request permits, for the user that the request concerns, and the key of a write."""
 
     grant: Grant
-    owner: str
+    scope: Scope  # of the user, who is also the actor
     service: Service
-
-    @property
-    def scope(self) -> Scope:
-        """The scope of the user, who is also the actor."""
-        return self.make_scope()
+    key: str | None = None
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -53,19 +60,33 @@ class Caller:
         for what, name in (("session", session), ("thread", thread)):
             if name is not None:
                 check_name(name, what)
-        return Scope(tenant=self.grant.tenant, owner=self.owner, actor=self.owner, session=session, thread=thread)
+        return self.grant.make_scope(self.scope.owner, session=session, thread=thread)
 
-    def choose_agent(self, agent: str | None) -> str:
+    async def write_once(
+        self, write: Callable[..., Awaitable[Receipt]], *args: Any, scope: Scope | None = None, **options: Any
+    ) -> Receipt:
+        """Call a method of the memory that writes, in the user's scope unless another is given; where the request has a
+        key, once for it. Raises KeyReused, and what the method raises."""
+        place = scope or self.scope
+        if self.key is None:
+            return await write(place, *args, **options)
+        return await self.service.memory.write_once(place, self.key, write, *args, **options)
+
+    def number_key(self, number: int) -> Caller:
+        """Return the caller for one of several writes of a request, from 0: each has a key of its own."""
+        if self.key is None or number == 0:
+            return self
+        return replace(self, key=hashlib.sha256(f"{number} {self.key}".encode()).hexdigest())
+
+    def choose_agent(self, named: str | None) -> str:
         """Return the agent that asks: the named one, or the only one of the token.
 
-        Raises Denied for one outside the token and for an unknown one alike, BadInput without a name."""
-        agents = self.grant.agents
-        if agent is None and len(agents) == 1:
-            agent = agents[0]
+        Raises NotPermitted for one outside the token and for an unknown one alike, BadInput without a name."""
+        agent = self.grant.choose_agent(named)
         if agent is None:
             raise BadInput("agent: is missing; name the agent that asks")
-        if agent not in self.service.settings.allowlists or (agents and agent not in agents):
-            raise Denied("the token is not for this agent")
+        if agent not in self.service.settings.allowlists:
+            raise NotPermitted("The token is not for this agent.")
         return agent
 
     def check_categories(self, categories: Sequence[str]) -> None:
@@ -108,13 +129,24 @@ def require_permission(permission: Permission) -> Callable[..., Awaitable[Caller
         user: UserParameter = None,
     ) -> Caller:
         grant: Grant = request.state.grant
-        if not grant.permits(permission):
-            raise Denied(f"the token does not permit to {permission}")
-        return Caller(
-            grant=grant, owner=_choose_owner(grant, _decode_header(header), user), service=get_service(request)
-        )
+        grant.require_permission(permission)
+        scope = grant.make_scope(_choose_name(_decode_header(header), user))
+        return Caller(grant=grant, scope=scope, service=get_service(request))
 
     return find_caller
+
+
+Reader = Annotated[Caller, Depends(require_permission("read"))]
+Importer = Annotated[Caller, Depends(require_permission("write"))]
+Eraser = Annotated[Caller, Depends(require_permission("admin"))]
+
+
+async def find_writer(caller: Importer, key: KeyHeader = None) -> Caller:
+    """Return the caller of a request that writes, with its key."""
+    return replace(caller, key=key)
+
+
+Writer = Annotated[Caller, Depends(find_writer)]
 
 
 def check_name(value: str, what: str) -> str:
@@ -128,18 +160,12 @@ def check_name(value: str, what: str) -> str:
     return value
 
 
-def _choose_owner(grant: Grant, header: str | None, parameter: str | None) -> str:
-    """Return the user of a request. Raises Denied for another than the token's, BadInput where none is named."""
+def _choose_name(header: str | None, parameter: str | None) -> str | None:
+    """Return the user that a request names. Raises BadInput for two."""
     named = {check_name(each, "user") for each in (header, parameter) if each is not None}
     if len(named) > 1:
         raise BadInput("user: the header X-Muniment-User and the parameter name two users")
-    if grant.owner is not None:
-        if named - {grant.owner}:
-            raise Denied("the token is for another user")
-        return grant.owner
-    if not named:
-        raise BadInput("user: the token speaks for no user by itself; name one in the header X-Muniment-User")
-    return named.pop()
+    return named.pop() if named else None
 
 
 def _decode_header(value: str | None) -> str | None:

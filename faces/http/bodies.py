@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from datetime import datetime
-from json import JSONDecodeError
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import orjson
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
+from muniment.faces.http.strict_json import parse_json
 from muniment.memory import codec
 from muniment.memory.domain.memory import Role
 from muniment.memory.errors import BadInput
@@ -24,18 +23,17 @@ MAX_COUNT = 2**31 - 1
 
 
 class _StrictRequest(Request):
-    """A request whose JSON is JSON: no NaN, no half characters, no NUL, nothing nested without end."""
+    """A request whose JSON is read by `parse_json`, once."""
 
     async def json(self) -> Any:
-        """Return the body. Raises JSONDecodeError, BadInput."""
-        raw = await self.body()
-        try:
-            value = orjson.loads(raw)  # refuses half a character
-        except orjson.JSONDecodeError as error:
-            raise JSONDecodeError(error.msg, "", 0) from None
-        if b"\\u0000" in raw and not codec.is_storable(value):
-            raise BadInput("body: a text has a NUL or half a character")
-        return value
+        """Return the body, without which it is null. Raises BadInput, TooLarge."""
+        if not hasattr(self, "_json"):
+            raw = await self.body()
+            try:
+                self._json = parse_json(raw) if raw else None
+            except BadInput as error:
+                raise type(error)(f"body: {error}") from None
+        return self._json
 
 
 class StrictRoute(APIRoute):
@@ -52,7 +50,10 @@ class StrictRoute(APIRoute):
             ]
             if not codec.is_storable(parameters):
                 raise BadInput("a parameter has a NUL or half a character")
-            return await handle(_StrictRequest(request.scope, request.receive))
+            strict = _StrictRequest(request.scope, request.receive)
+            if self.body_field is not None:
+                await strict.json()  # here, because FastAPI makes 400 of what it raises
+            return await handle(strict)
 
         return handle_strictly
 

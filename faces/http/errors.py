@@ -30,6 +30,7 @@ from muniment.memory.errors import (
 
 JSON = "application/json"
 RETRY_SECONDS = 5
+_MAX_PROBLEMS = 20  # that a refusal names
 STATUSES: Mapping[type[BaseException], int] = {
     TooLarge: 413,
     BadInput: 422,
@@ -137,7 +138,7 @@ def add_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         return make_engine_error(error) if isinstance(error, MunimentError) else make_defect()
 
     async def answer_invalid(_: Request, error: Exception) -> Response:
-        problems = describe_invalid(error.errors()) if isinstance(error, RequestValidationError) else []
+        problems = describe_invalid(error.errors()[:_MAX_PROBLEMS]) if isinstance(error, RequestValidationError) else []
         first = problems[0] if problems else {"in": "body", "why": "not valid"}
         return make_error(422, "BadInput", f"{first['in']}: {first['why']}", {"problems": problems})
 

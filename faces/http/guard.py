@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import MutableMapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from fastapi import Response
@@ -60,7 +60,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, sender = Headers(scope=scope), _Sender(send)
+        headers, sender, tracing = Headers(scope=scope), _Sender(send), self._service.tracing
+        with tracing.trace_request(scope["method"], headers) if tracing else nullcontext() as span:
+            await self._answer_counted(scope, headers, receive, sender)
+            if span is not None:
+                span.end_request(_name_operation(scope), sender.status or _CLIENT_GONE)
+
+    async def _answer_counted(self, scope: Scope, headers: Headers, receive: Receive, sender: _Sender) -> None:
+        """Answer a request with its id; log and count it."""
         id_ = REQUEST_ID.set(choose_request_id(headers.get("x-request-id")))
         metrics, began = self._service.metrics, time.monotonic()
         metrics.begin_request()
@@ -80,12 +87,15 @@ class Guard:
         refusal: Response | None = None
         try:
             async with asyncio.timeout(_choose_timeout(rules, scope["path"], headers)):
-                refusal = await self._check_token(scope, headers)
+                with self._service.trace_stage("authorize"):
+                    refusal = await self._check_token(scope, headers)
                 if refusal is None:
                     body.check_length()
                     if not is_stream:
-                        await body.read_whole()
-                    await self._run_app(scope, body, sender)
+                        with self._service.trace_stage("read the body"):
+                            await body.read_whole()
+                    with self._service.trace_stage("answer"):
+                        refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:
             await _refuse_body(str(error), body, sender)
         except ClientGone:
@@ -115,6 +125,20 @@ class Guard:
             return make_error(429, "TooManyRequests", "the token has asked too often; wait", headers=retry)
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["grant"] = grant
+        return None
+
+    async def _run_counted(self, scope: Scope, headers: Headers, body: Receiver, sender: _Sender) -> Response | None:
+        """Run the application; a refusal for a token that follows too many streams."""
+        if not _is_followed(scope["path"], headers):
+            await self._run_app(scope, body, sender)
+            return None
+        token, streams = scope["state"]["grant"].id, self._service.streams
+        if not streams.take_stream(token):
+            return make_error(429, "TooManyStreams", "the token follows too many streams of changes; end one")
+        try:
+            await self._run_app(scope, body, sender)
+        finally:
+            streams.release_stream(token)
         return None
 
     async def _run_app(self, scope: Scope, body: Receiver, sender: _Sender) -> None:
@@ -155,9 +179,14 @@ def wants_events(headers: Headers) -> bool:
     return EVENTS in headers.get("accept", "")
 
 
+def _is_followed(path: str, headers: Headers) -> bool:
+    """Whether a request is for a stream that goes on."""
+    return path == CHANGES_PATH and wants_events(headers)
+
+
 def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
     """Return the seconds that a request may take; None for a stream that goes on."""
-    if path == CHANGES_PATH and wants_events(headers):
+    if _is_followed(path, headers):
         return None
     if path == MCP_PATH:
         return None  # it may wait for a person, and bounds its work itself

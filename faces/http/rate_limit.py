@@ -1,9 +1,9 @@
-"""How many requests a token may make: a bucket that fills again with time."""
+"""How many requests a token may make, and how many streams it may have open."""
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from uuid import UUID
 
 _MAX_BUCKETS = 10_000
@@ -25,3 +25,24 @@ class RateLimits:
         if len(self._buckets) > _MAX_BUCKETS:
             self._buckets.popitem(last=False)
         return wait
+
+
+class StreamLimits:
+    """The streams that each token has open, of `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: Counter[UUID] = Counter()
+
+    def take_stream(self, token: UUID) -> bool:
+        """Whether a token may open one more stream, which is counted then."""
+        if self._open[token] >= self._most:
+            return False
+        self._open[token] += 1
+        return True
+
+    def release_stream(self, token: UUID) -> None:
+        """Count a stream as ended."""
+        self._open[token] -= 1
+        if not self._open[token]:
+            del self._open[token]

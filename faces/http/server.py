@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import signal
 import socket
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from muniment.faces.http.app import create_app
-from muniment.faces.http.rate_limit import RateLimits
+from muniment.faces.http.rate_limit import RateLimits, StreamLimits
 from muniment.faces.http.request_log import start_log
 from muniment.faces.http.service import Service
 from muniment.faces.mcp.endpoint import McpEndpoint
@@ -20,6 +22,9 @@ from muniment.memory.bootstrap import Tokens
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput
+
+if TYPE_CHECKING:
+    from muniment.faces.http.tracing import Tracing  # imported only where it is configured
 
 _BACKLOG = 2048
 
@@ -49,11 +54,25 @@ def listen_on(host: str, port: int) -> socket.socket:
     return listener
 
 
-def create_service(settings: Settings, memory: Memory, tokens: Tokens) -> Service:
-    """Return the service over this memory and these tokens."""
+def create_service(
+    settings: Settings,
+    memory: Memory,
+    tokens: Tokens,
+    worker: asyncio.Task[None] | None = None,
+    tracing: Tracing | None = None,
+) -> Service:
+    """Return the service over this memory and these tokens; it is ready as long as the worker runs, where there is
+    one."""
     rules = settings.serve
-    limits = RateLimits(rules.requests_per_second, rules.burst)
-    return Service(memory=memory, tokens=tokens, settings=settings, limits=limits)
+    return Service(
+        memory=memory,
+        tokens=tokens,
+        settings=settings,
+        limits=RateLimits(rules.requests_per_second, rules.burst),
+        streams=StreamLimits(rules.streams),
+        worker=worker,
+        tracing=tracing,
+    )
 
 
 async def serve_requests(service: Service, listener: socket.socket) -> None:
@@ -71,6 +90,8 @@ async def serve_requests(service: Service, listener: socket.socket) -> None:
         timeout_graceful_shutdown=rules.drain_seconds,
     )
     server, stop = _Server(config), asyncio.Event()
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: no later collection goes through it while requests wait
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # a system without such signals; Ctrl-C cancels it then

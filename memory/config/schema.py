@@ -325,11 +325,12 @@ class Jobs(SettingsPart):
 
 
 class Serving(SettingsPart):
-    """What the HTTP service takes: bytes of a body and of an import, seconds of a request and of an import or export,
-    seconds of its end, and requests of a token."""
+    """What the HTTP service takes: bytes of a body and of an import, rows of an import, seconds of a request and of an
+    import or export, seconds of its end, requests and streams of a token, and where spans go."""
 
     body_bytes: Count
     import_bytes: Count
+    import_rows: Count
     timeout_seconds: Seconds
     transfer_seconds: Seconds
     notice_seconds: Annotated[float, Field(ge=0)]
@@ -337,6 +338,8 @@ class Serving(SettingsPart):
     mcp_write: bool  # whether MCP has tools that write
     requests_per_second: Count
     burst: Count
+    streams: Count
+    traces_url: str | None
 
 
 class Users(SettingsPart):

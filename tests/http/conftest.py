@@ -1,21 +1,25 @@
 """`muniment serve` as an installed program, on a database of the test's own, and clients of it over real HTTP."""
 
+import copy
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
 from muniment.memory.bootstrap import open_tokens
 from muniment.memory.config.settings import load_settings
-from tests.conftest import alone
+from tests.conftest import Clones, alone
+from tests.http.declared import check_declared
 from tests.logins import build_login_url
 
 PROGRAM = str(Path(sys.executable).with_name("muniment"))
@@ -29,6 +33,7 @@ class Serving:
     environment: dict[str, str]
     log_path: Path
     arguments: tuple[str, ...] = ()
+    tenant: str = "acme"
     url: str = ""
     process: subprocess.Popen[str] = field(init=False)
 
@@ -70,24 +75,25 @@ class Serving:
 
         async def issue() -> str:
             async with open_tokens(load_settings(self.environment), as_owner=True) as tokens:
-                token, _ = await tokens.issue_token(**{"tenant": "acme", "owner": "ana"} | grant)
+                token, _ = await tokens.issue_token(**{"tenant": self.tenant, "owner": "ana"} | grant)
                 return token.get_secret_value()
 
         return alone(issue())
 
     def revoke_all(self) -> None:
-        """Revoke every token, beside the service."""
+        """Revoke every token of the tenant, beside the service."""
 
         async def revoke() -> None:
             async with open_tokens(load_settings(self.environment), as_owner=True) as tokens:
-                for grant in await tokens.list_grants():
+                for grant in await tokens.list_grants(self.tenant):
                     await tokens.revoke_token(grant.id)
 
         alone(revoke())
 
     def client(self, token: str | None = None, **headers: str) -> httpx.Client:
         given = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=given | headers, timeout=30)
+        hooks = {"response": [check_declared]}
+        return httpx.Client(base_url=self.url, headers=given | headers, timeout=30, event_hooks=hooks)
 
 
 def make_environment(database_url: str, home: Path) -> dict[str, str]:
@@ -107,16 +113,46 @@ def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
     return make_environment(database_url, tmp_path / "home")
 
 
-@pytest.fixture
-def serving(environment: dict[str, str], tmp_path: Path) -> Iterator[Serving]:
+@contextmanager
+def run_service(environment: dict[str, str], log_path: Path) -> Iterator[Serving]:
     """A service that runs without a worker."""
-    service = Serving(environment, tmp_path / "log", ("--no-worker",))
+    service = Serving(environment, log_path, ("--no-worker",))
     service.start()
     yield service
     if service.process.poll() is None:
         service.process.kill()
         service.process.wait()
     assert "Traceback" not in service.log
+
+
+@pytest.fixture(scope="session")
+def shared(clones: Clones, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A service of many tests."""
+    folder = tmp_path_factory.mktemp("serving")
+    with contextmanager(clones.make)(template) as url, run_service(make_environment(url, folder), folder / "log") as it:
+        yield it
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 40) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def serving(shared: Serving) -> Serving:
+    """A service with a tenant of this test's own."""
+    own = copy.copy(shared)
+    own.tenant = f"tenant-{uuid4().hex}"
+    return own
+
+
+@pytest.fixture
+def own_serving(environment: dict[str, str], tmp_path: Path) -> Iterator[Serving]:
+    """A service of this test's own, which it may end."""
+    with run_service(environment, tmp_path / "log") as service:
+        yield service
 
 
 @pytest.fixture

@@ -2,25 +2,17 @@
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.http.conftest import Serving
+from tests.http.conftest import Serving, wait_until
 from tests.http.test_changes import follow
 from tests.http.test_refusals import refuse
 from tests.logins import build_login_url
 from tests.proxy import Proxy
 
 SETTINGS = "database: {silent_seconds: 2}\nserve: {timeout_seconds: 5}\n"
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 40) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.2)
 
 
 def follow_revisions(service: Serving) -> list[int]:

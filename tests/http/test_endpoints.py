@@ -16,9 +16,9 @@ def keep(client: httpx.Client, text: str, **more: object) -> dict[str, object]:
     return dict(change)
 
 
-def test_health_ready_metrics(serving: Serving) -> None:
+def test_health_ready_metrics(own_serving: Serving) -> None:
     """Health, readiness, metrics and the description need no token, and everything else does."""
-    with serving.client() as anyone:
+    with own_serving.client() as anyone:
         assert anyone.get("/health").json()["status"] == "ok"
         assert anyone.get("/ready").json() == {"status": "ready"}
         assert (

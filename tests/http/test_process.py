@@ -1,5 +1,6 @@
 """The process of `muniment serve`: its socket, its end, its database."""
 
+import asyncio
 import socket
 import subprocess
 import threading
@@ -8,6 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from muniment.faces.http.server import create_service
+from muniment.memory.bootstrap import open_memory, open_tokens, run_worker
+from muniment.memory.config.settings import load_settings
 from tests.http.conftest import PROGRAM, Serving
 
 
@@ -24,8 +28,9 @@ def test_a_port_in_use(environment: dict[str, str]) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_sigterm_under_load(serving: Serving) -> None:
+def test_sigterm_under_load(own_serving: Serving) -> None:
     """At SIGTERM what is under way is answered and kept, nothing is answered half, and the exit code is 0."""
+    serving = own_serving
     token, kept, lock, stop = serving.token(), list[str](), threading.Lock(), threading.Event()
     bad: list[str] = []
 
@@ -71,3 +76,14 @@ def test_with_a_worker(environment: dict[str, str], tmp_path: Path) -> None:
         assert ana.post("/memories", json={"text": "I live in Rome"}).status_code == 201
     assert service.stop() == 0
     assert "Traceback" not in service.log
+
+
+async def test_a_worker_that_ends(environment: dict[str, str]) -> None:
+    """Without the worker that it began with, the service is not ready."""
+    settings = load_settings(environment)
+    async with open_memory(settings) as memory, open_tokens(settings) as tokens, run_worker(settings, memory) as worker:
+        service = create_service(settings, memory, tokens, worker)
+        assert await service.is_ready()
+        worker.cancel()
+        await asyncio.wait([worker])
+        assert not await service.is_ready()

@@ -67,7 +67,7 @@ def test_what_a_token_permits(serving: Serving) -> None:
         assert hidden["message"] == missing["message"]
         for agent in ("supervisor", "nobody"):
             error = refuse(planner.post("/memory/query", json={"agent": agent, "query": "x"}), 403)
-            assert error["message"] == "the token is not for this agent"
+            assert error["message"] == "The token is not for this agent."
         for category in ("profile", "nothing"):
             refuse(planner.get("/memories", params={"category": category}), 403)
         for path in ("/export", "/stats", "/consents"):
@@ -109,7 +109,8 @@ HOSTILE = {
     "infinity": b'{"agent": "supervisor", "query": "x", "threshold": 1e999}',
     "a huge number": b'{"agent": "supervisor", "query": "x", "top_k": ' + b"9" * 5000 + b"}",
     "a negative number": b'{"agent": "supervisor", "query": "x", "top_k": -1}',
-    "deep nesting": b'{"query": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep nesting": b'{"query": ' + b"[" * 4_000 + b"]" * 4_000 + b"}",
+    "many unknown fields": b"{" + b",".join(b'"%d":1' % number for number in range(4_000)) + b"}",
     "deep filters": b'{"agent": "supervisor", "query": "x", "filters": ' + b'{"a":' * 900 + b"1" + b"}" * 901,
     "a list": b"[]",
     "nothing": b"",
@@ -125,7 +126,42 @@ def test_hostile_bodies(ana: httpx.Client) -> None:
         for path in ("/memory/query", "/memory/why-not", "/memories", "/turns", "/consents/decisions"):
             answer = ana.post(path, content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code == 422, (name, path)
-            refuse(answer, 422)
+            problems = refuse(answer, 422).get("problems", [])
+            assert isinstance(problems, list)
+            assert len(problems) <= 20
+
+
+def test_bodies_of_too_many_values(ana: httpx.Client) -> None:
+    """A body of more values than any request needs is refused before it is read; texts may have what they like."""
+    unit = b'{"a":[]},'
+    bodies = (
+        b'{"query":[' + unit * 90_000 + b"0]}",
+        b'{"query":"x","categories":[' + b'"\\",' * 150_000 + b'"a"]}',
+        b'{"query":' + b"[" * 100_000,
+        b"{" + b",".join(b'"%d":1' % number for number in range(60_000)) + b"}",
+        b'{"a":"' + b"," * 20_000 + b'","b":[' + unit * 20_000 + b'"' + b'\\"' * 200_000,
+    )
+    for body in bodies:
+        for path in ("/memory/query", "/turns"):
+            answer = ana.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert refuse(answer, 413)["type"] == "TooLarge"
+    text = 'The code is {"a": [1, 2, "\\"]}, '
+    turns = [{"key": str(number), "role": "assistant", "text": text * 500} for number in range(40)]
+    assert ana.post("/turns", json={"session": "s", "turns": turns}).status_code == 200
+
+
+def test_imports_that_are_too_large(ana: httpx.Client) -> None:
+    """A line of an import is bounded as a body is, its text as that of a turn; the error names the row."""
+    first = b'{"text": "User lives in Rome"}\n'
+    for row in (
+        b'{"text": "' + b"a" * 1_100_000 + b'"}',
+        b'{"text": "' + b"a " * 60_000 + b'"}',
+        b'{"text": "User has a dog", "tags": [' + b'"a",' * 20_000 + b'"a"]}',
+    ):
+        error = refuse(ana.post("/import", content=first + row), 413)
+        assert error["row"] == 2
+    refuse(ana.post("/import", content=b'{"text": "User has a dog"}\n' * 50_001), 413)
+    assert ana.get("/memories").json()["total"] == 0
 
 
 def test_large_bodies(serving: Serving, ana: httpx.Client) -> None:
@@ -152,8 +188,9 @@ def test_addresses(ana: httpx.Client) -> None:
     refuse(ana.get("/memories/zz"), 422)
 
 
-def test_a_canary(serving: Serving) -> None:
+def test_a_canary(own_serving: Serving) -> None:
     """What is sent is in no log, no metric and no error, wherever it is sent."""
+    serving = own_serving
     token = serving.token(owner=None)
     with serving.client(token, **{"X-Muniment-User": "ana"}) as client:
         keep(client, f"My dog is called {CANARY}")
@@ -189,5 +226,4 @@ def test_request_ids(ana: httpx.Client, serving: Serving) -> None:
     """An id that the client gives comes back and is in the log; one that is none is replaced."""
     assert ana.get("/memories", headers={"X-Request-Id": "abc-1"}).headers["x-request-id"] == "abc-1"
     assert ana.get("/memories", headers={"X-Request-Id": "a b"}).headers["x-request-id"] != "a b"
-    assert serving.stop() == 0
     assert "INFO abc-1 muniment.http: GET /memories: 200" in serving.log

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,8 @@ from muniment.memory.errors import BadConfig
 
 if TYPE_CHECKING:
     import socket
+
+    from muniment.faces.http.tracing import Tracing
 
 _MAX_PORT = 65_535
 
@@ -51,17 +54,33 @@ def serve_memory(
         session.run_async(_serve(settings, listener, with_worker=not no_worker))
 
 
+def _open_tracing(settings: Settings) -> Tracing | None:
+    if settings.serve.traces_url is None:
+        return None
+    try:
+        # The extra brings OpenTelemetry: nothing for a service without it to load.
+        from muniment.faces.http.tracing import Tracing  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise BadConfig(f"serve.traces_url needs {error.name}: install muniment[otel]") from None
+    return Tracing(settings.serve.traces_url)
+
+
 async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool) -> None:
     # As above; the bootstrap brings the database's driver.
     from muniment.faces.http import server  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
 
+    tracing = _open_tracing(settings)
+    embedder = tracing.trace_embedder(bootstrap.make_embedder(settings)) if tracing is not None else None
     async with (
-        session.open_memory(settings, quiet=False) as memory,
+        contextlib.AsyncExitStack() as stack,
+        session.open_memory(settings, quiet=False, embedder=embedder) as memory,
         bootstrap.open_tokens(settings) as tokens,
-        bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext(),
+        bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext() as worker,
         saver.schedule_pruning(settings, once=False) if with_worker else contextlib.nullcontext(),
     ):
+        if tracing is not None:
+            stack.push_async_callback(asyncio.to_thread, tracing.close)
         host, port = listener.getsockname()[:2]
         screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
-        await server.serve_requests(server.create_service(settings, memory, tokens), listener)
+        await server.serve_requests(server.create_service(settings, memory, tokens, worker, tracing), listener)

@@ -7,13 +7,14 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Caller, Reader
+from muniment.faces.http.answers import ChangesAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.guard import EVENTS, wants_events
@@ -27,15 +28,14 @@ MAX_REVISION = 2**63 - 1
 _PAGE = 100  # changes of a stream that are read at once
 _POLL_SECONDS = 1.0
 _PING_SECONDS = 15.0  # after so long without an event, and the token is looked up again
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
 _Revision = Annotated[int, Query(ge=0, le=MAX_REVISION, description="After this revision; else after Last-Event-ID.")]
 _LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="Of a stream that was cut: its last id.")]
 
 
-@router.get("/changes", response_model=dict[str, Any], responses={200: {"content": {EVENTS: {}}}})
+@router.get("/changes", response_model=ChangesAnswer, responses={200: {"content": {EVENTS: {}}}})
 async def read_changes(
     request: Request,
-    caller: _Reader,
+    caller: Reader,
     since: _Revision = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     agent: Annotated[str | None, Query(min_length=1, max_length=200, description="Only its categories.")] = None,
@@ -53,9 +53,7 @@ async def read_changes(
         return StreamingResponse(
             follower.stream_events(page), headers={"Content-Type": EVENTS, "X-Accel-Buffering": "no"}
         )
-    founded = {"founded_at": page.founded_at} if page.founded_at else {}
-    changes = [_encode_change(each) for each in page.entries]
-    return make_response({"changes": changes, "next": page.next, "rev": page.rev, **codec.encode_value(founded)})
+    return make_response(codec.encode_change_page(page))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -118,14 +116,8 @@ class _Follower:
             return True  # nothing is read meanwhile
 
 
-def _encode_change(change: SpaceChange) -> dict[str, Any]:
-    encoded = {"rev": change.rev, "memory_id": change.memory_id, "action": change.action, "ts": change.ts}
-    memory = {} if change.memory is None else {"memory": codec.encode_record(change.memory)}
-    return {**codec.encode_value(encoded), **memory}
-
-
 def _format_event(change: SpaceChange) -> bytes:
-    data = orjson.dumps(_encode_change(change), default=str)
+    data = orjson.dumps(codec.encode_space_change(change), default=str)
     return b"id: %d\nevent: change\ndata: %s\n\n" % (change.rev, data)
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Depends, Response
-
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Reader, Writer
+from muniment.faces.http.answers import ConsentsAnswer, ReceiptAnswer
 from muniment.faces.http.bodies import DecisionBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
 
 router = APIRouter(prefix="/consents", tags=["consents"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 _MAX_PENDING = 1000
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
-_Writer = Annotated[Caller, Depends(require_permission("write"))]
 
 
-@router.get("", response_model=dict[str, Any])
-async def list_consents(caller: _Reader, decided: bool = False) -> Response:
+@router.get("", response_model=ConsentsAnswer)
+async def list_consents(caller: Reader, decided: bool = False) -> Response:
     """Return the requests for consent that wait, or with `decided` all, and the memories that wait for a yes."""
     caller.check_unlimited()
     memory = caller.service.memory
@@ -32,9 +29,9 @@ async def list_consents(caller: _Reader, decided: bool = False) -> Response:
     )
 
 
-@router.post("/decisions", response_model=dict[str, Any])
-async def decide_consents(body: DecisionBody, caller: _Writer) -> Response:
+@router.post("/decisions", response_model=ReceiptAnswer)
+async def decide_consents(body: DecisionBody, caller: Writer) -> Response:
     """Approve or reject requests and memories that wait, all or none."""
     caller.check_unlimited()
-    receipt = await caller.service.memory.decide_consents(caller.scope, body.ids, approve=body.approve)
+    receipt = await caller.write_once(caller.service.memory.decide_consents, body.ids, approve=body.approve)
     return make_response(codec.encode_receipt(receipt))

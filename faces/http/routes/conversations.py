@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Caller, Reader, Writer
+from muniment.faces.http.answers import ContextAnswer, TurnsAnswer
 from muniment.faces.http.bodies import StrictRoute, TurnBody, TurnsBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 
 router = APIRouter(tags=["conversations"], route_class=StrictRoute, responses=ERROR_RESPONSES)
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
-_Writer = Annotated[Caller, Depends(require_permission("write"))]
 
 
-@router.post("/turns", response_model=dict[str, Any])
-async def learn_turns(body: TurnsBody, caller: _Writer) -> Response:
+@router.post("/turns", response_model=TurnsAnswer)
+async def learn_turns(body: TurnsBody, caller: Writer) -> Response:
     """Keep what the user says in these turns, and record all of them for the background jobs.
 
     The receipts are those of the turns with the role `user`, in order. The same turn twice is one write."""
     scope = caller.make_scope(session=body.session, thread=body.thread)
     turns = [_make_turn(caller, scope, each) for each in body.turns]
-    memory, receipts = caller.service.memory, []
+    memory, receipts = caller.service.memory, list[dict[str, Any]]()
+
+    async def learn_turn(scope: Scope, _: str, index: int) -> Receipt:
+        return await memory.learn(scope, turns[index], previous=turns[:index])
+
+    digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()  # a key is for these turns, all of them
     for index, turn in enumerate(turns):
         if turn.role == "user":
-            receipt = await memory.learn(scope, turn, previous=turns[:index])
+            one = caller.number_key(len(receipts))
+            receipt = await one.write_once(learn_turn, digest, index, scope=scope)
             receipts.append({"key": body.turns[index].key, **codec.encode_receipt(caller.select_changes(receipt))})
     await memory.conversation.record(scope, turns)
     return make_response({"receipts": receipts})
 
 
-@router.get("/context", response_model=dict[str, Any])
+@router.get("/context", response_model=ContextAnswer)
 async def read_context(
-    caller: _Reader,
+    caller: Reader,
     text: Annotated[str, Query(description="The user's message.")],
     agent: Annotated[str | None, Query(min_length=1, max_length=200, description="Who asks.")] = None,
     thread: Annotated[

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Caller, Reader, Writer
+from muniment.faces.http.answers import ErasureAnswer, HistoryAnswer, MemoriesAnswer, ReceiptAnswer
 from muniment.faces.http.bodies import MAX_COUNT, MemoryBody, PatchBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.faces.http.routes.erasure import erase_for_good
 from muniment.memory import codec
-from muniment.memory.domain.memory import Kind, State, Trust
+from muniment.memory.domain.memory import Kind, State, StoredMemory, Trust
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.errors import BadInput
 
 router = APIRouter(tags=["memories"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 MAX_PAGE = 1000
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
-_Writer = Annotated[Caller, Depends(require_permission("write"))]
 _Id = Annotated[str, Path(description="A memory's id, or its beginning of four characters or more.")]
 _Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 _AsOf = Annotated[str | None, Query(description="A revision, or an ISO date or time in UTC.")]
 
 
-@router.get("/memories", response_model=dict[str, Any])
+@router.get("/memories", response_model=MemoriesAnswer)
 async def list_memories(
-    caller: _Reader,
+    caller: Reader,
     category: Annotated[list[str] | None, Query()] = None,
     kind: Annotated[list[Kind] | None, Query()] = None,
     state: Annotated[list[State] | None, Query(description="Else active.")] = None,
@@ -64,20 +64,19 @@ async def list_memories(
     return make_response({"rev": page.rev, "total": page.total, "offset": offset, **more, "memories": memories})
 
 
-@router.post("/memories", response_model=dict[str, Any], responses={201: {"model": dict[str, Any]}})
-async def remember_text(body: MemoryBody, caller: _Writer) -> Response:
+@router.post("/memories", response_model=ReceiptAnswer, responses={201: {"model": ReceiptAnswer}})
+async def remember_text(body: MemoryBody, caller: Writer) -> Response:
     """Keep a text. 201 with the receipt where a memory is new, 200 where one was changed or known already."""
     if body.category is not None:
         caller.check_categories((body.category,))
-    receipt = await caller.service.memory.remember(
-        caller.scope, body.text, category=body.category, aliases=tuple(body.aliases)
-    )
+    remember = caller.service.memory.remember
+    receipt = await caller.write_once(remember, body.text, category=body.category, aliases=tuple(body.aliases))
     is_new = any(change.action == "ADD" for change in receipt.changes)
     return _make_receipt(caller, receipt, 201 if is_new else 200)
 
 
-@router.get("/memories/{memory_id}", response_model=dict[str, Any])
-async def get_memory(memory_id: _Id, caller: _Reader, as_of: _AsOf = None) -> Response:
+@router.get("/memories/{memory_id}", response_model=StoredMemory)
+async def get_memory(memory_id: _Id, caller: Reader, as_of: _AsOf = None) -> Response:
     """Return a memory with all that is known about it, whatever its state; with `as_of` as it was."""
     memory = await caller.find_memory(memory_id)
     if as_of is not None:
@@ -86,47 +85,58 @@ async def get_memory(memory_id: _Id, caller: _Reader, as_of: _AsOf = None) -> Re
     return make_response(codec.encode_record(memory))
 
 
-@router.patch("/memories/{memory_id}", response_model=dict[str, Any])
-async def change_memory(memory_id: _Id, body: PatchBody, caller: _Writer) -> Response:
+@router.patch("/memories/{memory_id}", response_model=ReceiptAnswer)
+async def change_memory(memory_id: _Id, body: PatchBody, caller: Writer) -> Response:
     """Pin or unpin a memory, or replace its other names."""
     if (body.pinned is None) == (body.aliases is None):
         raise BadInput("body: give either pinned or aliases")
     id_, memory = await caller.find_id(memory_id), caller.service.memory
     if body.aliases is not None:
-        return _make_receipt(caller, await memory.set_aliases(caller.scope, id_, body.aliases))
-    return _make_receipt(caller, await memory.pin(caller.scope, id_, pinned=bool(body.pinned)))
+        return _make_receipt(caller, await caller.write_once(memory.set_aliases, id_, body.aliases))
+    return _make_receipt(caller, await caller.write_once(memory.pin, id_, pinned=bool(body.pinned)))
 
 
-@router.delete("/memories/{memory_id}", response_model=dict[str, Any])
-async def forget_memory(memory_id: _Id, caller: _Writer) -> Response:
-    """Forget a memory: no answer has it, and it can be restored until it is purged."""
+@router.delete("/memories/{memory_id}", response_model=ReceiptAnswer | ErasureAnswer)
+async def forget_memory(
+    memory_id: _Id,
+    caller: Writer,
+    hard: Annotated[bool, Query(description="For good, with all that says it elsewhere.")] = False,
+) -> Response:
+    """Forget a memory: no answer has it, and it can be restored until it is purged.
+
+    With `hard` it is gone for good, former texts included, and so is what says it elsewhere: turns that it comes from
+    or that repeat it, memories that were made of it, and the checkpoints of threads in which it was said or recalled.
+    """
     id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.service.memory.forget(caller.scope, id_))
+    if hard:
+        return await erase_for_good(caller, id_)
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.forget, id_))
 
 
-@router.post("/memories/{memory_id}/restore", response_model=dict[str, Any])
-async def restore_memory(memory_id: _Id, caller: _Writer) -> Response:
+@router.post("/memories/{memory_id}/restore", response_model=ReceiptAnswer)
+async def restore_memory(memory_id: _Id, caller: Writer) -> Response:
     """Bring a forgotten memory back as it was."""
     id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.service.memory.restore(caller.scope, id_))
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.restore, id_))
 
 
-@router.put("/memories/{memory_id}/pin", response_model=dict[str, Any])
-async def pin_memory(memory_id: _Id, caller: _Writer) -> Response:
+@router.put("/memories/{memory_id}/pin", response_model=ReceiptAnswer)
+async def pin_memory(memory_id: _Id, caller: Writer) -> Response:
     """Pin a memory: it ranks higher, and its changes are told first."""
-    return _make_receipt(caller, await caller.service.memory.pin(caller.scope, await caller.find_id(memory_id)))
+    id_ = await caller.find_id(memory_id)
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.pin, id_, pinned=True))
 
 
-@router.delete("/memories/{memory_id}/pin", response_model=dict[str, Any])
-async def unpin_memory(memory_id: _Id, caller: _Writer) -> Response:
+@router.delete("/memories/{memory_id}/pin", response_model=ReceiptAnswer)
+async def unpin_memory(memory_id: _Id, caller: Writer) -> Response:
     """Take the pin off a memory."""
     id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.service.memory.pin(caller.scope, id_, pinned=False))
+    return _make_receipt(caller, await caller.write_once(caller.service.memory.pin, id_, pinned=False))
 
 
-@router.get("/memory/{memory_id}/history", response_model=dict[str, Any])
-@router.get("/memories/{memory_id}/history", response_model=dict[str, Any])
-async def read_history(memory_id: _Id, caller: _Reader, limit: _Limit = 100) -> Response:
+@router.get("/memory/{memory_id}/history", response_model=HistoryAnswer)
+@router.get("/memories/{memory_id}/history", response_model=HistoryAnswer)
+async def read_history(memory_id: _Id, caller: Reader, limit: _Limit = 100) -> Response:
     """Return what happened to a memory, newest first."""
     entries = await caller.service.memory.history(caller.scope, await caller.find_id(memory_id), limit)
     visible = [codec.encode_record(entry) for entry in entries if entry.category in caller.allowed]

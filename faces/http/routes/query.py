@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Depends, Response
-
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Caller, Reader
+from muniment.faces.http.answers import ExplanationAnswer, QueryAnswer
 from muniment.faces.http.bodies import QueryBody, StrictRoute, WhyNotBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
@@ -15,19 +14,18 @@ from muniment.memory.errors import NotFound
 from muniment.memory.payload import encode_answer, encode_explanation
 
 router = APIRouter(prefix="/memory", tags=["query"], route_class=StrictRoute, responses=ERROR_RESPONSES)
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
 
 
-@router.post("/query", response_model=dict[str, Any])
-async def query_memory(body: QueryBody, caller: _Reader) -> Response:
+@router.post("/query", response_model=QueryAnswer)
+async def query_memory(body: QueryBody, caller: Reader) -> Response:
     """Return the best memories within the agent's allowlist."""
     agent, query = _parse_query(body, caller)
     answer = await caller.service.memory.query(caller.scope, agent, query)
     return make_response(encode_answer(answer, explain=query.explain))
 
 
-@router.post("/why-not", response_model=dict[str, Any])
-async def explain_absence(body: WhyNotBody, caller: _Reader) -> Response:
+@router.post("/why-not", response_model=ExplanationAnswer)
+async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
     """Return the first reason that keeps a memory out of the answer to a query."""
     agent, query = _parse_query(body, caller)
     memory_id = await caller.find_id(body.memory_id)

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from muniment.faces.http.access import Caller, require_permission
+from muniment.faces.http.access import Importer, Reader
+from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.faces.http.strict_json import parse_json
 from muniment.memory import codec
-from muniment.memory.errors import BadInput
+from muniment.memory.config.settings import Settings
+from muniment.memory.errors import BadInput, TooLarge
 
 router = APIRouter(tags=["transfer"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 LINES = "application/jsonl"
-_PORTION = 64  # rows that are encoded before other requests have a turn
-_Reader = Annotated[Caller, Depends(require_permission("read"))]
-_Writer = Annotated[Caller, Depends(require_permission("write"))]
+_PORTION = 64  # rows that are read or written before other requests have a turn
 _LINES_BODY = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
-async def export_memory(caller: _Reader, content: bool = False) -> Response:
+async def export_memory(caller: Reader, content: bool = False) -> Response:
     """Return all of the user's memory, a row a line; with `content` memories and relations without revisions."""
     caller.check_unlimited()
     rows = await caller.service.memory.export(caller.scope, content=content)
     return StreamingResponse(_encode_rows(rows), media_type=LINES)
 
 
-@router.post("/import", response_model=dict[str, Any], openapi_extra=_LINES_BODY)
-async def import_memory(request: Request, caller: _Writer) -> Response:
+@router.post("/import", response_model=ImportAnswer, openapi_extra=_LINES_BODY)
+async def import_memory(request: Request, caller: Importer) -> Response:
     """Import the rows of an export into an empty memory, or plain rows with at least a text, into any.
 
     Where a line is not right nothing is imported. `merged` has the rows that only changed a memory, `unused` those that
     added nothing."""
     caller.check_unlimited()
-    rows = await _read_rows(request)
+    rows = await _read_rows(request, caller.service.settings)
     report = await caller.service.memory.load(caller.scope, rows)
     return make_response({"imported": report.added, "merged": list(report.merged), "unused": list(report.unused)})
 
@@ -50,28 +51,37 @@ async def _encode_rows(rows: Sequence[Mapping[str, Any]]) -> AsyncIterator[bytes
         await asyncio.sleep(0)
 
 
-async def _read_rows(request: Request) -> list[dict[str, Any]]:
-    """Return the objects of the lines of a body. Raises BadInput."""
+async def _read_rows(request: Request, settings: Settings) -> list[dict[str, Any]]:
+    """Return the objects of the lines of a body, each of which is read as it comes. Raises BadInput, TooLarge."""
     rows: list[dict[str, Any]] = []
     rest = b""
     async for chunk in request.stream():
         *lines, rest = (rest + chunk).split(b"\n")
-        _add_rows(rows, lines)
-    _add_rows(rows, [rest])
+        for start in range(0, len(lines), _PORTION):
+            _add_rows(rows, lines[start : start + _PORTION], settings)
+            await asyncio.sleep(0)
+        if len(rest) > settings.serve.body_bytes:
+            raise _make_row_error(len(rows) + 1, f"has more than {settings.serve.body_bytes:,} bytes", TooLarge)
+    _add_rows(rows, [rest], settings)
     return rows
 
 
-def _add_rows(rows: list[dict[str, Any]], lines: Sequence[bytes]) -> None:
-    for line in lines:
-        if not line.strip():
-            continue
+def _add_rows(rows: list[dict[str, Any]], lines: Sequence[bytes], settings: Settings) -> None:
+    for line in filter(bytes.strip, lines):
         number = len(rows) + 1
+        if number > settings.serve.import_rows:
+            raise _make_row_error(number, f"at most {settings.serve.import_rows:,} are read at once", TooLarge)
         try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            raise BadInput(f"row {number}: is no JSON", row=number) from None
+            row = parse_json(line)
+        except BadInput as error:
+            raise _make_row_error(number, str(error), type(error)) from None
         if not isinstance(row, dict):
-            raise BadInput(f"row {number}: {codec.describe_shape(row)} given, an object wanted", row=number)
-        if not codec.is_storable(row):
-            raise BadInput(f"row {number}: a text has a NUL or half a character", row=number)
+            raise _make_row_error(number, f"{codec.describe_shape(row)} given, an object wanted")
+        text, most = row.get("text"), settings.limits.turn_chars
+        if isinstance(text, str) and len(text) > most:
+            raise _make_row_error(number, f"field 'text': {len(text):,} characters given, at most {most:,}", TooLarge)
         rows.append(row)
+
+
+def _make_row_error(number: int, problem: str, kind: type[BadInput] = BadInput) -> BadInput:
+    return kind(f"row {number}: {problem}", row=number)

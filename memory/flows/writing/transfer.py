@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
@@ -96,7 +96,7 @@ class Transfer:
 
         Raises BadInput, StoreError, ModelError."""
         rows = list(rows)
-        pairs = self.import_rows.parse_rows(rows)
+        pairs = await asyncio.to_thread(self.import_rows.parse_rows, rows)
         if rows and not pairs:
             typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in rows]
             count = await self._restore_export(scope, typed, on_progress)
@@ -109,7 +109,7 @@ class Transfer:
         rev_before, _ = await self.reads.find_neighbours(scope, (), 0)
         tally = ImportTally()
         for start in range(0, len(numbered), _BATCH):
-            lines = [self.import_rows.parse_line(scope, *each) for each in numbered[start : start + _BATCH]]
+            lines = await asyncio.to_thread(self._parse_lines, scope, numbered[start : start + _BATCH])
             # A correction that was made since an earlier import of the same rows must stay.
             texts = [each.text for line in lines if line.is_parsed and line.at is None for each in line.candidates]
             outdated = await self.writes.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
@@ -130,6 +130,14 @@ class Transfer:
                 )
                 tally.count_changes(group, await self._keep_lines(scope, group, candidates, on_progress))
         return tally.make_report()
+
+    def _parse_lines(
+        self, scope: Scope, numbered: Sequence[tuple[int, Mapping[str, Any], Candidate]]
+    ) -> list[ImportLine]:
+        """Return rows as lines whose candidates are redacted, so that nobody does it again where others wait."""
+        lines = [self.import_rows.parse_line(scope, *each) for each in numbered]
+        sanitize = self.writer.sanitize_candidate
+        return [replace(line, candidates=tuple(map(sanitize, line.candidates))) for line in lines]
 
     async def _keep_lines(
         self,

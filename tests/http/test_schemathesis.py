@@ -1,0 +1,77 @@
+"""Schemathesis over the OpenAPI: whatever it makes up, the answer is a declared one.
+
+It needs an environment of its own. Install it, as with `uv tool install 'schemathesis>=4.32'`, and let
+MUNIMENT_TEST_SCHEMATHESIS name its program."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.http.conftest import Serving
+from tests.http.test_endpoints import keep
+
+PROGRAM = os.environ.get("MUNIMENT_TEST_SCHEMATHESIS")
+SETTINGS = "serve: {requests_per_second: 100000, burst: 100000}\n"
+HOOKS = """
+import schemathesis
+
+
+@schemathesis.serializer("application/jsonl")
+def encode_lines(context, value):
+    return value if isinstance(value, bytes) else str(value).encode()
+"""
+CONFIG = """
+hooks = "hooks.py"
+headers = {{ Authorization = "Bearer ${{TOKEN}}" }}
+request-timeout = 60
+warnings = false
+
+[parameters]
+"path.memory_id" = "{id}"
+
+[phases]
+stateful.enabled = false
+
+[generation]
+max-examples = {examples}
+
+[checks]
+# A text that is no date is a string, too, and a user that a token is not for is a valid name.
+positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "GET /memory/changes"
+headers = {{ Authorization = "Bearer ${{TOKEN}}", Accept = "application/json" }}
+"""
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="MUNIMENT_TEST_SCHEMATHESIS names no schemathesis")
+@pytest.mark.timeout(1200)
+def test_schemathesis(environment: dict[str, str], tmp_path: Path) -> None:
+    """Examples, coverage and fuzzing, of requests that are right and that are wrong, have declared answers alone."""
+    (tmp_path / "settings.yaml").write_text(SETTINGS)
+    quick = {"MUNIMENT_CONFIG": str(tmp_path / "settings.yaml")}
+    service = Serving(environment | quick, tmp_path / "log", ("--no-worker",))
+    service.start()
+    token = service.token(scopes=("admin",))
+    with httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {token}"}) as ana:
+        id_ = str(keep(ana, "My sister lives in Rome")["id"])
+    examples = os.environ.get("MUNIMENT_TEST_EXAMPLES", "50")
+    (tmp_path / "schemathesis.toml").write_text(CONFIG.format(id=id_, examples=examples))
+    (tmp_path / "hooks.py").write_text(HOOKS)
+    command = ["--config-file", "schemathesis.toml", "run", f"{service.url}/openapi.json", "--seed", "1", "--no-color"]
+    ended = subprocess.run(
+        [str(PROGRAM), *command],
+        cwd=tmp_path,
+        env=environment | {"TOKEN": token},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert service.stop() == 0
+    assert "Traceback" not in service.log
+    assert "defect:" not in service.log
