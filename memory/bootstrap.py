@@ -47,14 +47,11 @@ from muniment.memory.stores.postgres.tokens import PostgresTokens
 from muniment.memory.stores.token_key import load_token_key
 
 _NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does
-
 _MIGRATE_AS_OWNER = (
     "the login that owns the tables migrates them (MUNIMENT_OWNER_URL=… muniment migrate), and `muniment grant` gives "
     "another login what the engine needs"
 )
-
 read_grant_script = grants.read_grant_script
-
 # For connections that are not a store's: the checkpointer has a pool of its own.
 enable_keepalive, read_silence_limit = keepalive.enable_keepalive, keepalive.read_silence_limit
 
@@ -148,9 +145,7 @@ async def open_worker(
 
 @asynccontextmanager
 async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a worker while the context is open: the task, which ends before only by a defect.
-
-    At the end of the context the jobs under way go back to the queue at once."""
+    """Run a worker, whose task this is, while the context is open; then its jobs go back to the queue at once."""
     async with open_worker(settings, memory) as worker:
         running = asyncio.create_task(worker.run())
         try:

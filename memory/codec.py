@@ -14,7 +14,7 @@ import orjson
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.journal import ChangePage, JournalEntry, SpaceChange
+from muniment.memory.domain.journal import ChangePage, JournalEntry
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
@@ -64,8 +64,6 @@ def encode_record(record: StoredMemory | Consent | JournalEntry | Grant) -> dict
 
 def is_storable(value: Any) -> bool:
     """Whether every text in a JSON value can be stored: it has no NUL and no lone surrogate."""
-    if isinstance(value, str):
-        return _UNSTORABLE.search(value) is None
     values = [value]  # a list in place of recursion: the value may be nested deeply
     while values:
         item = values.pop()
@@ -158,15 +156,13 @@ def encode_change(change: Change) -> dict[str, Any]:
     return {key: encode_value(value) for key, value in encoded.items() if value is not None}
 
 
-def encode_space_change(change: SpaceChange) -> dict[str, Any]:
-    """Return a change with the memory as it was then; null for one that is erased or out of sight."""
-    encoded = {"rev": change.rev, "id": str(change.memory_id), "action": change.action, "ts": encode_value(change.ts)}
-    return encoded | {"memory": encode_record(change.memory) if change.memory else None}
-
-
 def encode_change_page(page: ChangePage) -> dict[str, Any]:
-    """Return a page of changes, oldest first, and the revision at which the next page begins."""
-    changes = [encode_space_change(each) for each in page.entries]
+    """Return a page of changes, each with the memory as it was then; null for one that is erased or out of sight."""
+    changes = [
+        {"rev": each.rev, "id": str(each.memory_id), "action": each.action, "ts": encode_value(each.ts)}
+        | {"memory": encode_record(each.memory) if each.memory else None}
+        for each in page.entries
+    ]
     return {"changes": changes, "next": page.next, "rev": page.rev, "founded_at": encode_value(page.founded_at)}
 
 
@@ -214,8 +210,7 @@ def encode_interrupt(requests: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     allowed = {"allow_ignore": True, "allow_respond": True, "allow_edit": True, "allow_accept": True}
     description = f"{format_consent_question(requests)}\n\n{_HOW_TO_ANSWER}"
     return {
-        "action_request": action, "config": allowed, "description": description,
-        "action_requests": actions,
+        "action_request": action, "config": allowed, "description": description, "action_requests": actions,
         "review_configs": [{"action_name": _ACTION, "allowed_decisions": ["approve", "edit", "reject", "respond"]}],
         "consent": [dict(request) for request in requests],
     }  # fmt: skip
@@ -237,8 +232,7 @@ FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as lo
 def parse_time(value: Any, name: str) -> datetime:
     """Return a time from an ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
 
-    The first and the last year of the calendar are refused: they have no time in another zone. A time of a zone that no
-    place has is given in UTC."""
+    The first and the last year are refused: they have no time in another zone. A zone that no place has becomes UTC."""
     if isinstance(value, datetime):
         moment = value
     else:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -20,7 +20,7 @@ from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.guard import EVENTS, wants_events
 from muniment.faces.http.request_log import LOG, locate_error
 from muniment.memory import codec
-from muniment.memory.domain.journal import ChangePage, SpaceChange
+from muniment.memory.domain.journal import ChangePage
 from muniment.memory.errors import BadInput, StoreError
 
 router = APIRouter(prefix="/memory", tags=["changes"], route_class=StrictRoute, responses=ERROR_RESPONSES)
@@ -78,7 +78,7 @@ class _Follower:
         while not service.ending.is_set():
             if page is not None:
                 if page.entries:
-                    yield b"".join(map(_format_event, page.entries))
+                    yield b"".join(map(_format_event, codec.encode_change_page(page)["changes"]))
                     last = time.monotonic()
                 self.since = page.next
             if page is None or page.next >= page.rev:
@@ -116,9 +116,8 @@ class _Follower:
             return True  # nothing is read meanwhile
 
 
-def _format_event(change: SpaceChange) -> bytes:
-    data = orjson.dumps(codec.encode_space_change(change), default=str)
-    return b"id: %d\nevent: change\ndata: %s\n\n" % (change.rev, data)
+def _format_event(change: Mapping[str, Any]) -> bytes:
+    return b"id: %d\nevent: change\ndata: %s\n\n" % (change["rev"], orjson.dumps(change, default=str))
 
 
 def _parse_last_event(value: str | None, since: int) -> int:
