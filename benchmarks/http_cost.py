@@ -104,7 +104,7 @@ async def race(questions: Sequence[synthetic.Asked], ways: dict[str, Sequence[As
 
 
 async def measure(memories: int, queries: int, *, embeds: bool) -> dict[str, Any]:
-    """Load a space and measure with one client and with several; without the work of the embedder unless it `embeds`."""
+    """Load a space and measure with one client and with several; without the embedder's work unless it `embeds`."""
     base = settings.load_settings()
     serve = base.serve.model_copy(update={"requests_per_second": 1_000_000, "burst": 1_000_000})
     world = synthetic.World(SEED)
