@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from muniment.memory.bootstrap import open_memory
 from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput
 
 _Result = TypeVar("_Result")
@@ -69,6 +72,20 @@ def find_running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+@contextmanager
+def open_background_memory(
+    settings: Settings | None = None, *, agents: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[Memory]:
+    """Open a memory as `open_memory` does, for a program without asyncio: agents, tools and stores over it are called
+    by their synchronous methods, such as `agent.invoke`. Raises BadConfig, StoreDown, WrongEmbedder."""
+    loop, opening = start_background_loop(), open_memory(settings, agents=agents)
+    memory = asyncio.run_coroutine_threadsafe(opening.__aenter__(), loop).result()
+    try:
+        yield memory
+    finally:
+        asyncio.run_coroutine_threadsafe(opening.__aexit__(None, None, None), loop).result()
 
 
 @cache

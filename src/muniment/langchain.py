@@ -1,4 +1,5 @@
-"""Muniment in agents of LangChain and LangGraph: a middleware, a tool that reads memory, and a store of items.
+"""Muniment in agents of LangChain and LangGraph: a middleware, a tool that reads memory, a store of items, and a memory
+for programs without asyncio.
 
 Each name is imported when it is first used."""
 
@@ -8,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muniment.faces.langchain.loop import (
+        open_background_memory,
+    )
     from muniment.faces.langchain.middleware import (
         MemoryMiddleware,
     )
@@ -18,9 +22,14 @@ if TYPE_CHECKING:
         memory_tool,
     )
 
-__all__ = ["MemoryMiddleware", "MunimentStore", "memory_tool"]
+__all__ = ["MemoryMiddleware", "MunimentStore", "memory_tool", "open_background_memory"]
 
-_HOMES = {"MemoryMiddleware": "middleware", "MunimentStore": "store", "memory_tool": "tool"}
+_HOMES = {
+    "MemoryMiddleware": "middleware",
+    "MunimentStore": "store",
+    "memory_tool": "tool",
+    "open_background_memory": "loop",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,14 @@ def test_langmem_on_the_store(run_program: Callable[..., str]) -> None:
     assert managed == "[{'content': 'The user lives in Porto.'}]"
 
 
+def test_a_client_of_mcp(run_program: Callable[..., str]) -> None:
+    """It sees the tools, keeps a text after the question, and finds it."""
+    tools, question, found = run_program(EXAMPLES / "mcp_client.py").splitlines()
+    assert tools == "tools: memory.query, memory.remember, memory.forget"
+    assert question.startswith("? ")
+    assert found == KNOWN
+
+
 def test_every_example_is_run() -> None:
     """An example that no test runs is named here."""
     for path in EXAMPLES.glob("*.py"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, cast
 
 import psycopg
@@ -18,7 +19,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from muniment.langchain import MemoryMiddleware, memory_tool
+from muniment import load_settings
+from muniment.langchain import MemoryMiddleware, MunimentStore, memory_tool, open_background_memory
 from muniment.memory.client import Memory
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.query import Query
@@ -250,3 +252,20 @@ async def test_synchronous_callers_are_served(database_url: str) -> None:
             await ours.middleware.finish_learning()
             assert CANARY in json.dumps(ours.prompts()[-1])
             assert "peanuts" in " ".join(each.text for each in await memory.list(scope()))
+
+
+def test_a_program_without_asyncio(database_url: str, tmp_path: Path) -> None:
+    """A memory in the background serves agent, tool and store by their synchronous methods; closing it waits for what
+    is being learned."""
+    tuned = load_settings(
+        {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path)}
+    )
+    with ScriptedOpenAI("Fine.") as server:
+        for text in ("I am allergic to peanuts.", "What can I cook?"):
+            with open_background_memory(tuned, agents={"mybot": ["constraints"]}) as memory:
+                ours = Agents(memory, server)
+                ours.make().invoke({"messages": [("user", text)]}, THREAD, context=Context(user="ana"))
+                found = memory_tool(memory, "mybot", user="ana").invoke({"query": "allergic"})
+                MunimentStore(memory, scope()).put(("notes",), "1", {"text": text})
+    assert "allergic to peanuts" in json.dumps(ours.prompts()[-1])
+    assert "allergic to peanuts" in found
