@@ -148,9 +148,12 @@ class Writing:
         writers = [asyncio.create_task(self.write(number)) for number in range(WRITERS)]
         try:
             yield
-        finally:
-            self.is_over = True
-            await asyncio.gather(*writers)
+        except BaseException:
+            for writer in writers:
+                writer.cancel()
+            raise
+        self.is_over = True
+        await asyncio.gather(*writers)
 
     async def audit(self, address: str) -> dict[str, int]:
         """Count what was acknowledged and is not there once, under its id, added once."""
