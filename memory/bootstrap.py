@@ -29,8 +29,8 @@ from muniment.memory.flows.background.worker import OnOutcome, Worker
 from muniment.memory.flows.tokens import Tokens as Tokens  # noqa: PLC0414 - for faces and the graph
 from muniment.memory.flows.writing.write import load_reader
 from muniment.memory.models.clock import SystemClock
+from muniment.memory.models.preload import load_embedder
 from muniment.memory.models.reader_process import READER
-from muniment.memory.models.sharing import LocalEmbedder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
@@ -101,16 +101,14 @@ async def open_memory(
     model: ChatModel | None = None,
     agents: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Memory]:
-    """Open a memory by the settings of this process, or by those given, and close it at the end.
+    """Open a memory by the settings of this process, or by those given, load its embedder, and close it at the end.
 
-    The first start makes the embedded database and fetches the embedder's files: half a minute.
     A given `embedder` or `model` replaces the one that the settings name, and is closed at the end, too. Of several
     embedders the first is the database's, and the others are for spaces that have them. `agents` are your own, with the
     categories that each may read. Raises BadConfig, StoreDown, WrongEmbedder."""
     chosen = (settings or load_settings()).add_agents(agents or {})
     async with create_memory(chosen, embedder=embedder, model=model) as memory:
-        if isinstance(first := memory.engine.embedder, LocalEmbedder):
-            await first.load()
+        await load_embedder(memory.engine.embedder)
         yield memory
 
 
@@ -246,9 +244,8 @@ def make_batch_model(model: ChatModel | None) -> BatchModel | None:
 
 
 def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
-    """Return a function that redacts a text by these settings, or by the rules that always hold.
-
-    It returns a text without a secret unchanged, to the byte. Call it from a thread for a long text."""
+    """Return a function that redacts a text by these settings, or by the rules that always hold. It returns a text
+    without a secret unchanged, to the byte. Call it from a thread for a long text."""
     redactor = Redactor(settings.redact if settings else None)
 
     def redact(text: str) -> str:
@@ -285,9 +282,8 @@ async def ensure_checkpoint_database(settings: Settings) -> str:
 
 
 async def scrub_database(settings: Settings, on_table: Callable[[int], None] | None = None) -> ScrubResult:
-    """Rewrite the files of the database, and of that of the checkpoints, without deleted rows. May be repeated.
-
-    `on_table` is called with the number of tables that are done. Raises Denied, Conflict, StoreDown, StoreError."""
+    """Rewrite the files of the database, and of that of the checkpoints, without deleted rows. May be repeated. After
+    each table `on_table` is called with the number of those done. Raises Denied, Conflict, StoreDown, StoreError."""
     dsn, threads = await ensure_database(settings), await ensure_checkpoint_database(settings)
     done = await scrub.scrub_database(await find_owner_address(settings), on_table)
     return done if await is_same_database(dsn, threads) else done + await scrub.scrub_database(threads, on_table)
@@ -299,9 +295,8 @@ async def is_same_database(dsn: str, other: str) -> bool:
 
 
 async def migrate_database(settings: Settings) -> list[str]:
-    """Apply the migrations that are not applied yet. Returns their names.
-
-    Raises Denied, with the way out, for a login that may not."""
+    """Apply the migrations that are not applied yet, and return their names. Raises Denied, with the way out, for a
+    login that may not."""
     return await _migrate_database(settings)
 
 

@@ -283,10 +283,6 @@ class LocalEmbedder(ABC):
         the model, which has neighbours like any other."""
         return (await self._sharing.embed_texts([text], prefix=self.query_prefix, question=True))[0]
 
-    async def load(self) -> None:
-        """Load the model, which the first text would wait for. Raises BadConfig where it cannot be had."""
-        await asyncio.get_running_loop().run_in_executor(self._pool, self._load_model)
-
     async def close(self) -> None:
         """Let the running texts finish and free the memory. Callers that still wait get ModelUnavailable."""
         with self._gate:
@@ -298,10 +294,6 @@ class LocalEmbedder(ABC):
     @abstractmethod
     def _embed_text(self, text: str) -> Vector:
         """Return the vector of a text with its prefix, of any length; called in a worker thread."""
-
-    @abstractmethod
-    def _load_model(self) -> object:
-        """Load the model, unless it is loaded, and return it; called in worker threads."""
 
     @abstractmethod
     def _unload_model(self) -> None:

@@ -42,7 +42,7 @@ class E5Embedder(LocalEmbedder):
         self._loaded = None
 
     def _embed_text(self, text: str) -> Vector:
-        model = self._loaded or self._load_model()
+        model = self._loaded or self.load_model()
         is_query = text.startswith(self.query_prefix)
         content = text.removeprefix(self.query_prefix if is_query else self.document_prefix)
         if is_query and not any(map(str.isalnum, content)):
@@ -53,7 +53,8 @@ class E5Embedder(LocalEmbedder):
         vector: Vector = model.encode(_cut_text(model, content, is_query=is_query), is_query)  # sets the prefix itself
         return vector
 
-    def _load_model(self) -> Any:
+    def load_model(self) -> Any:
+        """Load the model, unless it is loaded, and return it. Raises BadConfig where it cannot be had."""
         with self._loading:
             if self._loaded is None:
                 try:

@@ -57,7 +57,7 @@ class OnnxEmbedder(LocalEmbedder):
 
     def _embed_text(self, text: str) -> Vector:
         """Embed one text alone: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
-        model = self._loaded or self._load_model()
+        model = self._loaded or self.load_model()
         tokens: list[int] = model.tokenizer.encode(text).ids
         if text.startswith(_QUESTION_MARK) and model.ignored_tokens.issuperset(tokens[1:-1]):
             return np.zeros(ONNX_DIMENSIONS, dtype=np.float32)
@@ -66,7 +66,8 @@ class OnnxEmbedder(LocalEmbedder):
         vector: Vector = model.session.run(None, feed)[0][0, 0]
         return vector
 
-    def _load_model(self) -> _LoadedModel:
+    def load_model(self) -> _LoadedModel:
+        """Load the model, unless it is loaded, and return it. Raises BadConfig where it cannot be had."""
         with self._loading:
             if self._loaded is None:
                 # Slow to import: not in the event loop, and not where another embedder is used.
