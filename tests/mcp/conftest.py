@@ -2,9 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 from uuid import uuid4
 
 import httpx
@@ -90,10 +90,16 @@ async def connect_http(
 
 @asynccontextmanager
 async def connect_stdio(
-    environment: dict[str, str], *arguments: str, generation: Generation = "2026-07-28", person: Person | None = None
+    environment: dict[str, str],
+    *arguments: str,
+    program: Sequence[str] = (PROGRAM,),
+    errors: TextIO = sys.stderr,
+    generation: Generation = "2026-07-28",
+    person: Person | None = None,
 ) -> AsyncIterator[Client]:
     """A client of a process of its own."""
-    server = StdioServerParameters(command=PROGRAM, args=["mcp", *arguments], env=environment)
-    transport = stdio_client(server, errlog=sys.stderr)
+    command, *before = program
+    server = StdioServerParameters(command=command, args=[*before, "mcp", *arguments], env=environment)
+    transport = stdio_client(server, errlog=errors)
     async with Client(transport, mode=generation, elicitation_callback=person.reply if person else None) as client:
         yield client

@@ -2,13 +2,16 @@
 
 import json
 import logging
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 
-from muniment.faces.mcp.failures import contain_defects
+from muniment.faces.mcp.failures import contain_defects, describe_failure, raise_failure
+from muniment.memory.errors import ModelTimeout, NotFound, OverBudget, StoreDown, StoreError
 from tests.http.test_endpoints import keep
 from tests.mcp.conftest import Person, SharedService, connect_stdio
 from tests.mcp.raw import RawClient
@@ -28,6 +31,17 @@ BODIES = (
     f'{{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {{"protocolVersion": ["{CANARY}"]}}}}',
     f'{{"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {{"uri": {{"x": "{CANARY}"}}}}}}',
 )
+TRACED = """
+import sys
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
+trace.set_tracer_provider(provider)
+from muniment.faces.cli import main
+sys.exit(main())
+"""
 ARGUMENTS: tuple[dict[str, Any], ...] = (
     {CANARY: 1},
     {"query": "x", "filters": {CANARY: 1}},
@@ -70,13 +84,46 @@ def test_over_http(service: SharedService) -> None:
     assert CANARY not in service.log
 
 
-async def test_over_stdio(service: SharedService, capfd: pytest.CaptureFixture[str]) -> None:
-    """The process says nothing on standard error, whatever is asked."""
-    async with connect_stdio(service.environment, "--write", person=Person()) as client:
-        await client.call_tool("memory.remember", {"text": f"My dog is called {CANARY}"})
-        for arguments in ARGUMENTS:
-            assert CANARY not in str(await client.call_tool("memory.query", arguments))
-    assert capfd.readouterr().err == ""
+async def test_over_stdio(service: SharedService, tmp_path: Path) -> None:
+    """Traces have the methods and no word of what was sent, found or kept; nor has standard error."""
+    with (tmp_path / "errors").open("w+") as errors:
+        program = (sys.executable, "-c", TRACED)
+        async with connect_stdio(
+            service.environment, "--write", program=program, errors=errors, person=Person()
+        ) as client:
+            await client.call_tool("memory.remember", {"text": f"My dog is called {CANARY}"})
+            assert CANARY in str(await client.call_tool("memory.query", {"query": f"Who is {CANARY}?"}))
+            assert CANARY in str(await client.read_resource("memory://changes"))
+            for arguments in ARGUMENTS:
+                assert CANARY not in str(await client.call_tool("memory.query", arguments))
+            for uri in (f"memory://memory/{CANARY}", f"memory://{CANARY}"):
+                with pytest.raises(MCPError) as missing:
+                    await client.read_resource(uri)
+                assert CANARY not in str(missing.value)
+        errors.seek(0)
+        said = errors.read()
+    assert '"name": "tools/call memory.query"' in said
+    assert '"name": "resources/read"' in said
+    assert CANARY not in said
+
+
+def test_failures(caplog: pytest.LogCaptureFixture) -> None:
+    """Of what the caller cannot mend nobody learns more than the class; of a missing memory not even whose it is."""
+    memory: Any = None  # is asked for the redaction of what the caller can mend
+    with caplog.at_level(logging.INFO):
+        for error in (
+            StoreDown(CANARY),
+            StoreError(CANARY),
+            ModelTimeout(CANARY),
+            OverBudget(CANARY),
+            NotFound(CANARY),
+        ):
+            assert CANARY not in describe_failure(memory, error)
+            with pytest.raises(MCPError) as raised:
+                raise_failure(memory, error)
+            assert CANARY not in str(raised.value)
+    assert "StoreDown at " in caplog.text
+    assert CANARY not in caplog.text
 
 
 async def test_a_defect(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,16 +16,23 @@ def test_lines_and_the_end(service: SharedService) -> None:
     """It answers what is a message, says nothing else on standard output, and ends with its input."""
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     greeting = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-    done = subprocess.run(
+    with subprocess.Popen(
         [PROGRAM, "mcp"],
-        input="\n".join([greeting, *LINES, ""]),
         env=service.environment,
-        check=False,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write("\n".join([greeting, *LINES, ""]))
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        rest, said = process.stdout.read(), process.stderr.read()
+    assert (process.returncode, rest, said) == (0, "", "")
     assert [answer["id"] for answer in answers] == [0, 1]
     assert answers[0]["result"]["serverInfo"]["name"] == "muniment"
 
