@@ -12,6 +12,7 @@ from langchain_core.messages import AnyMessage
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.payload import fence_text
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel
+from muniment.nodes.confidence import format_confidence
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Report, State, Task
 from muniment.nodes.tools import Toolbox
@@ -39,7 +40,7 @@ def build_prompt(
     The roles are system, then user and assistant in turns: the templates of some models accept no other order."""
     profile = fence_text(state.get("stable", ""))
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
-    moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
+    moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ())), format_confidence(state)]
     messages = [message for message in state["messages"] if len(str(message.text)) <= max_chars]
     start = _find_start(messages, _list_waiting(state), max_tokens, count_tokens)
     early = [message for message in messages[:start] if message.type == "system"]

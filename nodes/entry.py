@@ -7,6 +7,7 @@ the step at which they ran, so that a run whose steps go on without a gap reads 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +32,18 @@ from muniment.nodes.state import DEFAULT_USER, State, Who
 
 _log = logging.getLogger(__name__)
 _MAX_NAME_CHARS = 500
+_QUESTION_START = re.compile(
+    r"(what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|am|was|were|can|could|should|will|would|"
+    r"tell me|remind me|show me|(?:may|shall) (?:i|we))\b",
+    re.IGNORECASE,
+)
+_QUESTION_END = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
+QUESTION_CHARS = 4_000  # of a message that are looked at for what it asks
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{3,}")
+_STOP_WORDS = re.compile(
+    r"the|and|for|are|was|were|what|who|when|where|which|why|how|does|did|can|could|would|you|your|user|has|have|had|"
+    r"that|this|with|about|tell|show|remind|from|的|了|是|我|你"
+)
 _STEPS_TO_NEXT_TURN = 3  # from the last node of a turn to the first of the next: input and start are steps, too
 _STEPS_TO_NEXT_NODE = 1
 _STEP_BEFORE_FIRST = -2  # so that the first node of a thread, which runs at step 1, is a next turn
@@ -267,3 +280,14 @@ def tag_turns(state: State, scope: Scope, turns: Sequence[Turn]) -> list[Turn]:
     tags = tuple(dict.fromkeys(tag for turn in user_turns for tag in turn.tags))
     path = next((turn.path for turn in user_turns if turn.path), None)
     return [replace(turn, tags=(*tags, *turn.tags), path=path or turn.path) for turn in turns]
+
+
+def is_question(text: str) -> bool:
+    """Whether a message asks something."""
+    said = text.strip()
+    return bool(_QUESTION_START.match(said) or _QUESTION_END.search(said[-QUESTION_CHARS:]))
+
+
+def find_stems(text: str) -> set[str]:
+    """The first four letters of a text's words, without stop words: roughly their stems."""
+    return {word[:4] for word in _WORD.findall(text.casefold()) if not _STOP_WORDS.fullmatch(word)}

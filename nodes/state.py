@@ -123,6 +123,8 @@ class State(TypedDict, total=False):
     header: str
     bullets: list[str]
     moving: str
+    relevance: Annotated[float, UntrackedValue]  # of the best of `bullets`, in [0, 1]; for the turn's own model only
+    confidence: float  # that what a model was shown holds what is asked, in [0, 1]
     writes: list[dict[str, Any]]
     recalled: list[str]  # shingle hashes of what was searched for, in digits: a browser rounds numbers beyond 2^53
     asking: list[dict[str, str]]  # changes of the profile that need consent: id, field, value, question

@@ -25,8 +25,9 @@ from muniment.memory.errors import BadInput, ModelError, MunimentError, NotFound
 from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatAnswer
 from muniment.nodes.chat_model import RunModel
+from muniment.nodes.confidence import LOW, measure_confidence
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
-from muniment.nodes.entry import find_turn_messages, report_failure
+from muniment.nodes.entry import QUESTION_CHARS, find_stems, find_turn_messages, is_question, report_failure
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import State
 from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
@@ -231,18 +232,6 @@ SETUP_HINT = (
     "(and OPENAI_BASE_URL for an endpoint other than OpenAI's) and start again."
 )
 _MAX_QUOTED = 3
-_QUESTION_START = re.compile(
-    r"(what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|am|was|were|can|could|should|will|would|"
-    r"tell me|remind me|show me|(?:may|shall) (?:i|we))\b",
-    re.IGNORECASE,
-)
-_QUESTION_END = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
-_QUESTION_CHARS = 4_000  # of a message that are looked at for what it asks
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{3,}")
-_STOP_WORDS = re.compile(
-    r"the|and|for|are|was|were|what|who|when|where|which|why|how|does|did|can|could|would|you|your|user|has|have|had|"
-    r"that|this|with|about|tell|show|remind|from|的|了|是|我|你"
-)
 
 
 async def write_reply(
@@ -265,11 +254,14 @@ async def write_reply(
         hints = [] if model is not None or state.get("told_offline") else [SETUP_HINT]
         update = await _reply_from_memory(state, scope, memory, text, (), *hints)
         return Command(goto="episodic", update=update | State(told_offline=True) if hints else update)
+    confidence = State(confidence=measure_confidence(state, text))
+    state |= confidence
     toolbox = Toolbox(
         memory=memory,
         settings=settings,
         scope=scope,
         agent=NAME,
+        is_wide=confidence["confidence"] < LOW,
         as_of=state.get("as_of"),
         message_id=str(messages[-1].id),
         previous_time=find_latest_time(state),
@@ -287,8 +279,8 @@ async def write_reply(
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."
         update = await _reply_from_memory(state, scope, memory, text, toolbox.recalled, note)
-        return Command(goto="episodic", update=update | _collect_calls(state, scope, toolbox, stream))
-    update = _collect_calls(state, scope, toolbox, stream)
+        return Command(goto="episodic", update=update | confidence | _collect_calls(state, scope, toolbox, stream))
+    update = confidence | _collect_calls(state, scope, toolbox, stream)
     if toolbox.recalled:
         update["recalled"] = [*state.get("recalled", ()), *map(str, toolbox.recalled)]
     if isinstance(outcome, ChatAnswer):
@@ -312,7 +304,7 @@ async def _reply_from_memory(
     Where the context has nothing on a question, memory is searched once more, at the revision that the turn has read.
     Where that search fails, the reply says why: an answer without memory does not mean that memory has none."""
     rev, update, texts = state.get("rev"), State(), list[str]()
-    is_open = _is_question(text) and not state.get("bullets") and bool(_list_profile_lines(state))
+    is_open = is_question(text) and not state.get("bullets") and bool(_list_profile_lines(state))
     if rev is not None and is_open and not _find_related(state, text):
         try:
             answer = await memory.query(scope, NAME, Query(text=text, as_of=Revision(rev)))
@@ -339,11 +331,11 @@ def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:
     if not text.strip():
         return "Your message has no text that I can read."
     found = state.get("bullets") or texts
-    if not (is_question := _is_question(text)):  # what was said a moment ago is no news
+    if not (asks := is_question(text)):  # what was said a moment ago is no news
         found = state.get("fresh", found)
     # On one line, so that no text looks like several memories.
     bullets = [f"- {' '.join(bullet.split())}" for bullet in found[:_MAX_QUOTED]]
-    if is_question:
+    if asks:
         related, lasting = _find_related(state, text), _list_profile_lines(state)
         body = _quote_lines("From memory:", [*related, *bullets]) or "I have nothing in memory about that."
         if not related and not bullets:
@@ -355,24 +347,14 @@ def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:
     return "\n\n".join(filter(None, [state.get("header", ""), body]))
 
 
-def _is_question(text: str) -> bool:
-    said = text.strip()
-    return bool(_QUESTION_START.match(said) or _QUESTION_END.search(said[-_QUESTION_CHARS:]))
-
-
 def _list_profile_lines(state: State) -> list[str]:
     return [line for line in state.get("stable", "").splitlines() if line.strip()]
 
 
 def _find_related(state: State, text: str) -> list[str]:
-    stems = _find_stems(text[:_QUESTION_CHARS])
-    return [line for line in _list_profile_lines(state) if _find_stems(line) & stems]
+    stems = find_stems(text[:QUESTION_CHARS])
+    return [line for line in _list_profile_lines(state) if find_stems(line) & stems]
 
 
 def _quote_lines(title: str, lines: list[str]) -> str:
     return "\n".join([title, *lines]) if lines else ""
-
-
-def _find_stems(text: str) -> set[str]:
-    """The first four letters of a text's words, without stop words: roughly their stems."""
-    return {word[:4] for word in _WORD.findall(text.casefold()) if not _STOP_WORDS.fullmatch(word)}

@@ -83,6 +83,7 @@ class Toolbox:
     colleagues: Mapping[str, str] = field(default_factory=dict)  # what each is for
     own: ToolNode | None = None  # other tools than memory's
     state: State = field(default_factory=State)  # of the turn, which they may read
+    is_wide: bool = False  # a query that names no threshold finds what is nearest, however far it is
     as_of: int | None = None  # the revision to read, None for the last one
     recalled: list[int] = field(default_factory=list)  # shingle hashes of the memories that were found
     message_id: str = ""  # of the message that is answered: part of the key of each call
@@ -188,5 +189,7 @@ class Toolbox:
         if unknown := sorted(set(arguments) - set(allowed)):
             raise BadInput(f"{QUERY_TOOL}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
         recall = self.settings.recall
-        query = codec.parse_query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
+        threshold = 0.0 if self.is_wide else None
+        usual = Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens, threshold=threshold)
+        query = codec.parse_query(arguments, usual)
         return query if self.as_of is None else replace(query, as_of=Revision(self.as_of))

@@ -168,6 +168,7 @@ async def _read_memory(
         bullets=list(brief.bullets),
         fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
+        relevance=brief.relevance,
     )
 
 

@@ -102,6 +102,7 @@ class Brief:
     turns: tuple[frozenset[TurnId], ...]  # for each bullet those that say it
     moving: str  # header and fenced bullets as one block; empty when there is nothing to say
     degraded: bool = False  # as of an Answer
+    relevance: float = 0.0  # of the best bullet to the message, in [0, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,9 @@ async def test_the_prompt_ends_with_what_moves(
     asked = prompts(server)[-1]
     assert [message["role"] for message in asked] == ["system", "user"]
     assert "lactose" in asked[0]["content"]
-    assert asked[-1]["content"] == f"How is my marathon training going?\n\n{state['moving']}"
+    confidence = f"Confidence of memory: {state['confidence']:.2f}"
+    assert state["confidence"] > 0.5
+    assert asked[-1]["content"] == f"How is my marathon training going?\n\n{state['moving']}\n\n{confidence}"
     assert "Memory updates since rev" in asked[-1]["content"]
     assert "[goals] The user is training" in asked[-1]["content"]
     assert [message.type for message in state["messages"]] == ["human", "ai"]

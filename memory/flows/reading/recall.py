@@ -127,6 +127,7 @@ class Recall:
             turns=tuple(frozenset(hit.memory.turns) for hit in hits),
             moving=retrieval.token_budget.render_block(hits),
             degraded=retrieval.answer.degraded,
+            relevance=max((hit.relevance for hit in hits), default=0.0),
         )
 
     async def mark_seen(self, scope: Scope, rev: Revision) -> None:
