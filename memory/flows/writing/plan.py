@@ -299,9 +299,10 @@ class Planner:
         if known is not None:
             rev, neighbours = known.rev, known.neighbours
         else:
-            rev, near = await self.neighbour_finder.find_neighbours(scope, build_probes(draft), most)
+            rev, neighbours = await self.neighbour_finder.find_neighbours(scope, build_probes(draft), most)
             # After the revision was read: a write in between makes the plan a Conflict.
-            neighbours = add_matches(near, await self.find_by_words(scope, draft.candidates, scripts))
+            matches = await self.find_by_words(scope, draft.candidates, scripts)
+            neighbours = add_matches(neighbours, matches) if any(matches) else neighbours
         record = draft.record
         if record is not None and record.source == "model" and (turns := list_turns(neighbours)):
             said = await self.ledger.read_said_times(scope, [record.turn, *turns])
