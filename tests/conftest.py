@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import psutil  # type: ignore[import-untyped] # it has no types
 import psycopg
 import pytest
+from hypothesis import settings as hypothesis_settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -25,6 +26,10 @@ from muniment.memory.stores.postgres.embedded import server
 from muniment.memory.stores.postgres.schema import grants, migrate
 from tests import logins
 from tests.citus import databases as citus
+
+# How long an example takes says nothing on a machine that has other work.
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
 
 T = TypeVar("T")
 DISK, MEMORY = Path(tempfile.gettempdir()), Path("/dev/shm")

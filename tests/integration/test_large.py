@@ -223,7 +223,7 @@ async def test_the_closest_are_found(store: PostgresStore) -> None:
     assert hit >= 0.98 * 300
 
 
-@hypothesis_settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**20),
     text=st.lists(st.sampled_from([*WORDS, "ana77", "nowhere"]), max_size=5).map(" ".join),

@@ -122,7 +122,6 @@ class Dice(Random):
 
 thorough = hypothesis_settings(
     max_examples=50,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -67,7 +67,7 @@ def write(space: dict[MemoryId, StoredMemory], said: list[Candidate]) -> MergeRe
     return merged
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.lists(candidates(), min_size=1, max_size=3), max_size=6))
 def test_no_two_memories_have_one_key(writes: list[list[Candidate]]) -> None:
     """The store refuses a second active memory of one stable key: no history of writes makes one."""
@@ -78,7 +78,7 @@ def test_no_two_memories_have_one_key(writes: list[list[Candidate]]) -> None:
         assert len(keys) == len(set(keys))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(candidates(), max_size=6), candidates())
 def test_what_was_just_said_is_known(before: list[Candidate], last: Candidate) -> None:
     """Said again at once, a statement changes nothing, whatever was said before it."""
@@ -107,7 +107,7 @@ def test_said_again_it_ends_no_second_memory(before: list[tuple[str, str]], last
     assert write(space, [last]).changes == ()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(candidates(), max_size=8))
 def test_what_the_user_said_is_never_a_documents(said: list[Candidate]) -> None:
     """No document changes a memory that the user vouches for."""
