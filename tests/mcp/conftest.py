@@ -43,11 +43,6 @@ class Person:
 class SharedService(Serving):
     """A service that several tests use one after the other, each as a tenant of its own."""
 
-    tenant = "acme"
-
-    def token(self, **grant: Any) -> str:
-        return super().token(**{"tenant": self.tenant} | grant)
-
     def connect(self, token: str | None) -> httpx.Client:
         """A client of what no OpenAPI describes."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
