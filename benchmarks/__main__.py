@@ -15,6 +15,8 @@ from benchmarks import (
     embedding,
     everyday,
     hostile,
+    http_bodies,
+    http_cost,
     importing,
     latency,
     meanwhile,
@@ -23,6 +25,7 @@ from benchmarks import (
     prompts,
     recall,
     replies,
+    serve,
     silence,
     turn,
     workers,
@@ -56,6 +59,9 @@ def main(files: Sequence[str]) -> int:
         turn,
         cancel,
         hostile,
+        http_cost,
+        http_bodies,
+        serve,
     )
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:

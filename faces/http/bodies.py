@@ -26,13 +26,13 @@ class _StrictRequest(Request):
     """A request whose JSON is read by `parse_json`, once."""
 
     async def json(self) -> Any:
-        """Return the body, without which it is null. Raises BadInput, TooLarge."""
+        """Return the body, without which it is null. Raises BadInput."""
         if not hasattr(self, "_json"):
             raw = await self.body()
             try:
                 self._json = parse_json(raw) if raw else None
             except BadInput as error:
-                raise type(error)(f"body: {error}") from None
+                raise BadInput(f"body: {error}") from None
         return self._json
 
 

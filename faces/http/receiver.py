@@ -7,11 +7,13 @@ import asyncio
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
+from muniment.faces.http.strict_json import MAX_MARKS, has_few_values
+
 _GONE: Message = {"type": "http.disconnect"}
 
 
 class BodyTooLarge(Exception):
-    """The body is larger than the limit."""
+    """The body is larger than the limit, or has too many values."""
 
 
 class ClientGone(Exception):
@@ -42,6 +44,8 @@ class Receiver:
                 raise ClientGone
             chunks.append(message.get("body", b""))
         self._whole = b"".join(chunks)
+        if not has_few_values(self._whole):
+            raise BodyTooLarge(f"the body has more than {MAX_MARKS:,} values")
 
     async def discard_rest(self) -> None:
         """Read what still comes of the body, and keep nothing."""

@@ -117,11 +117,13 @@ def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
 def run_service(environment: dict[str, str], log_path: Path) -> Iterator[Serving]:
     """A service that runs without a worker."""
     service = Serving(environment, log_path, ("--no-worker",))
-    service.start()
-    yield service
-    if service.process.poll() is None:
-        service.process.kill()
-        service.process.wait()
+    try:
+        service.start()
+        yield service
+    finally:
+        if service.process.poll() is None:
+            service.process.kill()
+            service.process.wait()
     assert "Traceback" not in service.log
 
 

@@ -142,7 +142,7 @@ def test_bodies_of_too_many_values(ana: httpx.Client) -> None:
         b'{"a":"' + b"," * 20_000 + b'","b":[' + unit * 20_000 + b'"' + b'\\"' * 200_000,
     )
     for body in bodies:
-        for path in ("/memory/query", "/turns"):
+        for path in ("/memory/query", "/turns", "/mcp"):
             answer = ana.post(path, content=body, headers={"Content-Type": "application/json"})
             assert refuse(answer, 413)["type"] == "TooLarge"
     text = 'The code is {"a": [1, 2, "\\"]}, '

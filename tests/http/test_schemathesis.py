@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.http.conftest import Serving
+from tests.http.conftest import Serving, run_service
 from tests.http.test_endpoints import keep
 
 PROGRAM = os.environ.get("MUNIMENT_TEST_SCHEMATHESIS")
@@ -54,24 +54,27 @@ def test_schemathesis(environment: dict[str, str], tmp_path: Path) -> None:
     """Examples, coverage and fuzzing, of requests that are right and that are wrong, have declared answers alone."""
     (tmp_path / "settings.yaml").write_text(SETTINGS)
     quick = {"MUNIMENT_CONFIG": str(tmp_path / "settings.yaml")}
-    service = Serving(environment | quick, tmp_path / "log", ("--no-worker",))
-    service.start()
+    with run_service(environment | quick, tmp_path / "log") as service:
+        ended = run_schemathesis(service, environment, tmp_path)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert service.stop() == 0
+        assert "defect:" not in service.log
+
+
+def run_schemathesis(service: Serving, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run it with a token that may do everything, and the id of a memory that is there."""
     token = service.token(scopes=("admin",))
     with httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {token}"}) as ana:
         id_ = str(keep(ana, "My sister lives in Rome")["id"])
     examples = os.environ.get("MUNIMENT_TEST_EXAMPLES", "50")
-    (tmp_path / "schemathesis.toml").write_text(CONFIG.format(id=id_, examples=examples))
-    (tmp_path / "hooks.py").write_text(HOOKS)
+    (folder / "schemathesis.toml").write_text(CONFIG.format(id=id_, examples=examples))
+    (folder / "hooks.py").write_text(HOOKS)
     command = ["--config-file", "schemathesis.toml", "run", f"{service.url}/openapi.json", "--seed", "1", "--no-color"]
-    ended = subprocess.run(
+    return subprocess.run(
         [str(PROGRAM), *command],
-        cwd=tmp_path,
+        cwd=folder,
         env=environment | {"TOKEN": token},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert service.stop() == 0
-    assert "Traceback" not in service.log
-    assert "defect:" not in service.log

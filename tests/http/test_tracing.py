@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.http.conftest import Serving
+from tests.http.conftest import Serving, run_service
 
 CANARY = "canary-7f3a91"
 CALLER = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -45,11 +45,8 @@ def traced(environment: dict[str, str], tmp_path: Path) -> Iterator[tuple[Servin
     with collect_spans() as (url, bodies):
         (tmp_path / "settings.yaml").write_text(f"serve: {{traces_url: '{url}'}}\n")
         quick = {"MUNIMENT_CONFIG": str(tmp_path / "settings.yaml")}
-        service = Serving(environment | quick, tmp_path / "log", ("--no-worker",))
-        service.start()
-        yield service, bodies
-        if service.process.poll() is None:
-            service.stop()
+        with run_service(environment | quick, tmp_path / "log") as service:
+            yield service, bodies
 
 
 def test_spans(traced: tuple[Serving, list[bytes]]) -> None:
@@ -102,11 +99,9 @@ def test_spans(traced: tuple[Serving, list[bytes]]) -> None:
 def test_without_a_collector(environment: dict[str, str], tmp_path: Path) -> None:
     """A collector that is not there delays no answer, and the end by some seconds at most."""
     (tmp_path / "settings.yaml").write_text("serve: {traces_url: 'http://127.0.0.1:9/v1/traces'}\n")
-    service = Serving(
-        environment | {"MUNIMENT_CONFIG": str(tmp_path / "settings.yaml")}, tmp_path / "log", ("--no-worker",)
-    )
-    service.start()
-    with service.client(service.token()) as ana:
-        assert ana.post("/memories", json={"text": f"My dog is called {CANARY}"}).status_code == 201
-    assert service.stop() == 0
-    assert CANARY not in service.log
+    quick = {"MUNIMENT_CONFIG": str(tmp_path / "settings.yaml")}
+    with run_service(environment | quick, tmp_path / "log") as service:
+        with service.client(service.token()) as ana:
+            assert ana.post("/memories", json={"text": f"My dog is called {CANARY}"}).status_code == 201
+        assert service.stop() == 0
+        assert CANARY not in service.log

@@ -14,7 +14,7 @@ from muniment.faces.http.access import Importer, Reader
 from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
-from muniment.faces.http.strict_json import parse_json
+from muniment.faces.http.strict_json import MAX_MARKS, has_few_values, parse_json
 from muniment.memory import codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput, TooLarge
@@ -71,10 +71,12 @@ def _add_rows(rows: list[dict[str, Any]], lines: Sequence[bytes], settings: Sett
         number = len(rows) + 1
         if number > settings.serve.import_rows:
             raise _make_row_error(number, f"at most {settings.serve.import_rows:,} are read at once", TooLarge)
+        if not has_few_values(line):
+            raise _make_row_error(number, f"has more than {MAX_MARKS:,} values", TooLarge)
         try:
             row = parse_json(line)
         except BadInput as error:
-            raise _make_row_error(number, str(error), type(error)) from None
+            raise _make_row_error(number, str(error)) from None
         if not isinstance(row, dict):
             raise _make_row_error(number, f"{codec.describe_shape(row)} given, an object wanted")
         text, most = row.get("text"), settings.limits.turn_chars
