@@ -17,6 +17,16 @@ def test_a_graph_of_its_own(run_program: Callable[..., str]) -> None:
     assert asked.count(KNOWN) == 1
 
 
+def test_the_supervisor_graph(run_program: Callable[..., str]) -> None:
+    """Its subagent looks into its part of memory and uses its tool; tokens, results and events come as they happen."""
+    told, asked = run_program(EXAMPLES / "supervisor_graph.py").split("> What shall I bake?")
+    assert "  memory.written\n" in told
+    for line in ("memory_query -> ", "list_shops -> Two in Porto", "baker: 'Rye'", "transfer_to_baker -> Rye bread"):
+        assert f"  {line}" in asked
+    assert KNOWN in asked
+    assert asked.index("transfer_to_baker -> ") < asked.index("supervisor: 'I'")
+
+
 def test_create_agent_with_the_middleware(run_program: Callable[..., str]) -> None:
     """What is said in one thread stands before the model in another."""
     told, asked = run_program(EXAMPLES / "create_agent_middleware.py").split("> ")[1:]
