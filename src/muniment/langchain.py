@@ -35,7 +35,13 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    value = getattr(import_module(f"muniment.faces.langchain.{_HOMES[name]}"), name)
+    try:
+        home = import_module(f"muniment.faces.langchain.{_HOMES[name]}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "langchain":
+            raise
+        raise ImportError(f'{name} needs an extra: pip install "muniment[langchain]"', name=error.name) from error
+    value = getattr(home, name)
     globals()[name] = value
     return value
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
@@ -269,3 +271,16 @@ def test_a_program_without_asyncio(database_url: str, tmp_path: Path) -> None:
                 MunimentStore(memory, scope()).put(("notes",), "1", {"text": text})
     assert "allergic to peanuts" in json.dumps(ours.prompts()[-1])
     assert "allergic to peanuts" in found
+
+
+def test_without_its_extra() -> None:
+    """Where langchain is not installed the error names the extra; the tool and the store need none."""
+    code = (
+        "import sys; sys.modules['langchain'] = None\n"
+        "from muniment.langchain import MunimentStore, memory_tool\n"
+        "from muniment.langchain import MemoryMiddleware"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        'ImportError: MemoryMiddleware needs an extra: pip install "muniment[langchain]"'
+    )
