@@ -33,7 +33,9 @@ def serve_mcp(
 
     Put this into the configuration of the program:
 
-      {"mcpServers": {"memory": {"command": "muniment", "args": ["mcp", "--agent", "planner"]}}}
+      {"mcpServers": {"memory":
+
+      {"command": "muniment", "args": ["mcp"]}}}
 
     Many users, or another machine: `muniment serve` has the same at /mcp, behind tokens.
 
