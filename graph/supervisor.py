@@ -27,7 +27,7 @@ from muniment.nodes.state import Input, Output, State, Who
 from muniment.nodes.subagents import Subagent, load_subagents, run_subagent
 from muniment.nodes.tools import make_tool_node
 
-__all__ = ["Subagent", "build", "builder", "graph"]
+__all__ = ["Subagent", "build", "builder", "graph", "load_subagents"]
 
 _NODES = frozenset({"context", "deny", "hotpath", "supervisor", "episodic", "consent"})
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,50}")  # with `transfer_to_` the name of a tool, which may have 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from muniment.nodes.entry import QUESTION_CHARS, find_stems, is_question
 from muniment.nodes.state import State
+from muniment.nodes.written_calls import CONFIDENCE
 
 LOW = 0.5  # below it a model is told to call memory_query
 _RELEVANCE_SHARE = 0.6  # of the best memory's relevance; the rest is of the question's words
@@ -28,4 +29,4 @@ def measure_confidence(state: State, text: str) -> float:
 def format_confidence(state: State) -> str:
     """The line that names it to a model; empty where nothing is asked."""
     confidence = state.get("confidence", 1.0)
-    return f"Confidence of memory: {confidence:.2f}" if confidence < 1 else ""
+    return f"{CONFIDENCE} {confidence:.2f}" if confidence < 1 else ""

@@ -6,7 +6,7 @@ tools, its thoughts, and memory blocks that it repeats are held back."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -19,15 +19,17 @@ from langgraph.graph.message import push_message
 from muniment.memory.payload import FENCE_CLOSE, FENCE_OPEN, dump_compact
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ToolCall
 from muniment.nodes.chat_model import make_usage, write_calls
-from muniment.nodes.written_calls import read_answer
+from muniment.nodes.written_calls import BEFORE_CALL, CONFIDENCE, read_answer
 
 _FENCE = "```"
+_WORDS = ("Memory updates", "Action:", CONFIDENCE)  # with which a line begins that is not for a person
 _HIDDEN = re.compile(
-    rf"(?:<think(?:ing)?>|{FENCE_OPEN}).*?(?P<end></think(?:ing)?>|{FENCE_CLOSE}|\Z)", re.DOTALL | re.IGNORECASE
+    rf"<think(?:ing)?>.*?(?P<end></think(?:ing)?>|\Z)|{FENCE_OPEN}.*?(?P<close>{FENCE_CLOSE}|\Z)",
+    re.DOTALL | re.IGNORECASE,
 )
 _BREAKS = re.compile(r"\n{3,}")
+_LEAD_CHARS = 60  # at the end of a text that are looked at for what stands before a call and goes with it
 _MAX_DEPTH = 20  # of arguments that are shown
-_LAST_WORD = re.compile(r"[\w`]+\Z")
 
 
 def limit_depth(value: Any, depth: int = 0) -> Any:
@@ -39,19 +41,30 @@ def limit_depth(value: Any, depth: int = 0) -> Any:
     return [limit_depth(item, depth + 1) for item in value] if isinstance(value, list) else value
 
 
+def _find_open_end(text: str, openers: Iterable[str]) -> int:
+    """Where the end of a text begins that may be the beginning of one of these words; its length where it may not."""
+    sizes = [
+        size
+        for opener in openers
+        for size in range(1, min(len(opener), len(text) + 1))
+        if text.endswith(opener[:size]) and not text[: len(text) - size][-1:].isalnum()
+    ]
+    return len(text) - max(sizes, default=0)
+
+
 class AnswerFilter:
     """Takes an answer in parts, and returns what of it is surely for a person, as soon as that is sure."""
 
     def __init__(self, names: AbstractSet[str], prompt: Sequence[ChatMessage]) -> None:
         self._names, self._prompt = names, prompt
-        words = "|".join(map(re.escape, [*sorted(names), "Memory updates", "Action:"]))
+        words = "|".join(map(re.escape, [*sorted(names), *_WORDS]))
         # What may begin something that is not for a person; at the end of the text, also half of it.
         self._doubt = re.compile(
             rf"<(?=[A-Za-z/|]|\Z)|{_FENCE}|\{{(?=\s*[\"\[{{]|\s*\Z)|\[(?=\s*[\[{{/]|\s*\Z|TOOL)"
             rf"|^[ \t]*-(?= ?\Z| [\[+↑↔-])|\b(?:{words})",
             re.MULTILINE,
         )
-        self._openers = (_FENCE, "Memory", "Action", *names)
+        self._openers = (_FENCE, *_WORDS, *names)
         self._waiting, self._clean, self._is_stuck = "", "", False
         self.shown = ""
 
@@ -61,16 +74,15 @@ class AnswerFilter:
         while not self._is_stuck and self._waiting:
             doubt = self._doubt.search(self._waiting)
             if doubt is None:
-                word = _LAST_WORD.search(self._waiting)
-                is_open = word is not None and any(opener.startswith(word.group()) for opener in self._openers)
-                self._release(word.start() if word and is_open else len(self._waiting))
+                self._release(_find_open_end(self._waiting, self._openers))
                 break
             self._release(doubt.start())
             if not self._settle_doubt():
                 break
-        clean = _BREAKS.sub("\n\n", self._clean.lstrip()).rstrip()
+        lead = BEFORE_CALL.search(self._clean, max(0, len(self._clean) - _LEAD_CHARS))
+        clean = _BREAKS.sub("\n\n", self._clean[: lead.start() if lead else None].lstrip()).rstrip()
         new = clean[len(self.shown) :]
-        self.shown = clean
+        self.shown += new
         return new
 
     def _release(self, count: int) -> None:
@@ -80,9 +92,10 @@ class AnswerFilter:
     def _settle_doubt(self) -> bool:
         """Take what the waiting text begins with to its end, and drop it or release it; False where more must come."""
         if hidden := _HIDDEN.match(self._waiting):
-            if hidden["end"]:
+            is_closed = bool(hidden["end"] or hidden["close"])
+            if is_closed:
                 self._waiting = self._waiting[hidden.end() :]
-            return bool(hidden["end"])
+            return is_closed
         end = self._waiting.find("\n") + 1
         if self._waiting.startswith(_FENCE):
             close = self._waiting.find(_FENCE, len(_FENCE))

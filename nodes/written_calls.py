@@ -19,7 +19,7 @@ _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "act
 _OTHER_KEYS = frozenset({"id", "type", "call_id", "index"})
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 # What stands around a call and goes with it.
-_BEFORE = re.compile(
+BEFORE_CALL = re.compile(
     r"(?:```\w*\s*|</?(?:tool_calls?|function_calls?|tools?)>\s*|\[/?TOOL_CALLS\]\s*|<\|[\w ]{1,30}\|>\s*|[\[,]\s*"
     r"|\b(?:tool_calls?|functions?)\s*[:=]\s*)+\Z",
     re.IGNORECASE,
@@ -29,6 +29,7 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _PARAMETER = re.compile(r"<parameter=(\w+)>\s*(.*?)\s*</parameter>", re.DOTALL)
+CONFIDENCE = "Confidence of memory:"  # how the last line of a prompt begins, where something is asked
 _BLOCK_LINE = re.compile(r"- (?:\[|\+|↑|↔|-)|Memory updates since rev ")
 
 
@@ -91,7 +92,7 @@ def _find_calls(text: str, names: AbstractSet[str]) -> Iterator[tuple[int, int, 
         if not pairs:
             done = end
             continue
-        start = lead.start() if (lead := _BEFORE.search(text, done, start)) else start
+        start = lead.start() if (lead := BEFORE_CALL.search(text, done, start)) else start
         end = tail.end() if (tail := _AFTER.match(text, end)) else end
         for name, arguments in pairs:
             yield start, end, ToolCall(id=f"written_{start}", name=name, arguments=arguments)
@@ -156,12 +157,14 @@ def _find_beginning(names: AbstractSet[str]) -> re.Pattern[str]:
 
 
 def _drop_echo(text: str, prompt: Sequence[ChatMessage]) -> str:
-    """A text without memory blocks, and without lines that stand in a block of the prompt word for word."""
+    """A text without memory blocks, and without lines that stand in a block of the prompt, or at its end, word for
+    word."""
     shown = {line.strip() for message in prompt for line in _list_fenced_lines(message.content)}
     kept = [line for line in drop_fenced_text(text).splitlines() if line.strip() not in shown]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
 
 
 def _list_fenced_lines(text: str) -> Iterator[str]:
+    yield from (line for line in text.splitlines()[-1:] if line.startswith(CONFIDENCE))
     for block in text.split(FENCE_OPEN)[1:]:
         yield from filter(_BLOCK_LINE.match, block.partition(FENCE_CLOSE)[0].splitlines())
