@@ -50,6 +50,7 @@ from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction import secret_names
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval.question import find_periods, parse_question
+from muniment.nodes.reply_stream import AnswerFilter
 from muniment.nodes.state import Input, Who
 
 AGENT = "supervisor"
@@ -58,6 +59,7 @@ PER = 100_000  # characters, for which the costs are given
 QUERY_CHARS = 4_000  # of a query that are read (limits.query_chars), and of a text to remember as statements
 TICK_SECONDS = 0.002
 CALLS_ALONE = 200  # of the bystander before anything hostile comes
+TOOL_NAMES, PART_CHARS = frozenset({"memory_query"}), 16
 REDACTOR = Redactor(settings.load_settings({"HOME": "/nonexistent"}).redact)
 READING_SECONDS = settings.load_settings({"HOME": "/nonexistent"}).limits.reading_seconds
 
@@ -76,6 +78,14 @@ def read_statements(text: str) -> object:
     return extract_statements(say(text), is_late=lambda: thread_time() > ends)
 
 
+def stream_reply(text: str) -> str:
+    """Show a reply of a model, which comes in parts."""
+    shown = AnswerFilter(TOOL_NAMES, ())
+    for at in range(0, len(text), PART_CHARS):
+        shown.add_text(text[at : at + PART_CHARS])
+    return shown.join_shown()
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "redaction": REDACTOR.sanitize_uncached,
     "redaction of JSON": lambda text: secret_names.redact_json_text(text, REDACTOR.redact_uncached),
@@ -89,6 +99,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "questions": lambda text: parse_question(text[:QUERY_CHARS]),
     "periods": lambda text: find_periods(text[:QUERY_CHARS], NOON),
     "words": tokens.get_lexeme_set,
+    "replies of a model": stream_reply,
 }
 
 

@@ -23,10 +23,12 @@ from muniment.nodes.written_calls import BEFORE_CALL, CONFIDENCE, read_answer
 
 _FENCE = "```"
 _WORDS = ("Memory updates", "Action:", CONFIDENCE)  # with which a line begins that is not for a person
-_HIDDEN = re.compile(
-    rf"<think(?:ing)?>.*?(?P<end></think(?:ing)?>|\Z)|{FENCE_OPEN}.*?(?P<close>{FENCE_CLOSE}|\Z)",
-    re.DOTALL | re.IGNORECASE,
+_HIDDEN = tuple(
+    (re.compile(opening, re.IGNORECASE), re.compile(end, re.IGNORECASE))
+    for opening, end in ((r"<think(?:ing)?>", r"</think(?:ing)?>"), (re.escape(FENCE_OPEN), re.escape(FENCE_CLOSE)))
 )
+_TAG_CHARS = 40  # of the longest end of what is hidden
+_MAX_DOUBT = 20_000  # characters that may wait to be understood; what follows is shown with the end of the answer
 _BREAKS = re.compile(r"\n{3,}")
 _LEAD_CHARS = 60  # at the end of a text that are looked at for what stands before a call and goes with it
 _MAX_DEPTH = 20  # of arguments that are shown
@@ -65,13 +67,25 @@ class AnswerFilter:
             re.MULTILINE,
         )
         self._openers = (_FENCE, *_WORDS, *names)
-        self._waiting, self._clean, self._is_stuck = "", "", False
-        self.shown = ""
+        self._waiting, self._is_stuck = "", False
+        self._hidden_end: re.Pattern[str] | None = None  # of what is being skipped
+        self._clean, self._context = "", ""  # for a person but not shown yet, and the end of what is shown
+        self._shown: list[str] = []
+
+    def join_shown(self) -> str:
+        """Return what was shown until now."""
+        return "".join(self._shown)
 
     def add_text(self, text: str) -> str:
-        """Return what can be shown now, after what was shown before."""
+        """Return what can be shown now, after what was shown before. The time is linear in the length of an answer."""
+        if self._is_stuck:
+            return ""
         self._waiting += text
-        while not self._is_stuck and self._waiting:
+        while self._waiting and not self._is_stuck:
+            if self._hidden_end is not None:
+                if not self._skip_hidden(self._hidden_end):
+                    break
+                continue
             doubt = self._doubt.search(self._waiting)
             if doubt is None:
                 self._release(_find_open_end(self._waiting, self._openers))
@@ -79,23 +93,43 @@ class AnswerFilter:
             self._release(doubt.start())
             if not self._settle_doubt():
                 break
-        lead = BEFORE_CALL.search(self._clean, max(0, len(self._clean) - _LEAD_CHARS))
-        clean = _BREAKS.sub("\n\n", self._clean[: lead.start() if lead else None].lstrip()).rstrip()
-        new = clean[len(self.shown) :]
-        self.shown += new
+        new = self._take_clean()
+        if max(len(self._waiting), len(self._clean)) > _MAX_DOUBT:
+            self._is_stuck = True
         return new
 
+    def _take_clean(self) -> str:
+        """Return what is clean and not shown yet, without the blanks at its end and what may stand before a call."""
+        before = self._context + self._clean
+        lead = BEFORE_CALL.search(before, max(0, len(before) - _LEAD_CHARS))
+        size = max(0, (lead.start() if lead else len(before)) - len(self._context))
+        text = self._clean[:size].rstrip()
+        self._context = (self._context + text)[-_LEAD_CHARS:]
+        self._clean = self._clean[len(text) :]
+        new = text if self._shown else text.lstrip()
+        if new:
+            self._shown.append(new)
+        return new
+
+    def _skip_hidden(self, end: re.Pattern[str]) -> bool:
+        """Drop what is hidden, to its end; False where that must still come."""
+        found = end.search(self._waiting)
+        if found is None:
+            self._waiting = self._waiting[-_TAG_CHARS:]
+            return False
+        self._waiting, self._hidden_end = self._waiting[found.end() :], None
+        return True
+
     def _release(self, count: int) -> None:
-        self._clean += self._waiting[:count]
+        self._clean = _BREAKS.sub("\n\n", self._clean + self._waiting[:count])
         self._waiting = self._waiting[count:]
 
     def _settle_doubt(self) -> bool:
         """Take what the waiting text begins with to its end, and drop it or release it; False where more must come."""
-        if hidden := _HIDDEN.match(self._waiting):
-            is_closed = bool(hidden["end"] or hidden["close"])
-            if is_closed:
-                self._waiting = self._waiting[hidden.end() :]
-            return is_closed
+        for opening, hidden_end in _HIDDEN:
+            if begun := opening.match(self._waiting):
+                self._waiting, self._hidden_end = self._waiting[begun.end() :], hidden_end
+                return True
         end = self._waiting.find("\n") + 1
         if self._waiting.startswith(_FENCE):
             close = self._waiting.find(_FENCE, len(_FENCE))
@@ -151,13 +185,13 @@ class ReplyStream:
     def end_answer(self, answer: ChatAnswer, text: str) -> AIMessage:
         """Show the rest of the answer, and return it as the message that the thread keeps."""
         message = AIMessage(text, id=self._id, name=self._agent, usage_metadata=make_usage(answer))
-        if self._filter.shown:  # otherwise LangGraph shows the message with the node's update
+        if self._filter.join_shown():  # otherwise LangGraph shows the message with the node's update
             self._push_rest(message)
         return message
 
     def _push_rest(self, message: AIMessage) -> None:
         """Show a message, or what is missing of one that was shown in parts."""
-        shown, text = self._filter.shown, str(message.text)
+        shown, text = self._filter.join_shown(), str(message.text)
         if not shown:
             push_message(message, state_key=None)
             return

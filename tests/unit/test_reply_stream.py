@@ -25,7 +25,7 @@ def show(text: str, size: int) -> tuple[str, list[str]]:
     """What is shown of a text that comes in parts of this size, and the parts in which it is shown."""
     shown = AnswerFilter(NAMES, PROMPT)
     parts = [new for at in range(0, len(text), size) if (new := shown.add_text(text[at : at + size]))]
-    return shown.shown, parts
+    return shown.join_shown(), parts
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=6), st.integers(1, 9))
@@ -52,6 +52,13 @@ def test_after_a_thought_the_answer_streams() -> None:
     shown, pieces = show("<think>Where?\n\nThere.</think>\n\nIn October, on a Sunday.", 3)
     assert shown == "In October, on a Sunday."
     assert len(pieces) > 5
+
+
+def test_what_cannot_be_understood_in_time_waits_for_the_end() -> None:
+    """A block that does not end is held for a bounded length, and nothing of it or after it is shown."""
+    shown = AnswerFilter(NAMES, PROMPT)
+    parts = [shown.add_text(part) for part in ("Look: ", "```\n", *["x = 1\n"] * 20_000, "```\n", "Done.")]
+    assert "".join(parts) == shown.join_shown() == "Look:"
 
 
 def test_arguments_are_shown_to_a_depth() -> None:
