@@ -40,7 +40,9 @@ from muniment.memory.stores.postgres.embedded import server
 CONFIG = "serve: {requests_per_second: 100000, burst: 100000, streams: 1000, notice_seconds: 0}\n"
 OWNERS = [(tenant, user) for tenant in ("acme", "other") for user in ("ana", "bo")]
 WRITERS = 8
-PAUSE_SECONDS = 0.1
+PAUSE_SECONDS = 0.2
+TICK_SECONDS = 0.005
+MAX_ANSWERS = 24  # between two kills
 PATIENCE_SECONDS = 120.0
 GONE = 200
 _ENDED = ("06", "0A")  # of sockets in /proc: what waits for its time to pass, and what listens
@@ -155,6 +157,13 @@ class Writing:
         self.is_over = True
         await asyncio.gather(*writers)
 
+    async def wait_for(self, count: int) -> None:
+        """Wait until so many writes are acknowledged."""
+        for _ in range(int(PATIENCE_SECONDS / TICK_SECONDS)):
+            if len(self.kept) >= count:
+                return
+            await asyncio.sleep(TICK_SECONDS)
+
     async def audit(self, address: str) -> dict[str, int]:
         """Count what was acknowledged and is not there once, under its id, added once."""
         async with await psycopg.AsyncConnection.connect(address, autocommit=True) as conn:
@@ -179,7 +188,8 @@ async def measure_kills(service: Service, address: str, kills: int, dice: random
     async with writing.run():
         for _ in range(kills):
             await service.wait_until_ready()
-            await asyncio.sleep(dice.uniform(0.05, 1.5))
+            await writing.wait_for(len(writing.kept) + dice.randint(1, MAX_ANSWERS))
+            await asyncio.sleep(dice.uniform(0, PAUSE_SECONDS))
             await service.kill()
             await service.start()
         await service.wait_until_ready()

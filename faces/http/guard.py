@@ -86,14 +86,15 @@ class Guard:
         body = Receiver(receive, headers, rules.import_bytes if is_stream else rules.body_bytes)
         refusal: Response | None = None
         try:
-            async with asyncio.timeout(_choose_timeout(rules, scope["path"], headers)):
+            async with asyncio.timeout(_choose_timeout(rules, scope, headers)):
                 with self._service.trace_stage("authorize"):
                     refusal = await self._check_token(scope, headers)
                 if refusal is None:
                     body.check_length()
                     if not is_stream:
                         with self._service.trace_stage("read the body"):
-                            await body.read_whole()
+                            async with asyncio.timeout(rules.timeout_seconds):  # also of what may go on for long
+                                await body.read_whole()
                     with self._service.trace_stage("answer"):
                         refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:
@@ -184,13 +185,15 @@ def _is_followed(path: str, headers: Headers) -> bool:
     return path == CHANGES_PATH and wants_events(headers)
 
 
-def _choose_timeout(rules: Serving, path: str, headers: Headers) -> float | None:
+def _choose_timeout(rules: Serving, scope: Scope, headers: Headers) -> float | None:
     """Return the seconds that a request may take; None for a stream that goes on."""
+    path = scope["path"]
     if _is_followed(path, headers):
         return None
     if path == MCP_PATH:
         return None  # it may wait for a person, and bounds its work itself
-    return rules.transfer_seconds if path in STREAM_PATHS else rules.timeout_seconds
+    is_erasure = scope["method"] == "DELETE" and scope["query_string"]  # it reads a whole space, and checkpoints
+    return rules.transfer_seconds if is_erasure or path in STREAM_PATHS else rules.timeout_seconds
 
 
 def _name_operation(scope: Scope) -> str:
