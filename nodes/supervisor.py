@@ -269,7 +269,7 @@ async def write_reply(
         own=own,
         state=state,
     )
-    stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools})
+    stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
     try:
