@@ -6,7 +6,7 @@ tools, its thoughts, and memory blocks that it repeats are held back."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Sequence, Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -34,13 +34,15 @@ _LEAD_CHARS = 60  # at the end of a text that are looked at for what stands befo
 _MAX_DEPTH = 20  # of arguments that are shown
 
 
-def limit_depth(value: Any, depth: int = 0) -> Any:
-    """JSON without what is nested too deeply to be shown."""
+def clean_arguments(value: Any, redact: Callable[[str], str], depth: int = 0) -> Any:
+    """JSON that a model has written, without secrets, and without what is nested too deeply to be shown."""
     if depth > _MAX_DEPTH:
         return "…"
     if isinstance(value, dict):
-        return {key: limit_depth(item, depth + 1) for key, item in value.items()}
-    return [limit_depth(item, depth + 1) for item in value] if isinstance(value, list) else value
+        return {redact(key): clean_arguments(item, redact, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [clean_arguments(item, redact, depth + 1) for item in value]
+    return redact(value) if isinstance(value, str) else value
 
 
 def _find_open_end(text: str, openers: Iterable[str]) -> int:
@@ -147,9 +149,9 @@ class AnswerFilter:
 class ReplyStream:
     """The answers of one agent in one run of its node. `messages` are its tool calls with their results."""
 
-    def __init__(self, agent: str, names: AbstractSet[str]) -> None:
+    def __init__(self, agent: str, names: AbstractSet[str], redact: Callable[[str], str]) -> None:
         self.messages: list[AnyMessage] = []
-        self._agent, self._names = agent, names
+        self._agent, self._names, self._redact = agent, names, redact
         self._filter = AnswerFilter(names, ())
         self._id = ""
 
@@ -165,15 +167,24 @@ class ReplyStream:
 
     def show_calls(self, answer: ChatAnswer, text: str, calls: Sequence[ToolCall]) -> None:
         """Show the tool calls of the answer, and what of its text is not shown yet."""
-        flat = write_calls([replace(call, arguments=limit_depth(call.arguments)) for call in calls])
-        message = AIMessage(text, id=self._id, name=self._agent, tool_calls=flat, usage_metadata=make_usage(answer))
+        clean = [
+            replace(call, name=self._redact(call.name), arguments=clean_arguments(call.arguments, self._redact))
+            for call in calls
+        ]
+        message = AIMessage(
+            text, id=self._id, name=self._agent, tool_calls=write_calls(clean), usage_metadata=make_usage(answer)
+        )
         self.messages.append(message)
         self._push_rest(message)
 
     def show_result(self, call: ToolCall, text: str, *, ok: bool) -> None:
         """Show what came of a tool call."""
         message = ToolMessage(
-            text, tool_call_id=call.id, name=call.name, id=str(uuid4()), status="success" if ok else "error"
+            text,
+            tool_call_id=call.id,
+            name=self._redact(call.name),
+            id=str(uuid4()),
+            status="success" if ok else "error",
         )
         self.messages.append(message)
         push_message(message, state_key=None)

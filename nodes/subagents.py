@@ -72,7 +72,7 @@ async def run_subagent(
         own=own,
         state=state,
     )
-    stream = ReplyStream(agent, {tool.name for tool in toolbox.tools})
+    stream = ReplyStream(agent, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     messages = [
         ChatMessage(role="system", content=build_subagent_prompt(subagent.instructions)),

@@ -269,7 +269,7 @@ async def write_reply(
         own=own,
         state=state,
     )
-    stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools})
+    stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
     try:
@@ -284,7 +284,8 @@ async def write_reply(
     if toolbox.recalled:
         update["recalled"] = [*state.get("recalled", ()), *map(str, toolbox.recalled)]
     if isinstance(outcome, ChatAnswer):
-        reply = stream.end_answer(outcome, _join_notes(outcome.message.content, state))
+        said = "\n\n".join(filter(None, [outcome.message.content, state.get("unread", "")]))
+        reply = stream.end_answer(outcome, said)
         return Command(goto="episodic", update=update | State(messages=[reply]))
     handoff = State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1)
     return Command(goto=outcome["agent"], update=update | handoff)
@@ -315,13 +316,9 @@ async def _reply_from_memory(
             update = State(unread=await report_failure(memory, scope, "context", "search", error))
     hashes = [*state.get("recalled", ()), *map(str, [*recalled, *memory.conversation.shingle_hashes(*texts)])]
     new_state = state | update
-    reply = AIMessage(_join_notes(compose_reply(new_state, text, texts), new_state, *notes), name=NAME)
+    parts = [compose_reply(new_state, text, texts), new_state.get("unread", ""), *notes]
+    reply = AIMessage("\n\n".join(filter(None, parts)), name=NAME)
     return update | State(recalled=hashes, messages=[reply], from_memory=True)
-
-
-def _join_notes(text: str, state: State, *notes: str) -> str:
-    """The text of a reply with what the user has to know about how it was made."""
-    return "\n\n".join(filter(None, [text, state.get("unread", ""), *notes]))
 
 
 def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:

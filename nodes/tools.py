@@ -27,7 +27,7 @@ from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
 from muniment.memory.payload import build_parameters, dump_compact, encode_answer, fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
-from muniment.nodes.reply_stream import ReplyStream, limit_depth
+from muniment.nodes.reply_stream import ReplyStream, clean_arguments
 from muniment.nodes.state import READ_EVENT, REFUSED_EVENT, State, Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
@@ -135,9 +135,10 @@ class Toolbox:
 
     async def _run_traced(self, call: ToolCall) -> tuple[str, bool]:
         manager = get_async_callback_manager_for_config(ensure_config())
-        shown = limit_depth(call.arguments)
+        redact = self.memory.conversation.redact
+        shown = clean_arguments(call.arguments, redact)
         trace = await manager.on_tool_start(
-            {"name": call.name}, dump_compact(shown), inputs=shown, tool_call_id=call.id
+            {"name": redact(call.name)}, dump_compact(shown), inputs=shown, tool_call_id=call.id
         )
         try:
             text = await self.execute_call(call)
@@ -147,7 +148,7 @@ class Toolbox:
             await trace.on_tool_error(ToolException(text), tool_call_id=call.id)
         else:
             ok = True
-            await trace.on_tool_end(ToolMessage(text, tool_call_id=call.id, name=call.name))
+            await trace.on_tool_end(ToolMessage(text, tool_call_id=call.id, name=redact(call.name)))
         return text, ok
 
     async def _explain_error(self, error: MunimentError) -> str:

@@ -151,7 +151,8 @@ def test_the_graph_begins_a_turn_with_the_same(ana: tuple[Settings, Scope]) -> N
                 asked = Query(text=text, categories=moving, top_k=most, budget_tokens=5_000)
                 hits = (await memory.query(scope, "supervisor", asked)).hits
                 config: Any = {"configurable": {"thread_id": text}}
-                state = await graph.ainvoke(Input(messages=[HumanMessage(text)]), config, context=Who(user="ana"))
+                said_ = Input(messages=[HumanMessage(text)])
+                state = await graph.ainvoke(said_, config, context=Who(user="ana"), output_keys=["bullets"])
                 said.append(([f"[{hit.memory.category}] {hit.memory.text}" for hit in hits], list(state["bullets"])))
             return said
 

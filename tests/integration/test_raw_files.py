@@ -116,9 +116,8 @@ def at(who: Scope, thread: str) -> RunnableConfig:
 async def say(graph: Any, who: Scope, thread: str, text: str, **how: Any) -> dict[str, Any]:
     """One turn; the state after it."""
     whose = Who(user=who.owner, thread=thread)
-    state: dict[str, Any] = await graph.ainvoke(
-        Input(messages=[HumanMessage(text)]), at(who, thread), context=whose, **how
-    )
+    await graph.ainvoke(Input(messages=[HumanMessage(text)]), at(who, thread), context=whose, **how)
+    state: dict[str, Any] = (await graph.aget_state(at(who, thread))).values
     return state
 
 

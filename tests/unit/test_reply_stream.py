@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.ports.llm import ChatMessage
-from muniment.nodes.reply_stream import AnswerFilter, limit_depth
+from muniment.nodes.reply_stream import AnswerFilter, clean_arguments
 from muniment.nodes.written_calls import read_answer
 
 NAMES = frozenset({"memory_query", "transfer_to_planner"})
@@ -61,10 +61,15 @@ def test_what_cannot_be_understood_in_time_waits_for_the_end() -> None:
     assert "".join(parts) == shown.join_shown() == "Look:"
 
 
-def test_arguments_are_shown_to_a_depth() -> None:
-    """What is nested deeper than anybody reads is a mark."""
+def test_arguments_are_shown_without_secrets_and_to_a_depth() -> None:
+    """What is nested deeper than anybody reads is a mark; names of arguments may be secrets, too."""
     deep: object = "x"
     for _ in range(3_000):
         deep = [{"in": deep}]
-    assert str(limit_depth(deep)).count("in") < 20
-    assert limit_depth({"a": [1, "b"]}) == {"a": [1, "b"]}
+    assert str(clean_arguments(deep, str)).count("in") < 20
+
+    def redact(text: str) -> str:
+        return text.replace("hunter2", "[redacted]")
+
+    given = {"a": [1, "b"], "hunter2": {"c": "my hunter2"}}
+    assert clean_arguments(given, redact) == {"a": [1, "b"], "[redacted]": {"c": "my [redacted]"}}
