@@ -16,7 +16,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.runtime import Runtime
 from pydantic import SecretStr
 
-from muniment import Memory, Scope, Turn, open_memory
+from muniment import Memory, Scope, Turn, load_settings, open_memory
 from muniment.langchain import memory_tool
 from muniment.testing import ScriptedOpenAI, tool_call
 
@@ -29,7 +29,7 @@ class Context:
 
 
 def build_graph(
-    memory: Memory, model: BaseChatModel
+    memory: Memory, model: BaseChatModel, tenant: str
 ) -> StateGraph[MessagesState, Context, MessagesState, MessagesState]:
     """A loop of model and tools, and beside it a node that learns from what the user says."""
     tools = [memory_tool(memory, agent="concierge")]
@@ -40,7 +40,7 @@ def build_graph(
     async def learn(state: MessagesState, runtime: Runtime[Context]) -> None:
         said = state["messages"][-1]
         turn = Turn.make(session="example", key=str(said.id), role="user", text=str(said.text), at=memory.now())
-        await memory.learn(Scope(owner=runtime.context.user), turn)
+        await memory.learn(Scope(owner=runtime.context.user, tenant=tenant), turn)
 
     graph = StateGraph(MessagesState, context_schema=Context)
     graph.add_node("reply", reply)
@@ -65,8 +65,9 @@ async def main() -> None:
     """Tell it something in one conversation, and ask for it in another."""
     with ScriptedOpenAI(answer_chat) as server:
         model = ChatOpenAI(model="scripted", base_url=server.base_url, api_key=SecretStr("none"))
-        async with open_memory(agents={"concierge": ["constraints", "preferences"]}) as memory:
-            graph = build_graph(memory, model).compile()
+        settings = load_settings()
+        async with open_memory(settings, agents={"concierge": ["constraints", "preferences"]}) as memory:
+            graph = build_graph(memory, model, settings.tenant).compile()
             for text in ("I am allergic to peanuts.", "What must I not eat, with my allergies?"):
                 state = await graph.ainvoke({"messages": [HumanMessage(text)]}, context=Context(user="example"))
                 print(f"> {text}\n{state['messages'][-1].text}")
