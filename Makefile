@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 STAMP := .venv/.ready
-WORKERS ?= 2
+WORKERS ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: where bytecode is not kept, each compiles everything it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
