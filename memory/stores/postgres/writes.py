@@ -216,7 +216,7 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
 
 def _build_request_params(scope: Scope, request: RequestKey, at: datetime, receipt: Receipt | None) -> dict[str, Any]:
     encoded = None if receipt is None else Jsonb(dump_receipt(receipt))
-    return asdict(request) | {"space": scope.space, "receipt": encoded, "at": at, "kept": KEPT_REQUESTS}
+    return asdict(request) | {"space": scope.space, "receipt": encoded, "at": at, "outdated": at - KEPT_REQUESTS}
 
 
 def _split_plans(plans: Sequence[WritePlan]) -> list[list[WritePlan]]:

@@ -40,7 +40,7 @@ delete from muniment.relations where space_id = %(space)s and (from_id = any(%(i
 delete from muniment.pair_fingerprints where space_id = %(space)s and (low_id = any(%(ids)s) or high_id = any(%(ids)s))
 
 -- name: requests (leaves of what was asked and answered that it was, and the revision)
-update muniment.requests set digest = '', receipt = jsonb_build_object('rev', receipt -> 'rev', 'replayed', true)
+update muniment.requests set digest = '', receipt = jsonb_set('{"replayed": true}', '{rev}', receipt -> 'rev')
 where space_id = %(space)s and digest <> ''
 
 -- name: forget_heirs (lets what one of the memories replaced be replaced by none)

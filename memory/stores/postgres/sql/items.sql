@@ -49,8 +49,8 @@ select namespace from (
 ) found
 order by namespace collate "C" limit %(limit)s offset %(offset)s
 
--- name: refresh (lets items live as long again as when they were put)
-update muniment.items i set expires_at = %(now)s + i.ttl
+-- name: refresh (lets items live as long again as when they were put; Citus takes no sum of a time with a zone and a column)
+update muniment.items i set expires_at = (%(now)s::timestamptz at time zone 'UTC' + i.ttl) at time zone 'UTC'
 where i.space_id = %(space)s and i.item_id = any(%(ids)s) and i.ttl is not null
 
 -- name: put (inserts an item, or replaces its value)

@@ -108,7 +108,7 @@ with mine as (
   on conflict (space_id, key) do update set attempt = excluded.attempt, answered = false, at = excluded.at,
     digest = case when r.attempt = excluded.attempt then r.digest else excluded.digest end,
     receipt = case when r.attempt = excluded.attempt then r.receipt else excluded.receipt end
-  where r.attempt = excluded.attempt or r.at <= excluded.at - %(kept)s::interval
+  where r.attempt = excluded.attempt or r.at <= %(outdated)s
   returning 1
 )
 select muniment.refuse('MU004', 'a request with this key was answered') where not exists (select from mine)
@@ -119,8 +119,8 @@ select s.space_id, %(key)s, %(digest)s, %(attempt)s, %(receipt)s, true, %(at)s f
 where s.space_id = %(space)s
 on conflict (space_id, key) do update set digest = excluded.digest, attempt = excluded.attempt, answered = true,
   at = excluded.at, receipt = excluded.receipt
-where r.attempt = excluded.attempt and r.digest <> '' or r.at <= excluded.at - %(kept)s::interval
+where r.attempt = excluded.attempt and r.digest <> '' or r.at <= %(outdated)s
 
 -- name: kept_request (the receipt that is kept under the key of a request)
 select receipt, digest, attempt, answered from muniment.requests
-where space_id = %(space)s and key = %(key)s and at > %(at)s::timestamptz - %(kept)s::interval
+where space_id = %(space)s and key = %(key)s and at > %(outdated)s
