@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import re
 import shutil
 import socket
@@ -40,7 +39,7 @@ from mcp.client.streamable_http import streamable_http_client
 from rich.table import Table
 
 from benchmarks import harness
-from benchmarks.serve import CONFIG, OWNERS, PATIENCE_SECONDS, PAUSE_SECONDS, Service
+from benchmarks.serve import CONFIG, OWNERS, PATIENCE_SECONDS, PAUSE_SECONDS, Service, make_environment
 from benchmarks.soak import make_home, make_name
 from muniment.langchain import MemoryMiddleware
 from muniment.memory import bootstrap
@@ -202,12 +201,7 @@ async def _wait_until_up(address: str, process: Process) -> None:
 async def measure(clients: int, seconds: float) -> dict[str, Any]:
     """Start both servers in a home of their own, and let the clients come."""
     home = make_home(CONFIG)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
-    environment = kept | {
-        "MUNIMENT_HOME": str(home / "home"),
-        "MUNIMENT_CONFIG": str(home / "soak.yaml"),
-        "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER,
-    }
+    environment = make_environment(home)
     with socket.create_server(("127.0.0.1", 0)) as free:
         service = Service(environment, home / "home", free.getsockname()[1])
     try:

@@ -16,7 +16,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
-from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +24,7 @@ from rich.table import Table
 from starlette.types import ASGIApp, Message
 
 from benchmarks import harness
+from benchmarks.hostile import TICK_SECONDS, Ticker
 from muniment.faces.http.app import create_app
 from muniment.faces.http.server import create_service
 from muniment.faces.http.strict_json import MAX_MARKS
@@ -34,7 +34,6 @@ from muniment.memory.config import settings
 
 ASKED_MS = 50.0
 CHUNK = 65_536
-TICK_SECONDS = 0.001
 QUERY = b'{"agent":"supervisor","query":"x",'
 SAID = "I live in Rome. "
 SEED = 20261127
@@ -67,21 +66,6 @@ UNITS = (
     b"a ",
     b"\x00",
 )
-
-
-class Ticker:
-    """Measures the longest pause of the loop since the last reset."""
-
-    def __init__(self) -> None:
-        self.longest = 0.0
-
-    async def run(self) -> None:
-        """Tick until it is cancelled."""
-        last = perf_counter()
-        while True:
-            await asyncio.sleep(TICK_SECONDS)
-            now = perf_counter()
-            self.longest, last = max(self.longest, now - last - TICK_SECONDS), now
 
 
 def make_bodies(size: int) -> Iterator[tuple[str, str, bytes]]:

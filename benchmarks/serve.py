@@ -312,15 +312,20 @@ def _count_sockets(service: Service) -> int:
     return sum(row[1].endswith(f":{service.port:04X}") and row[3] not in _ENDED for row in rows)
 
 
-async def measure(args: argparse.Namespace) -> dict[str, Any]:
-    """Start the service in a home of its own and do all of it, one after the other."""
-    home = make_home(CONFIG)
+def make_environment(home: Path) -> dict[str, str]:
+    """What the processes of a run see: its home and settings, and an embedder that costs nothing."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
-    environment = kept | {
+    return kept | {
         "MUNIMENT_HOME": str(home / "home"),
         "MUNIMENT_CONFIG": str(home / "soak.yaml"),
         "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER,
     }
+
+
+async def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Start the service in a home of its own and do all of it, one after the other."""
+    home = make_home(CONFIG)
+    environment = make_environment(home)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     service = Service(environment, home / "home", port)

