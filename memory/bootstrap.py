@@ -40,10 +40,10 @@ from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.embedded import login, server
+from muniment.memory.stores.postgres.operation.tokens import PostgresTokens
 from muniment.memory.stores.postgres.schema import grants, scrub
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
-from muniment.memory.stores.postgres.tokens import PostgresTokens
 from muniment.memory.stores.token_key import load_token_key
 
 _NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does

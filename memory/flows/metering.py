@@ -19,7 +19,7 @@ from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.request_order import RequestOrder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatAnswer, ChatMessage, ChatModel, Tool
-from muniment.memory.ports.usage import UsageStore
+from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.rules.policy import cost
 from muniment.memory.rules.policy.retry import find_retry_delay
 from muniment.memory.rules.redaction.redact import Redactor

@@ -35,8 +35,8 @@ from muniment.memory.errors import (
 )
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.ports.usage import UsageStore
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.merging.space_index import HeldSpace, SpaceIndex
 

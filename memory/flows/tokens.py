@@ -14,7 +14,7 @@ from pydantic import SecretBytes, SecretStr
 from muniment.memory.domain.scope import Grant, Permission
 from muniment.memory.errors import NotFound, Unauthorized
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.tokens import TokenStore
+from muniment.memory.ports.operation.tokens import TokenStore
 from muniment.memory.rules.policy.tokens import SECRET_BYTES, format_token, hash_token, is_token
 
 _CACHE_SPAN = timedelta(seconds=30)  # a revoked token is refused after so long at the latest

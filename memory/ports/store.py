@@ -6,12 +6,12 @@ from typing import Protocol
 
 from muniment.memory.ports.consolidation import BatchRuns, ConsolidationRuns
 from muniment.memory.ports.embedders import EmbedderSwitchStore
-from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger
-from muniment.memory.ports.maintenance import MaintenanceStore
+from muniment.memory.ports.operation.erasure import ErasureStore
+from muniment.memory.ports.operation.maintenance import MaintenanceStore
+from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.ports.usage import UsageStore
 from muniment.memory.ports.writes import MemoryWrites
 
 

@@ -21,7 +21,7 @@ from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.provenance.quoted import is_repetition
-from muniment.memory.stores.postgres import erasure as erasing
+from muniment.memory.stores.postgres.operation import erasure as erasing
 from muniment.memory.stores.postgres.schema.large_spaces import build_index_name
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope

@@ -279,7 +279,7 @@ async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
 
 async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is enqueued once, at its tenant's time; one whose time is over already is due now."""
-    monkeypatch.setattr("muniment.memory.stores.postgres.maintenance._PAGE", 7)
+    monkeypatch.setattr("muniment.memory.stores.postgres.operation.maintenance._PAGE", 7)
     spaces = [Scope(tenant=f"t{n % 5}", owner=f"o{n}") for n in range(30)]
     clock = FixedClock(find_slot_start(NOON, SPREAD) + 3 * HOUR)
     async with engine(database_url, clock=clock) as memory:

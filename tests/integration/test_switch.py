@@ -10,7 +10,7 @@ import pytest
 from muniment.memory.errors import ModelUnavailable, WrongEmbedder
 from muniment.memory.flows.background import reembed
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.stores.postgres import embedder_switch
+from muniment.memory.stores.postgres.operation import embedder_switch
 from tests.conftest import Clones
 from tests.engine import engine, note, said, scope
 from tests.switching import NEXT, QUERIES, Watched, answers, counts, fill, ought, unopened, untidy, without

@@ -19,7 +19,7 @@ from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.erasure import ErasureStore
+from muniment.memory.ports.operation.erasure import ErasureStore
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import clear_text_caches

@@ -13,7 +13,7 @@ from muniment.memory.domain.maintenance import IndexingResult
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreError
 from muniment.memory.ports.jobs import JobQueue
-from muniment.memory.ports.maintenance import MaintenanceStore
+from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.ports.reads import MemoryReads
 
 _log = logging.getLogger(__name__)

@@ -22,9 +22,9 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.ports.items import ItemStore
-from muniment.memory.ports.maintenance import MaintenanceStore
+from muniment.memory.ports.operation.erasure import ErasureStore
+from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.rules.policy import retention
 from muniment.memory.rules.policy.schedule import find_slot_start
 

@@ -19,7 +19,7 @@ from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, embed_
 from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
-from muniment.memory.ports.maintenance import MaintenanceStore
+from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.late_merge import merge_stored
 

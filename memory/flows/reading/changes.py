@@ -11,7 +11,7 @@ from muniment.memory.domain.journal import ChangePage
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.recall import Recall
-from muniment.memory.ports.usage import UsageStore
+from muniment.memory.ports.operation.usage import UsageStore
 
 MAX_CHANGES = 1_000  # of a page
 

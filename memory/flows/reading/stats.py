@@ -14,8 +14,8 @@ from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder, EmbedderSwitchStore
+from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.ports.usage import UsageStore
 from muniment.memory.rules.language.writing import can_read, find_unread
 from muniment.memory.rules.policy.retention import hash_terms
 

@@ -29,7 +29,7 @@ from muniment.memory.domain.usage import (
     UsageReport,
 )
 from muniment.memory.ports.ledger import TurnLedger
-from muniment.memory.ports.usage import UsageStore
+from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks

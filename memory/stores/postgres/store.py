@@ -5,12 +5,12 @@ from __future__ import annotations
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
-from muniment.memory.stores.postgres.embedder_switch import PostgresEmbedderSwitch
-from muniment.memory.stores.postgres.erasure import PostgresErasure
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
-from muniment.memory.stores.postgres.maintenance import PostgresMaintenance
+from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
+from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
+from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.search import PostgresSearches

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from muniment.memory.domain.scope import Grant
-from muniment.memory.ports.tokens import TokenStore
+from muniment.memory.ports.operation.tokens import TokenStore
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 

@@ -16,7 +16,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.ports.erasure import ErasureStore
+from muniment.memory.ports.operation.erasure import ErasureStore
 from muniment.memory.rules.retrieval.intents import index_text
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row

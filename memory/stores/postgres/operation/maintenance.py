@@ -12,7 +12,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
 from muniment.memory.domain.scope import Scope
-from muniment.memory.ports.maintenance import MaintenanceStore
+from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
 from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows

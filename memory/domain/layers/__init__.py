@@ -1,0 +1,1 @@
+"""What lies beside memories: sessions, observations of a session, projections of memories."""

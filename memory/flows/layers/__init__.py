@@ -1,0 +1,1 @@
+"""Sessions, the builder of observations, projections and skills: what happens between a turn and a reader."""

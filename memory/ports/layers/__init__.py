@@ -1,0 +1,1 @@
+"""Ports of what lies beside memories: sessions, observations, projections."""

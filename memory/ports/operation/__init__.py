@@ -1,0 +1,1 @@
+"""Ports of what an operator does: tokens, maintenance, erasure, usage."""

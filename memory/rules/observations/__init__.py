@@ -1,0 +1,1 @@
+"""Which type an observation has, and how many of a session are kept."""

@@ -1,0 +1,1 @@
+"""The Postgres adapters of sessions, observations and projections."""
