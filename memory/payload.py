@@ -11,6 +11,7 @@ from unicodedata import category, normalize
 
 from muniment.memory.codec import FULL_BUDGET_FACTOR, encode_record, encode_value
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Answer, Explanation, Hit, Returns
 
 # JSON on one line, without spaces between its parts.
@@ -33,7 +34,7 @@ _HIDDEN_FIELDS = frozenset({"aliases", "context", "stable_key", "turns"})
 # budget.
 _PROCEDURE_FIELDS = frozenset(
     {"id", "kind", "category", "text", "agent_id", "run_id", "tags", "importance", "pinned", "trust", "created_at",
-     "last_accessed_at", "score"}
+     "last_accessed_at", "score", "project_id", "reach", "source", "expires_at"}
 )  # fmt: skip
 
 
@@ -102,6 +103,11 @@ def drop_fenced_text(text: str) -> str:
     return _FENCED.sub("", text)
 
 
+def format_statement(memory: StoredMemory) -> str:
+    """Return the text of a memory, with the name of its source where it has one."""
+    return f"{memory.text} (source: {memory.source})" if memory.source else memory.text
+
+
 def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
     """Return a hit as a bullet `{id, text}`, whose text begins with the category, or as the memory with its score.
 
@@ -109,7 +115,7 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
     the memory's revision, and the hit that it is related to."""
     if returns == "bullets":
         id_ = shorten_id(hit) if hit.rivals else str(hit.memory.id)[:SHORT_ID]
-        encoded: dict[str, Any] = {"id": id_, "text": f"[{hit.memory.category}] {hit.memory.text}"}
+        encoded: dict[str, Any] = {"id": id_, "text": f"[{hit.memory.category}] {format_statement(hit.memory)}"}
     else:
         encoded = encode_record(hit.memory) | {"score": round(hit.score, 4)}
         is_procedure = hit.memory.kind == "procedural"
@@ -120,6 +126,8 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
         }
         if "fact" in encoded:
             encoded["fact"] = {name: value for name, value in encoded["fact"].items() if value not in (None, False, [])}
+        if encoded.get("reach") == "user":
+            del encoded["reach"]
     if explain:
         encoded |= {
             "score": round(hit.score, 4),
@@ -166,7 +174,7 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
         encoded["memory"] = encode_hit(explanation.hit, "bullets", explain=True)
     elif explanation.memory is not None:
         memory = explanation.memory
-        encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {memory.text}"}
+        encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {format_statement(memory)}"}
     return encoded
 
 

@@ -47,23 +47,30 @@ begin
   if made_with is not null then
     perform muniment.expect_embedder(made_with);
   end if;
-  -- A process of the former version does not know the other names: what it changes keeps them.
-  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases))') then
+  -- A process of a former version does not know these columns: what it changes keeps them.
+  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases) || !exists(@.reach))') then
     memories := (
-      select jsonb_agg(jsonb_build_object('aliases', coalesce((
-        select b.aliases from muniment.memories b
-        where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid), '{}')) || one.row order by one.n)
+      select jsonb_agg(coalesce((
+        select to_jsonb(known) from (
+          select b.aliases, b.project_id, b.app_id, b.reach, b.source, b.expires_at from muniment.memories b
+          where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid) known
+        ), '{"aliases": [], "reach": "user"}') || one.row order by one.n)
       from jsonb_array_elements(memories) with ordinality one (row, n));
+  end if;
+  if jsonb_path_exists(memories, '$[*] ? (@.reach != "user" || exists(@.expires_at))') then
+    update muniment.spaces set has_limits = true where space_id = at_space and not has_limits;
   end if;
   if fresh then
     insert into muniment.memories (
       space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
       agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words)
+      purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+      embedding, embedding_model, words)
     select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
       m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
       m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
-      m.aliases, embeddings[m.ordinality], m.embedding_model, weights[m.ordinality]
+      m.aliases, m.project_id, m.app_id, m.reach, m.source, m.expires_at, embeddings[m.ordinality],
+      m.embedding_model, weights[m.ordinality]
     from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality m;
     insert into muniment.journal (
       space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
@@ -81,23 +88,25 @@ begin
     insert into muniment.memory_versions (
       space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
       pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
-      purge_at, superseded_by, context, turns, aliases, embedding, embedding_model, words,
-      next_embedding, next_model)
+      purge_at, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+      embedding, embedding_model, words, next_embedding, next_model)
     select at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
       b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
       b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns, b.aliases,
+      b.project_id, b.app_id, b.reach, b.source, b.expires_at,
       b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model
     from before b join incoming m on m.memory_id = b.memory_id
   ), written as (
     insert into muniment.memories (
       space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
       agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words,
-      next_embedding, next_model)
+      purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+      embedding, embedding_model, words, next_embedding, next_model)
     select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
       m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
       m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
-      m.aliases, coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
+      m.aliases, m.project_id, m.app_id, m.reach, m.source, m.expires_at,
+      coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
       weights[m.ordinality], case when m.embedding_model is null then b.next_embedding end,
       case when m.embedding_model is null then b.next_model end
     from incoming m left join before b on b.memory_id = m.memory_id order by m.ordinality
@@ -108,8 +117,9 @@ begin
       actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
       thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
       purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
-      context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, embedding = excluded.embedding,
-      embedding_model = excluded.embedding_model, words = excluded.words,
+      context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, project_id = excluded.project_id,
+      app_id = excluded.app_id, reach = excluded.reach, source = excluded.source, expires_at = excluded.expires_at,
+      embedding = excluded.embedding, embedding_model = excluded.embedding_model, words = excluded.words,
       next_embedding = excluded.next_embedding, next_model = excluded.next_model
   )
   insert into muniment.journal (
@@ -348,8 +358,14 @@ CREATE TABLE muniment.memories (
     next_embedding public.halfvec,
     next_model text,
     aliases text[] DEFAULT '{}'::text[] NOT NULL,
+    project_id text,
+    app_id text,
+    reach text DEFAULT 'user'::text NOT NULL,
+    source text,
+    expires_at timestamp with time zone,
     CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
     CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
+    CONSTRAINT memories_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL)))),
     CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
     CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 )
@@ -430,7 +446,25 @@ COMMENT ON COLUMN muniment.memories.next_model IS 'The model of next_embedding.'
 
 COMMENT ON COLUMN muniment.memories.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
 
+COMMENT ON COLUMN muniment.memories.project_id IS 'The project in which it was said.';
+
+COMMENT ON COLUMN muniment.memories.app_id IS 'The app through which it was said.';
+
+COMMENT ON COLUMN muniment.memories.reach IS 'Where the memory is found: `user` everywhere, `project` in its project alone, `session` in its session alone.';
+
+COMMENT ON COLUMN muniment.memories.source IS 'Where it comes from, by name or address; shown with the memory. Null: from what was said.';
+
+COMMENT ON COLUMN muniment.memories.expires_at IS 'From when on no answer has it; null: it lasts.';
+
 CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) RETURNS TABLE(n bigint, rev bigint, same_key boolean, sim double precision, found muniment.memories)
+    LANGUAGE sql
+    AS $$
+  select * from muniment.near(at_space, kinds, keys, attributes, vectors, model, most, null)
+$$;
+
+COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind that share its key or attribute, and the closest `most` by cosine.';
+
+CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer, places text[]) RETURNS TABLE(n bigint, rev bigint, same_key boolean, sim double precision, found muniment.memories)
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
@@ -447,27 +481,31 @@ begin
     from (
       select p.n, c.memory_id, c.stable_key = p.stable_key as same_key,
         row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
-      from unnest(kinds, keys, attributes) with ordinality p (kind, stable_key, attribute, n)
+      from unnest(kinds, keys, attributes, places) with ordinality p (kind, stable_key, attribute, place, n)
       join muniment.memories c on c.space_id = at_space and c.state = 'active' and c.stable_key is not null
         and c.kind = p.kind and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+        and p.place is not distinct from
+          case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     ) kin where kin.place <= 200 order by kin.n, kin.place;
   end if;
   return query
   select p.n, null::bigint, false, 1 - close.distance,
     (select m from muniment.memories m where m.space_id = at_space and m.memory_id = close.memory_id)
-  from unnest(kinds, vectors) with ordinality p (kind, vector, n)
+  from unnest(kinds, vectors, places) with ordinality p (kind, vector, place, n)
   cross join lateral (
     select c.memory_id,
       (case when c.embedding_model = model then c.embedding else c.next_embedding end) <=> p.vector as distance
     from muniment.memories c
     where c.space_id = at_space and c.state = 'active' and c.kind = p.kind
       and (c.embedding_model = model or c.next_model = model)
+      and p.place is not distinct from
+          case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     order by distance, c.memory_id limit most
   ) close
   order by p.n, close.distance, close.memory_id;
 end $$;
 
-COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind that share its key or attribute, and the closest `most` by cosine.';
+COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer, places text[]) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind and place that share its key or attribute, and the closest `most` by cosine.';
 
 CREATE FUNCTION muniment.read_cursor(at_space uuid, thread text) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -1032,7 +1070,13 @@ CREATE TABLE muniment.memory_versions (
     next_embedding public.halfvec,
     next_model text,
     aliases text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev))
+    project_id text,
+    app_id text,
+    reach text DEFAULT 'user'::text NOT NULL,
+    source text,
+    expires_at timestamp with time zone,
+    CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev)),
+    CONSTRAINT memory_versions_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL))))
 );
 
 ALTER TABLE ONLY muniment.memory_versions FORCE ROW LEVEL SECURITY;
@@ -1104,6 +1148,16 @@ COMMENT ON COLUMN muniment.memory_versions.next_embedding IS 'The vector by next
 COMMENT ON COLUMN muniment.memory_versions.next_model IS 'The model of next_embedding.';
 
 COMMENT ON COLUMN muniment.memory_versions.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
+
+COMMENT ON COLUMN muniment.memory_versions.project_id IS 'The project in which it was said.';
+
+COMMENT ON COLUMN muniment.memory_versions.app_id IS 'The app through which it was said.';
+
+COMMENT ON COLUMN muniment.memory_versions.reach IS 'Where the memory is found: `user` everywhere, `project` in its project alone, `session` in its session alone.';
+
+COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by name or address; shown with the memory. Null: from what was said.';
+
+COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
 
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
@@ -1260,6 +1314,7 @@ CREATE TABLE muniment.spaces (
     tend_at timestamp with time zone,
     tend_terms text,
     model text,
+    has_limits boolean DEFAULT false NOT NULL,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -1291,6 +1346,8 @@ COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which somethi
 COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
 
 COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
+
+COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
 
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
@@ -1535,9 +1592,20 @@ CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory
 
 CREATE INDEX memories_by_category ON muniment.memories USING btree (space_id, state, category);
 
-CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
+CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key, COALESCE(
+CASE reach
+    WHEN 'project'::text THEN ('project:'::text || project_id)
+    WHEN 'session'::text THEN ('session:'::text || session_id)
+    ELSE NULL::text
+END, ''::text)) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
+
+COMMENT ON INDEX muniment.memories_by_key IS 'One active memory says a thing at a place: everywhere, in a project, in a session.';
 
 CREATE INDEX memories_by_next ON muniment.memories USING btree (space_id, next_model) WHERE (next_model IS NOT NULL);
+
+CREATE INDEX memories_expiring ON muniment.memories USING btree (space_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (state = 'active'::text));
+
+COMMENT ON INDEX muniment.memories_expiring IS 'The memories that are due to be forgotten at a time of their own.';
 
 CREATE INDEX memories_unembedded ON muniment.memories USING btree (space_id, memory_id) WHERE (embedding_model = ''::text);
 

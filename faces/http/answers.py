@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
-from muniment.memory.domain.memory import Kind, Role, State, StoredMemory, Trust
+from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
 from muniment.memory.domain.query import Reason, Ruling
 from muniment.memory.domain.usage import SpaceActivity
 
@@ -37,6 +37,11 @@ class HitAnswer(BaseModel):
     role: Role | None = None
     session_id: str | None = None
     thread_id: str | None = None
+    project_id: str | None = None
+    app_id: str | None = None
+    reach: Reach | None = Field(None, description="Where it is found, when that is not everywhere.")
+    source: str | None = Field(None, description="Name or address of what it comes from.")
+    expires_at: datetime | None = None
     event_time: datetime | None = None
     last_accessed_at: datetime | None = None
     access_count: int | None = None

@@ -12,8 +12,10 @@ from muniment.memory.domain.scope import normalize_key
 
 Kind = Literal["semantic", "episodic", "procedural", "insight"]
 FactKind = Literal[
-    "identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note"
-]
+    "identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note",
+    "decision", "discovery", "rule", "fix", "todo",
+]  # fmt: skip
+Reach = Literal["user", "project", "session"]
 Trust = Literal["user", "tool", "document", "agent"]
 State = Literal["active", "pending", "superseded", "soft_deleted", "rejected"]
 Role = Literal["user", "assistant", "tool", "system"]
@@ -80,6 +82,16 @@ class StoredMemory:
     context: str | None = None  # the words around the statement: helps to find it, is never shown
     turns: tuple[TurnId, ...] = ()  # the turns that support it
     aliases: tuple[str, ...] = ()  # other names of what it is about: help to find it
+    project_id: str | None = None
+    app_id: str | None = None
+    reach: Reach = "user"  # where it is found: everywhere, in its project alone, or in its session alone
+    source: str | None = None  # name or address of what it comes from, shown with it
+    expires_at: datetime | None = None  # from then on no answer has it
+
+    @property
+    def place(self) -> str | None:
+        """The place at which it is found, None for everywhere. Only memories of one place are merged."""
+        return name_place(self.reach, self.project_id, self.session_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +100,13 @@ class Neighbour:
 
     memory: StoredMemory
     sim: float
+
+
+def name_place(reach: Reach, project: str | None, session: str | None) -> str | None:
+    """Return the name of the place that a reach means, None for everywhere."""
+    if reach == "user":
+        return None
+    return f"{reach}:{project if reach == 'project' else session}"
 
 
 def compose_document(text: str, aliases: Sequence[str]) -> str:
@@ -106,6 +125,7 @@ MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps repl
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STATES: tuple[State, ...] = get_args(State)
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
+REACHES: tuple[Reach, ...] = get_args(Reach)
 
 
 def is_note(fact: Fact | None) -> bool:

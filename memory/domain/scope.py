@@ -55,12 +55,13 @@ class Scope:
     run: str | None = None
     actor: str | None = None
     project: str | None = None
+    app: str | None = None
     request: RequestKey | None = field(default=None, repr=False, compare=False)  # of the write that the call makes
     space: SpaceId = field(init=False, repr=False, compare=False)  # `uuid5(tenant, owner)`: computed, never looked up
     owner_scope: Scope = field(init=False, repr=False, compare=False)  # with the tenant and the owner alone
 
     def __post_init__(self) -> None:
-        names = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
+        names = (self.agent, self.session, self.thread, self.run, self.actor, self.project, self.app)
         # The owner and the tenant are not filtered: None is no name, and must fail here.
         for name in (self.owner, self.tenant, *filter(None, names)):
             if _UNSTORABLE.search(name):

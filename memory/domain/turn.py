@@ -10,7 +10,7 @@ from typing import Any, Literal
 from uuid import uuid5
 
 from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Role, StoredMemory, Trust, is_note
+from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
 
@@ -86,6 +86,11 @@ class Candidate:
     role: Role | None = "user"
     state: Literal["active", "pending"] = "active"  # pending: kept, but out of every answer until a person approves
     is_correction: bool = False  # it says nothing by itself: kept only where it ends or corrects a known memory
+    project: str | None = None  # None: that of the scope
+    app: str | None = None  # None: that of the scope
+    reach: Reach = "user"
+    source: str | None = None  # name or address of what it comes from
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,13 +18,18 @@ begin
   if made_with is not null then
     perform muniment.expect_embedder(made_with);
   end if;
-  -- A process of the former version does not know the other names: what it changes keeps them.
-  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases))') then
+  -- A process of a former version does not know these columns: what it changes keeps them.
+  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases) || !exists(@.reach))') then
     memories := (
-      select jsonb_agg(jsonb_build_object('aliases', coalesce((
-        select b.aliases from muniment.memories b
-        where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid), '{}')) || one.row order by one.n)
+      select jsonb_agg(coalesce((
+        select to_jsonb(known) from (
+          select b.aliases, b.project_id, b.app_id, b.reach, b.source, b.expires_at from muniment.memories b
+          where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid) known
+        ), '{"aliases": [], "reach": "user"}') || one.row order by one.n)
       from jsonb_array_elements(memories) with ordinality one (row, n));
+  end if;
+  if jsonb_path_exists(memories, '$[*] ? (@.reach != "user" || exists(@.expires_at))') then
+    update muniment.spaces set has_limits = true where space_id = at_space and not has_limits;
   end if;
   for given, n in select * from jsonb_array_elements(memories) with ordinality loop
     m := jsonb_populate_record(null::muniment.memories, given);
@@ -37,11 +42,12 @@ begin
       insert into muniment.memory_versions (
         space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
         pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
-        purge_at, superseded_by, context, turns, aliases, embedding, embedding_model, words,
-        next_embedding, next_model)
+        purge_at, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+        embedding, embedding_model, words, next_embedding, next_model)
       values (at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
         b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
         b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns, b.aliases,
+        b.project_id, b.app_id, b.reach, b.source, b.expires_at,
         b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model);
     end if;
     if m.embedding_model is not null then
@@ -55,20 +61,23 @@ begin
       insert into muniment.memories (
         space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
         agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-        purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words)
+        purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+        embedding, embedding_model, words)
       values (at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence,
         m.trust, m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id,
         m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns, m.aliases,
+        m.project_id, m.app_id, m.reach, m.source, m.expires_at,
         m.embedding, m.embedding_model, m.words);
     else
       insert into muniment.memories (
         space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
         agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-        purge_at, rev, superseded_by, context, turns, aliases, embedding, embedding_model, words,
-        next_embedding, next_model)
+        purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+        embedding, embedding_model, words, next_embedding, next_model)
       values (at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence,
         m.trust, m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id,
         m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns, m.aliases,
+        m.project_id, m.app_id, m.reach, m.source, m.expires_at,
         m.embedding, m.embedding_model, m.words, b.next_embedding, b.next_model)
       on conflict (space_id, memory_id) do update set
         kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
@@ -77,8 +86,9 @@ begin
         actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
         thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
         purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
-        context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, embedding = excluded.embedding,
-        embedding_model = excluded.embedding_model, words = excluded.words,
+        context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, project_id = excluded.project_id,
+        app_id = excluded.app_id, reach = excluded.reach, source = excluded.source, expires_at = excluded.expires_at,
+        embedding = excluded.embedding, embedding_model = excluded.embedding_model, words = excluded.words,
         next_embedding = excluded.next_embedding, next_model = excluded.next_model;
     end if;
   end loop;
@@ -157,7 +167,7 @@ end $$;
 
 -- A read outside of a transaction block is sent alone, without the settings that were made before it: each makes its own.
 create or replace function muniment.near(
-  at_space uuid, kinds text[], keys text[], attributes text[], vectors halfvec[], model text, most int
+  at_space uuid, kinds text[], keys text[], attributes text[], vectors halfvec[], model text, most int, places text[]
 ) returns table (n bigint, rev bigint, same_key boolean, sim float8, found muniment.memories)
 language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -182,10 +192,12 @@ begin
     from (
       select p.n, c.memory_id, c.stable_key = p.stable_key as same_key,
         row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
-      from unnest(kinds, keys, attributes) with ordinality p (kind, stable_key, attribute, n)
+      from unnest(kinds, keys, attributes, places) with ordinality p (kind, stable_key, attribute, place, n)
       join muniment.memories c on c.space_id = at_space and (select ok from entered) and c.state = 'active'
         and c.stable_key is not null and c.kind = p.kind
         and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+        and p.place is not distinct from
+          case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     ) kin where kin.place <= 200 order by kin.n, kin.place;
   end if;
   return query
@@ -195,13 +207,15 @@ begin
   )
   select p.n, null::bigint, false, 1 - close.distance,
     (select m from muniment.memories m where m.space_id = at_space and m.memory_id = close.memory_id)
-  from unnest(kinds, vectors) with ordinality p (kind, vector, n)
+  from unnest(kinds, vectors, places) with ordinality p (kind, vector, place, n)
   cross join lateral (
     select c.memory_id,
       (case when c.embedding_model = model then c.embedding else c.next_embedding end) <=> p.vector as distance
     from muniment.memories c
     where c.space_id = at_space and (select ok from entered) and c.state = 'active' and c.kind = p.kind
       and (c.embedding_model = model or c.next_model = model)
+      and p.place is not distinct from
+          case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     order by distance, c.memory_id limit most
   ) close
   order by p.n, close.distance, close.memory_id;

@@ -151,6 +151,11 @@ def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime)
         context=candidate.context,
         turns=candidate.turns,
         aliases=candidate.aliases,
+        project_id=candidate.project or scope.project,
+        app_id=candidate.app or scope.app,
+        reach=candidate.reach,
+        source=candidate.source,
+        expires_at=candidate.expires_at,
     )
 
 

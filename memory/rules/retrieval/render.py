@@ -17,7 +17,7 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Hit, Omission
-from muniment.memory.payload import fence_text
+from muniment.memory.payload import fence_text, format_statement
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def format_line(text: str, limit: int = _LONGEST) -> str:
 
 def format_bullet(hit: Hit) -> str:
     """Return `[category] text`."""
-    return f"[{hit.memory.category}] {hit.memory.text}"
+    return f"[{hit.memory.category}] {format_statement(hit.memory)}"
 
 
 def format_context_line(hit: Hit) -> str:
@@ -185,7 +185,9 @@ def render_delta_header(
 def render_stable(memories: Sequence[StoredMemory], profile: Sequence[Consent] = ()) -> str:
     """Return the stable part of the context: the approved fields of the profile, then the memories."""
     fields = [f"- {consent.field}: {format_line(consent.value)}" for consent in profile]
-    return "\n".join([*fields, *(f"- [{memory.category}] {format_line(memory.text)}" for memory in memories)])
+    return "\n".join(
+        [*fields, *(f"- [{memory.category}] {format_line(format_statement(memory))}" for memory in memories)]
+    )
 
 
 def _compute_net_changes(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:

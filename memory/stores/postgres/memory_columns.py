@@ -52,6 +52,11 @@ COLUMNS = (
     MemoryColumn("context",          "text",        "context", is_shown=False),
     MemoryColumn("turns",            "uuid[]",      "turns"),
     MemoryColumn("aliases",          "text[]",      "aliases", is_shared=True),
+    MemoryColumn("project_id",       "text",        "project_id", is_shared=True),
+    MemoryColumn("app_id",           "text",        "app_id", is_shared=True),
+    MemoryColumn("reach",            "text",        "reach", is_shared=True),
+    MemoryColumn("source",           "text",        "source", is_shared=True),
+    MemoryColumn("expires_at",       "timestamptz", "expires_at", is_shared=True),
 )  # fmt: skip
 # What a plan says of a memory: the same columns in both tables. The others are counted by the store.
 CONTENT = tuple(column for column in COLUMNS if column.version is None)

@@ -33,13 +33,13 @@ _UNREFERENCED = ("journal", "turn")  # they refer to the space, and to no other 
 # Older exports lack these.
 _MISSING_JSON: dict[str, dict[str, Any]] = {
     "turn": {"source": "user", "tags": [], "recalled": []},
-    "memory": {"aliases": []},
-    "version": {"aliases": []},
+    "memory": {"aliases": [], "reach": "user"},
+    "version": {"aliases": [], "reach": "user"},
 }
 _MISSING_CELLS = {
     "turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())},
-    "memory": {"aliases": encode_array(OF_TEXT, ())},
-    "version": {"aliases": encode_array(OF_TEXT, ())},
+    "memory": {"aliases": encode_array(OF_TEXT, ()), "reach": b"user"},
+    "version": {"aliases": encode_array(OF_TEXT, ()), "reach": b"user"},
 }
 _INSERTS = ("insert_packed", "insert_over_packed", "insert_json")
 _TABLES = {
