@@ -28,6 +28,7 @@ from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
+from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import (
     AccessLog,
@@ -59,6 +60,7 @@ from muniment.memory.flows.writing.write import TurnReader, Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.items import ItemStore
+from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
@@ -79,6 +81,7 @@ class Engine:
 
     store: Store
     item_store: ItemStore
+    projection_store: ProjectionStore
     embedder: Embedder
     clock: Clock
     settings: Settings
@@ -100,6 +103,7 @@ class Engine:
     browser: MemoryBrowser
     spelling: Spelling
     recall: Recall
+    projections: Projections
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
     statistics: Statistics
@@ -141,6 +145,7 @@ class Engine:
         *,
         store: Store,
         item_store: ItemStore,
+        projection_store: ProjectionStore,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
@@ -150,12 +155,11 @@ class Engine:
         make_adapters: MakeAdapters,
         beside: Engine | None = None,
     ) -> Self:
-        """Return the engine over these adapters. Nothing is opened.
+        """Return the engine over these adapters; nothing is opened. A flow is a dataclass; each of its fields gets the
+        part of that name.
 
         `make_adapters` returns the store and the embedder for spaces of another embedder, by its name. An engine
-        `beside` another one shares the state of its process.
-
-        A flow is a dataclass; each of its fields gets the part of that name."""
+        `beside` another one shares the state of its process."""
         redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
         if beside is None:
@@ -173,6 +177,7 @@ class Engine:
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
             "store": store,
             "item_store": item_store,
+            "projection_store": projection_store,
             "embedder": embedder,
             "clock": clock,
             "settings": settings,
@@ -204,7 +209,8 @@ class Engine:
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
-            "store", "item_store", "embedder", "clock", "settings", "model", "batches", "text_reader", "make_adapters",
+            "store", "item_store", "projection_store", "embedder", "clock", "settings", "model", "batches",
+            "text_reader", "make_adapters",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 

@@ -78,10 +78,11 @@ class WritePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedRow:
-    """A new memory and the turns that it consumes, encoded by a store for itself."""
+    """A new memory, the turns that it consumes, and what it says in its slots, encoded by a store for itself."""
 
     memory: bytes
     turns: dict[TurnId, bytes]
+    slots: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.consolidate import Consolidation
+from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
@@ -83,6 +84,7 @@ class Maintenance:
     erasure: ErasureStore
     item_store: ItemStore
     maintenance: MaintenanceStore
+    projections: Projections
     retention: RetentionTerms
     settings: Settings
     write_behind: WriteBehind
@@ -110,6 +112,7 @@ class Maintenance:
             checked_before=now - checked,
         )
         await self.item_store.delete_expired(scope, now)
+        await self.projections.refresh_lagging(scope)
         run, checked_rev = await self._consolidate_changed(scope, due, forgotten + purged)
         if run is not None:
             due = await self._find_due(scope, now)

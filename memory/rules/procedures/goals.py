@@ -129,6 +129,11 @@ def renew_goal(new: str, old: str) -> str:
     )
 
 
+def generalize_goal(goal: str) -> str:
+    """The goal without what differs from one run to the next: files, addresses, versions and numbers."""
+    return " ".join(_PARTICULAR.sub("…", goal).split()).strip() or goal
+
+
 def has_same_steps(a: Procedure, b: Procedure) -> bool:
     """Whether two procedures have the same steps but for the files and numbers in their goals."""
     return _normalize_steps(a) == _normalize_steps(b)

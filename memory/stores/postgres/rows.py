@@ -19,6 +19,7 @@ from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.embedding import UnembeddedRow
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.journal import JournalEntry, SpaceChange
+from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -26,6 +27,7 @@ from muniment.memory.domain.search import PackedMemories
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.projections.types import project_memory
 from muniment.memory.rules.retrieval import intents
 from muniment.memory.rules.retrieval.intents import index_text
 from muniment.memory.stores.postgres.memory_columns import COLUMNS, CONTENT
@@ -44,6 +46,7 @@ OF_USER: Mapping[str, Any] = {
 }
 _FACT = tuple(Fact.__dataclass_fields__)
 _TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
+_PROJECTION = {name: {"id": "projection_id", "memory": "memory_id"}.get(name, name) for name in Projection.__slots__}
 _EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model", "since")
 
 
@@ -276,9 +279,22 @@ def _encode_memory(change: Change, model: str) -> dict[str, Any]:
     row = {name: value for name, field in _WRITTEN if (value := getattr(change.after, field)) is not None}
     if fact := change.after.fact:
         row["fact"] = {name: getattr(fact, name) for name in _FACT}
+    row["slots"] = encode_slots(change.after)
     if change.vector is not None:
         row["embedding_model"] = UNEMBEDDED if change.vector is NO_VECTOR else model
     return row
+
+
+def encode_slots(memory: StoredMemory) -> list[dict[str, Any]]:
+    """Encode what a memory says in its slots as rows of the table of projections."""
+    slots = project_memory(memory)
+    return [{column: getattr(slot, field) for field, column in _PROJECTION.items()} for slot in slots]
+
+
+def parse_projection(row: Mapping[str, Any]) -> Projection:
+    """Parse a row of the `columns` block of projections.sql."""
+    values = {field: row[column] for field, column in _PROJECTION.items()}
+    return Projection(**values | {"memories": tuple(row["memories"])})
 
 
 def _encode_journal_line(plan: WritePlan, change: Change) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from muniment.memory.stores.postgres.connection.pool import FindAddress, Postgre
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
@@ -42,6 +43,7 @@ class PostgresStore:
         self.erasure = PostgresErasure(connections, indexes)
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
+        self.projections = PostgresProjections(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 

@@ -92,6 +92,7 @@ class PostgresWrites(MemoryWrites):
                 PackedRow(
                     memory=tables.encode_memory(change),
                     turns={id_: tables.encode_turn(turns[id_]) for id_ in change.after.turns if id_ in turns},
+                    slots=rows.encode_slots(change.after),
                 )
                 for change in plan.changes
             )
@@ -193,6 +194,7 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     for part in more:
         params = rows.build_apply_params(plan.scope, [(plan, each) for each in part], model)
         await conn.execute(_WRITE["apply"], params)
+        await conn.execute(_WRITE["project"], params)
     if edges:
         await conn.execute(_WRITE["insert_edges"], {"space": plan.scope.space, "relations": edges})
     if plan.source_turns:

@@ -36,6 +36,7 @@ from muniment.memory.stores.postgres.bulk.binary_rows import (
 )
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.memory_columns import CONTENT, SEARCH_COLUMNS
+from muniment.memory.stores.postgres.rows import encode_rows
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _BULK, _SWITCH = load_blocks("bulk"), load_blocks("embedder_switch")
@@ -158,7 +159,18 @@ async def insert_rows(
                 await cursor.execute(_BULK["renumber_turns"], params)
             params["memories"] = tables.tables["memories"].pack_rows([row.memory for row in new])
             await _insert_memories(cursor, params, split=tables.splits_inserts)
+            if slots := _number_slots(new, params["expected"]):
+                await cursor.execute(_BULK["project"], params | {"slots": encode_rows(slots)})
     return len(new)
+
+
+def _number_slots(new: Sequence[PackedRow], expected: int) -> list[dict[str, Any]]:
+    """Return what the memories say in their slots, with the revision that each of them has."""
+    return [
+        {"memory_id": row.slots[0]["memory_id"], "slots": [slot | {"rev": rev} for slot in row.slots]}
+        for rev, row in enumerate(new, expected + 1)
+        if row.slots
+    ]
 
 
 async def analyze_tables(connections: PostgresConnections) -> None:

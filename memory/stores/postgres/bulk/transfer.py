@@ -20,6 +20,7 @@ from muniment.memory.stores.postgres.bulk.bulk_insert import (
 )
 from muniment.memory.stores.postgres.bulk.columns import Cells, pack_columns
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
+from muniment.memory.stores.postgres.layers.projections import project_space
 from muniment.memory.stores.postgres.memory_columns import SEARCH_COLUMNS, STORE_COLUMNS
 from muniment.memory.stores.postgres.sql import load_blocks
 
@@ -75,6 +76,7 @@ async def load_rows(
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:
             raise build_unfit_error(flaws[0]["flaw"])
+        await project_space(conn, scope)
 
 
 def build_unfit_error(flaw: object) -> BadInput:

@@ -26,8 +26,8 @@ from muniment.memory.stores.postgres.sql import load_blocks
 _ERASURE, _ROLES = load_blocks("erasure"), load_blocks("roles")
 # In this order: the lists of a large space find a memory by its words, and what refers to a memory goes before it.
 _OF_MEMORIES = (
-    "postings", "relations", "pair_fingerprints", "consent_requests", "requests", "events", "memory_versions",
-    "memories", "journal",
+    "postings", "relations", "pair_fingerprints", "consent_requests", "requests", "events", "projections",
+    "memory_versions", "memories", "journal",
 )  # fmt: skip
 # A table, for the receipt's count, and the block that removes the traces of a memory from it.
 _OF_TRACES = (
@@ -38,7 +38,7 @@ _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
     "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "extractions", "events",
     "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests", "items",
-    "spaces",
+    "projections", "spaces",
 )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ async def _delete_memories(conn: Connection, space: dict[str, Any], memories: Se
     for table in _OF_MEMORIES:
         block = _ERASURE.get(table) or _format_block("rows_of_memories", table)
         counts[table] = (await conn.execute(block, params)).rowcount
-    for table in _VERSIONED:
+    for table in (*_VERSIONED, "projections"):
         await conn.execute(_format_block("forget_heirs", table), params)
     await conn.execute(_ERASURE["empty_postings"], params)
     await conn.execute(_ERASURE["last_lines"], params)

@@ -39,7 +39,12 @@ update muniment.turns set consumed_rev = %(expected)s::bigint + %(changes)s
 where space_id = %(space)s and consumed_rev = %(expected)s::bigint + %(most)s
 
 -- name: bump (advances the space's revision)
-update muniment.spaces set rev = rev + %(changes)s where space_id = %(space)s and rev = %(expected)s
+update muniment.spaces set rev = rev + %(changes)s,
+  projected_rev = case when projected_rev = rev then rev + %(changes)s else projected_rev end
+where space_id = %(space)s and rev = %(expected)s
+
+-- name: project (writes what the memories say in their slots)
+select muniment.project_changes(%(space)s, %(slots)s)
 
 -- name: memories (inserts memories, each with its journal line, numbered in order)
 with brought as (

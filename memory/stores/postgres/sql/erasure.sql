@@ -6,7 +6,13 @@ select memory_id, rev, category from muniment.memories
 where space_id = %(space)s and memory_id = any(%(ids)s) and state <> 'active' and purge_at <= %(at)s order by memory_id
 
 -- name: bump (advances the space's revision)
-update muniment.spaces set rev = rev + %(count)s where space_id = %(space)s
+update muniment.spaces set rev = rev + %(count)s,
+  projected_rev = case when projected_rev = rev then rev + %(count)s else projected_rev end
+where space_id = %(space)s
+
+-- name: projections (removes what the memories say in their slots; others of a slot take its place)
+select muniment.project_changes(%(space)s, (
+  select jsonb_agg(jsonb_build_object('memory_id', id, 'slots', jsonb_build_array())) from unnest(%(ids)s::uuid[]) id))
 
 -- name: postings (removes the memories from the lists of a large space)
 with gone as materialized (

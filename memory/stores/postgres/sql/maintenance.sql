@@ -88,7 +88,7 @@ select pg_try_advisory_xact_lock(%(lock)s) as mine
 select space_id, tenant_id, owner_id, owner_type from muniment.spaces
 where space_id > %(after)s and (tend_at <= %(now)s
   or ((rev > tended_rev or tended_at is null) and (tended_at is null or tended_at < %(edge)s))
-  or tended_at > %(ahead)s or tend_terms is distinct from %(terms)s)
+  or tended_at > %(ahead)s or tend_terms is distinct from %(terms)s or projected_rev < rev)
 order by space_id limit %(limit)s
 
 -- name: enqueue_due (enqueues a job for each space, timed by the queue's own clock)

@@ -40,6 +40,9 @@ on conflict (space_id, turn_id) do nothing
 -- name: apply (writes more changes of the same plan)
 select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s, %(fresh)s)
 
+-- name: project (writes what these changes say in their slots)
+select muniment.project_changes(%(space)s, %(memories)s)
+
 -- name: insert_edges (inserts the edges of a plan whose changes take more than one statement)
 insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
 select %(space)s, from_id, to_id, relation_type, strength, created_at

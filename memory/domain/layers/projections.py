@@ -1,0 +1,61 @@
+"""Projections: what memories say in the slots of a profile, among the episodes, and of what an agent can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.memory import Trust
+
+# What a row is beside the other rows of its slot; the last three are states of its memory.
+ProjectionStatus = Literal["active", "support", "conflict", "outranked", "pending", "rejected", "superseded"]
+PROJECTION_STATUSES: tuple[ProjectionStatus, ...] = get_args(ProjectionStatus)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """What one memory says in one slot, which is a type and a key. At most one of a slot is active.
+
+    The active one names the active memories of its slot, its own first; another one names its own. `superseded_by` is
+    the memory that took its place."""
+
+    id: UUID
+    type: str
+    key: str
+    memory: MemoryId
+    status: ProjectionStatus
+    title: str
+    data: dict[str, Any]
+    category: str
+    trust: Trust
+    memories: tuple[MemoryId, ...]
+    rev: Revision
+    at: datetime
+    superseded_by: MemoryId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectionRequest:
+    """Which projections to list: of these types and statuses, of one key, of some memories, or of an id, of theirs or
+    of their memory, that begins so; nothing given is all."""
+
+    types: tuple[str, ...] = ()
+    statuses: tuple[ProjectionStatus, ...] = ()
+    key: str | None = None
+    memories: tuple[MemoryId, ...] = ()
+    beginning: str | None = None  # hexadecimal digits without dashes
+    limit: int = 100
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildResult:
+    """What making the projections of a space anew came to: the rows before and after, and how many differ."""
+
+    rev: Revision
+    before: int
+    after: int
+    changed: int

@@ -1,0 +1,108 @@
+"""Projections: what the memories of a space say slot by slot, now or at a revision, and making that anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.layers.projections import Projection, ProjectionRequest, RebuildResult
+from muniment.memory.domain.memory import STATES, StoredMemory
+from muniment.memory.domain.query import ListRequest
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.ports.layers.projections import ProjectionStore
+from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.rules.projections.types import TYPES
+
+_PAGE = 1_000  # memories that are read at once
+_MAX_LISTED = 1_000
+_BEGINNING = re.compile(r"[0-9a-f]{1,8}(?:[0-9a-f-]{0,28})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Projections:
+    """Lists and rebuilds projections. They are kept by each commit; a space that lags behind is made anew first."""
+
+    browser: MemoryBrowser
+    projection_store: ProjectionStore
+    reads: MemoryReads
+    settings: Settings
+
+    async def list_projections(
+        self, scope: Scope, request: ProjectionRequest, as_of: Revision | datetime | None = None
+    ) -> list[Projection]:
+        """Return projections slot by slot, the active one first. Raises BadInput for an unknown type."""
+        if unknown := sorted(set(request.types) - TYPES.keys()):
+            raise BadInput(f"unknown type {unknown[0][:40]!r}; allowed: {', '.join(sorted(TYPES))}")
+        if not 0 < request.limit <= _MAX_LISTED or request.offset < 0:
+            raise BadInput(f"limit: from 1 to {_MAX_LISTED} wanted, and an offset from 0")
+        reader = self.settings.make_owner_reader(scope)
+        if as_of is None:
+            await self.refresh_lagging(scope)
+            return await self.projection_store.list_projections(reader, request)
+        memories = await self._read_then(reader, await self.browser.resolve_revision(scope, as_of))
+        ranked = await self.projection_store.rank_memories(memories)
+        chosen = [projection for projection in ranked if _matches_request(projection, request)]
+        return chosen[request.offset : request.offset + request.limit]
+
+    async def list_slot(self, scope: Scope, given: str) -> list[Projection]:
+        """Return all projections of a slot, by the beginning of the id of a projection or of a memory in it.
+
+        Raises NotFound, BadInput for the beginning of several."""
+        start = given.strip().lower()
+        if not _BEGINNING.fullmatch(start):
+            raise BadInput(f"{given[:40]!r} is neither an id nor the beginning of one")
+        await self.refresh_lagging(scope)
+        request = ProjectionRequest(beginning=start.replace("-", ""), limit=_MAX_LISTED)
+        found = await self.projection_store.list_projections(self.settings.make_owner_reader(scope), request)
+        slots = {(each.type, each.key) for each in found}
+        if not slots:
+            raise NotFound(f"no projection {given!r} in the space of {scope.owner!r}", id=given)
+        if len(slots) > 1:
+            raise BadInput(f"{given!r} is the beginning of several projections: {len(slots)}")
+        [(type_, key)] = slots
+        whole = ProjectionRequest(types=(type_,), key=key, limit=_MAX_LISTED)
+        return await self.list_projections(scope, whole)
+
+    async def list_conflicts(self, scope: Scope) -> list[list[Projection]]:
+        """Return the slots in which memories that are trusted as much as the active one say something else."""
+        disputed = await self.list_projections(scope, ProjectionRequest(statuses=("conflict",), limit=_MAX_LISTED))
+        slots: dict[tuple[str, str], None] = dict.fromkeys((each.type, each.key) for each in disputed)
+        return [
+            await self.list_projections(
+                scope, ProjectionRequest(types=(type_,), key=key, statuses=("active", "conflict"), limit=_MAX_LISTED)
+            )
+            for type_, key in slots
+        ]
+
+    async def rebuild(self, scope: Scope) -> RebuildResult:
+        """Make all projections of a space anew. Raises NotFound for an unknown space."""
+        return await self.projection_store.rebuild(scope)
+
+    async def refresh_lagging(self, scope: Scope) -> None:
+        """Make the projections of a space anew that a process has changed which knows none."""
+        if await self.projection_store.find_lag(scope):
+            await self.projection_store.rebuild(scope)
+
+    async def _read_then(self, reader: Reader, rev: Revision | None) -> Sequence[StoredMemory]:
+        memories: list[StoredMemory] = []
+        while True:
+            listing = ListRequest(states=STATES, limit=_PAGE, offset=len(memories))
+            page = await self.reads.list_memories(reader, listing, as_of=rev)
+            memories += page.memories
+            if len(page.memories) < _PAGE:
+                return memories
+
+
+def _matches_request(projection: Projection, request: ProjectionRequest) -> bool:
+    return (
+        (not request.types or projection.type in request.types)
+        and (not request.statuses or projection.status in request.statuses)
+        and request.key in (None, projection.key)
+        and (not request.memories or projection.memory in request.memories)
+    )

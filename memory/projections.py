@@ -1,0 +1,46 @@
+"""`ProjectionDoor`: what the memories of a space say slot by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.layers.projections import Projection, ProjectionRequest, ProjectionStatus, RebuildResult
+from muniment.memory.domain.scope import Scope
+from muniment.memory.engine import Engine
+
+
+class ProjectionDoor:
+    """Profile, episodes, skills and the other types of projections. It shares the engine of `Memory`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        types: Sequence[str] = (),
+        statuses: Sequence[ProjectionStatus] = (),
+        limit: int = 100,
+        offset: int = 0,
+        as_of: Revision | datetime | None = None,
+    ) -> Sequence[Projection]:
+        """Return projections slot by slot, the active one first, now or as of a revision or a time. Raises BadInput."""
+        request = ProjectionRequest(types=tuple(types), statuses=tuple(statuses), limit=limit, offset=offset)
+        return await self.engine.projections.list_projections(scope, request, as_of)
+
+    async def list_slot(self, scope: Scope, given: str) -> Sequence[Projection]:
+        """Return what all memories say in one slot, by the id of a projection or of a memory, or its beginning.
+
+        Raises NotFound, BadInput for the beginning of several."""
+        return await self.engine.projections.list_slot(scope, given)
+
+    async def list_conflicts(self, scope: Scope) -> Sequence[Sequence[Projection]]:
+        """Return the slots in which memories that are trusted alike say different things, the active one first."""
+        return await self.engine.projections.list_conflicts(scope)
+
+    async def rebuild(self, scope: Scope) -> RebuildResult:
+        """Make all projections of a space anew from its memories. Raises NotFound for an unknown space."""
+        return await self.engine.projections.rebuild(scope)
