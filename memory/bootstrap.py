@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
@@ -26,6 +26,7 @@ from muniment.memory.errors import BadConfig, Denied
 from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
+from muniment.memory.flows.shares import Shares as Shares  # noqa: PLC0414 - for faces
 from muniment.memory.flows.tokens import Tokens as Tokens  # noqa: PLC0414 - for faces and the graph
 from muniment.memory.flows.writing.write import load_reader
 from muniment.memory.models.clock import SystemClock
@@ -40,12 +41,14 @@ from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.stores.postgres.connection import keepalive
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.embedded import login, server
+from muniment.memory.stores.postgres.operation.shares import PostgresShares
 from muniment.memory.stores.postgres.operation.tokens import PostgresTokens
 from muniment.memory.stores.postgres.schema import grants, scrub
 from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
 from muniment.memory.stores.token_key import load_token_key
 
+_Store = TypeVar("_Store", PostgresTokens, PostgresShares)
 _NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does
 _MIGRATE_AS_OWNER = (
     "the login that owns the tables migrates them (MUNIMENT_OWNER_URL=… muniment migrate), and `muniment grant` gives "
@@ -164,16 +167,31 @@ async def open_tokens(
 
     To make, list and revoke tokens they are opened `as_owner` of the tables: the engine's login may only look one up.
     Raises BadConfig for a key that others may read, StoreDown."""
+    key = await asyncio.to_thread(load_token_key, settings.home)
+    async with _open_store(PostgresTokens(_connect(settings, as_owner=as_owner))) as store:
+        yield Tokens(store=store, clock=clock or SystemClock(), key=key)
 
+
+@asynccontextmanager
+async def open_shares(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Shares]:
+    """Open the shares of this database, as the owner of its tables. No embedder is loaded. Raises StoreDown."""
+    async with _open_store(PostgresShares(_connect(settings, as_owner=True))) as store:
+        yield Shares(store=store, clock=clock or SystemClock())
+
+
+def _connect(settings: Settings, *, as_owner: bool) -> PostgresConnections:
     async def find_address() -> str:
         address = await ensure_database(settings)
         return await find_owner_address(settings) if as_owner else address
 
-    key = await asyncio.to_thread(load_token_key, settings.home)
-    store = PostgresTokens(PostgresConnections(find_address, model=settings.embedder))
+    return PostgresConnections(find_address, model=settings.embedder)
+
+
+@asynccontextmanager
+async def _open_store(store: _Store) -> AsyncIterator[_Store]:
     try:
         await store.open()
-        yield Tokens(store=store, clock=clock or SystemClock(), key=key)
+        yield store
     finally:
         await store.close()
 

@@ -192,6 +192,27 @@ end $$;
 
 COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
+CREATE FUNCTION muniment.enter_shared(wanted uuid, readers uuid[], tenant text, allowed text[]) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+declare
+  shared boolean;
+  known boolean;
+begin
+  perform muniment.enter_space(wanted);
+  select count(*) > 0, coalesce(bool_or(s.reader_id = any(readers) and s.tenant_id = tenant), false) into known, shared
+  from muniment.shares s where s.space_id = wanted;
+  if shared and exists (select from muniment.spaces s where s.space_id = wanted and s.tenant_id = tenant) then
+    perform muniment.enter_space(wanted, coalesce(allowed, '{}'));
+    return 'granted';
+  end if;
+  execute 'set local app.spaces = ''''';
+  execute 'set local app.categories = ''{}''';
+  return case when known then 'denied' else 'unshared' end;
+end $$;
+
+COMMENT ON FUNCTION muniment.enter_shared(wanted uuid, readers uuid[], tenant text, allowed text[]) IS 'Enters a space of the same tenant that is shared with one of the readers, with the allowed categories; else none, and says why.';
+
 CREATE FUNCTION muniment.enter_space(space uuid, allowed text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1300,6 +1321,43 @@ COMMENT ON COLUMN muniment.requests.answered IS 'Whether the receipt is whole. U
 
 COMMENT ON COLUMN muniment.requests.at IS 'When it was written.';
 
+CREATE TABLE muniment.shares (
+    space_id uuid NOT NULL,
+    reader_id uuid NOT NULL,
+    tenant_id text NOT NULL,
+    owner_type text NOT NULL,
+    owner_id text NOT NULL,
+    reader_type text,
+    reader text,
+    granted_by text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT shares_owner_type CHECK ((owner_type = ANY (ARRAY['agent'::text, 'project'::text]))),
+    CONSTRAINT shares_reader CHECK (((reader IS NULL) = (reader_type IS NULL))),
+    CONSTRAINT shares_reader_type CHECK ((reader_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
+);
+
+ALTER TABLE ONLY muniment.shares FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.shares IS 'A row says that somebody may read a space beside their own. Written by `muniment share`.';
+
+COMMENT ON COLUMN muniment.shares.space_id IS 'The space that is shared.';
+
+COMMENT ON COLUMN muniment.shares.reader_id IS 'The space of who may read it; that of the tenant: everybody of the tenant.';
+
+COMMENT ON COLUMN muniment.shares.tenant_id IS 'The tenant of both.';
+
+COMMENT ON COLUMN muniment.shares.owner_type IS 'Whose space is shared: agent, project.';
+
+COMMENT ON COLUMN muniment.shares.owner_id IS 'The name of its owner.';
+
+COMMENT ON COLUMN muniment.shares.reader_type IS 'Who may read: user, agent, project; null: everybody of the tenant.';
+
+COMMENT ON COLUMN muniment.shares.reader IS 'The name of who may read; null: everybody of the tenant.';
+
+COMMENT ON COLUMN muniment.shares.granted_by IS 'Who has granted it.';
+
+COMMENT ON COLUMN muniment.shares.since IS 'Since when.';
+
 CREATE TABLE muniment.spaces (
     space_id uuid NOT NULL,
     tenant_id text NOT NULL,
@@ -1537,6 +1595,9 @@ ALTER TABLE ONLY muniment.relations
 
 ALTER TABLE ONLY muniment.requests
     ADD CONSTRAINT requests_pk PRIMARY KEY (space_id, key);
+
+ALTER TABLE ONLY muniment.shares
+    ADD CONSTRAINT shares_pk PRIMARY KEY (space_id, reader_id);
 
 ALTER TABLE ONLY muniment.spaces
     ADD CONSTRAINT spaces_pk PRIMARY KEY (space_id);
@@ -2004,6 +2065,20 @@ CREATE POLICY requests_own ON muniment.requests TO muniment_app USING (((space_i
 
 COMMENT ON POLICY requests_own ON muniment.requests IS 'The application sees the requests of the space that it has entered, and no reader of some categories any.';
 
+ALTER TABLE muniment.shares ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY shares_eraser ON muniment.shares TO muniment_eraser USING ((((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) OR (reader_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY shares_eraser ON muniment.shares IS 'The eraser sees and removes the shares of the space that it has entered, and those by which it reads others.';
+
+CREATE POLICY shares_issuer ON muniment.shares TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY shares_issuer ON muniment.shares IS 'The issuer reads and writes all shares in transactions that enter no space.';
+
+CREATE POLICY shares_own ON muniment.shares FOR SELECT TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY shares_own ON muniment.shares IS 'The application reads who may read the space that it has entered; who has an allowlist of categories sees no row.';
+
 ALTER TABLE muniment.spaces ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY spaces_eraser ON muniment.spaces TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -2297,6 +2372,10 @@ GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
 GRANT UPDATE(digest) ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.shares TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.shares TO muniment_issuer;
+GRANT SELECT,DELETE ON TABLE muniment.shares TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;

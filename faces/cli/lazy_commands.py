@@ -96,6 +96,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "stats:app",
         "Count what the memory of a user did by day, node and operation, and show what changed and when.",
     ),
+    "share": ("share:app", "Who may read the memory of a project or an agent beside their own."),
     "token": ("token:app", "What a program shows to say for whom it asks."),
     "checkpoints": ("checkpoints:app", "Prune the state of threads, or bring it from another saver."),
 }

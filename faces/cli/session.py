@@ -13,7 +13,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
-    from muniment.memory.bootstrap import Tokens
+    from muniment.memory.bootstrap import Shares, Tokens
     from muniment.memory.client import Memory
     from muniment.memory.ports.embedders import Embedder
 
@@ -64,6 +64,18 @@ async def open_tokens(settings: Settings, *, quiet: bool) -> AsyncIterator[Token
         with terminal.show_spinner(_describe_opening(settings), quiet=quiet):
             tokens = await stack.enter_async_context(bootstrap.open_tokens(settings, as_owner=True))
         yield tokens
+
+
+@asynccontextmanager
+async def open_shares(settings: Settings, *, quiet: bool) -> AsyncIterator[Shares]:
+    """The shares of these settings, open. Raises StoreDown."""
+    # As above.
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    async with AsyncExitStack() as stack:
+        with terminal.show_spinner(_describe_opening(settings), quiet=quiet):
+            shares = await stack.enter_async_context(bootstrap.open_shares(settings))
+        yield shares
 
 
 async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:

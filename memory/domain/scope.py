@@ -91,6 +91,21 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Who may read the space of a project or an agent beside their own: one owner, or without one all of the tenant."""
+
+    shared: Scope
+    reader: Scope | None
+    granted_by: str
+    since: datetime
+
+    @property
+    def reader_space(self) -> SpaceId:
+        """The space of who may read; for all of the tenant that of the tenant itself."""
+        return self.shared.tenant_space if self.reader is None else self.reader.space
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """What a token permits, without the token: for whom it speaks, through which agents, and what it may do.
 

@@ -20,11 +20,12 @@ set citus.propagate_set_commands = 'local';
 select format('alter role %I in database %I set citus.multi_shard_modify_mode = %L', current_user, current_database(), 'sequential')
 \gexec
 
--- The coordinator reaches the nodes in the name of the role that asks: these three have to be able to log in there. Their
+-- The coordinator reaches the nodes in the name of the role that asks: these four have to be able to log in there. Their
 -- passwords, or certificates, belong into pg_dist_authinfo or the nodes' pg_hba.conf, not into this file.
 alter role muniment_app login;
 alter role muniment_keeper login;
 alter role muniment_eraser login;
+alter role muniment_issuer login;
 
 -- As which each of them works on a node: what a connection of the pool sets for itself stays on the coordinator. A nested
 -- statement is a look at the space that is entered, which is on the node, and at the embedders, of which each node has its own copy.
@@ -32,14 +33,14 @@ select format('alter role %I in database %I set %s = %L', rolname, current_datab
 from pg_roles, (values
   ('citus.allow_nested_distributed_execution', 'on'), ('enable_seqscan', 'off'), ('jit', 'off'),
   ('hnsw.iterative_scan', 'relaxed_order'), ('work_mem', '16MB'), ('timezone', 'UTC')) setting (name, value)
-where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser') \gexec
+where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser', 'muniment_issuer') \gexec
 
 -- What policies and statements call must be on every node.
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
-  'read_cursor', 'revision_before', 'time_after');
+  'read_cursor', 'revision_before', 'time_after', 'enter_shared');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (
@@ -125,7 +126,7 @@ select format('select create_distributed_table(%L, %L, colocate_with => %L)', 'm
 from unnest(array[
   'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
   'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures',
-  'requests', 'items'
+  'requests', 'items', 'shares'
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec

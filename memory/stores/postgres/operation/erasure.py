@@ -101,7 +101,8 @@ class PostgresErasure(ErasureStore):
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
         await self._indexes.drop_any(scope)
         async with self._erasing(scope) as (conn, space):
-            counts = {}
+            # Another owner's space may be shared with a space in which nobody has written.
+            counts = {"shares": (await conn.execute(_ERASURE["shares"], space)).rowcount}
             # A space that does not exist has no rows; one that is founded at this moment comes after the erasure.
             for table in _OF_SPACE if space["rev"] is not None else ():
                 counts[table] = (await conn.execute(_format_block("all_rows", table), space)).rowcount

@@ -67,6 +67,9 @@ from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(categories)s::text[]) with or
   (memory_id, rev, category, n)
 returning rev
 
+-- name: shares (removes the shares of a space, and those by which it reads others)
+delete from muniment.shares where space_id = %(space)s or reader_id = %(space)s
+
 -- name: tokens (removes the tokens that speak for a user)
 select muniment.erase_tokens(%(tenant)s, %(owner)s) as count
 
