@@ -82,6 +82,7 @@ def create_memory(
         Engine.build(
             store=store,
             item_store=store.items,
+            layer_stores=store,
             embedder=chosen,
             clock=clock or SystemClock(),
             settings=settings,

@@ -91,7 +91,7 @@ begin
   end loop;
 end $$;
 
-create or replace function muniment.commit_plan(
+create or replace function muniment.commit_memories(
   at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
   weights sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb
 ) returns void language plpgsql set enable_seqscan = off as $$

@@ -122,7 +122,7 @@ end $_$;
 
 COMMENT ON FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'Writes the memories of a plan, archives the states that they replace, and adds to the journal; `fresh`: none of the memories was there before.';
 
-CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
+CREATE FUNCTION muniment.commit_memories(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
@@ -180,7 +180,20 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
+COMMENT ON FUNCTION muniment.commit_memories(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'The part of commit_plan that writes memories, turns, the record of an extraction and edges.';
+
+CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+  perform muniment.commit_memories(at_space, founding, expected, changes, memories, embeddings, weights, lines, fresh, consumed,
+    extracted, edges);
+  if observed is not null then
+    perform muniment.keep_observations(at_space, observed, expected + changes);
+  end if;
+end $$;
+
+COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
 CREATE FUNCTION muniment.enter_space(space uuid, allowed text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE plpgsql
@@ -288,6 +301,42 @@ CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone
 $$;
 
 COMMENT ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) IS 'Whether the token with this id is neither revoked nor expired nor gone. It runs as the issuer: who asks learns no more.';
+
+CREATE FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  o muniment.observations;
+  known muniment.observations;
+begin
+  for o in select * from jsonb_populate_recordset(null::muniment.observations, observed) loop
+    select min(t.session_id) into o.session_id from muniment.turns t where t.space_id = at_space and t.turn_id = any(o.turns);
+    o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
+    select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
+    if known.observation_id is null then
+      insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
+        importance, trust, turns, positions, found_by, memory_id, outcome, rev, at)
+      values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
+        o.importance, o.trust, o.turns, '{}', o.found_by, o.memory_id, o.outcome, at_rev, o.at);
+      continue;
+    end if;
+    o.turns := array(select distinct turn from unnest(known.turns || o.turns) turn);
+    if known.memory_id is not null or o.memory_id is null then  -- what came of it first stays
+      o.memory_id := known.memory_id;
+      o.outcome := known.outcome;
+    end if;
+    if o.turns <@ known.turns and o.memory_id is not distinct from known.memory_id then
+      continue;
+    end if;
+    update muniment.observations set turns = o.turns, memory_id = o.memory_id, outcome = o.outcome, rev = at_rev
+    where space_id = at_space and observation_id = o.observation_id;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) IS 'Writes observations, each once a session: one that is found again gets the new turns, and a memory where it had none.';
 
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1105,6 +1154,68 @@ COMMENT ON COLUMN muniment.memory_versions.next_model IS 'The model of next_embe
 
 COMMENT ON COLUMN muniment.memory_versions.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
 
+CREATE TABLE muniment.observations (
+    space_id uuid NOT NULL,
+    observation_id uuid NOT NULL,
+    session_id text,
+    type text NOT NULL,
+    stable_key text NOT NULL,
+    statement text NOT NULL,
+    fact jsonb,
+    category text NOT NULL,
+    confidence real NOT NULL,
+    importance smallint NOT NULL,
+    trust text NOT NULL,
+    turns uuid[] NOT NULL,
+    positions integer[] NOT NULL,
+    found_by text NOT NULL,
+    memory_id uuid,
+    outcome text NOT NULL,
+    rev bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT observations_type CHECK ((type = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
+);
+
+ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.observations IS 'A row is one statement that the rules or a model found in the turns of a session, with what came of it. Written by commit_plan alone, but for erasures.';
+
+COMMENT ON COLUMN muniment.observations.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the session and the stable key: found again, it is the same row.';
+
+COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns; null: they are of none.';
+
+COMMENT ON COLUMN muniment.observations.type IS 'What sort of statement it is.';
+
+COMMENT ON COLUMN muniment.observations.stable_key IS 'What is said, in a form that is the same in every session and whoever finds it.';
+
+COMMENT ON COLUMN muniment.observations.statement IS 'The statement, self-contained.';
+
+COMMENT ON COLUMN muniment.observations.fact IS 'Its structure; null without one.';
+
+COMMENT ON COLUMN muniment.observations.category IS 'Its category; who may read the category may read the row.';
+
+COMMENT ON COLUMN muniment.observations.confidence IS 'How certain it is, in [0, 1].';
+
+COMMENT ON COLUMN muniment.observations.importance IS 'From 1 to 5.';
+
+COMMENT ON COLUMN muniment.observations.trust IS 'How far the words that say it are trusted.';
+
+COMMENT ON COLUMN muniment.observations.turns IS 'The turns that say it.';
+
+COMMENT ON COLUMN muniment.observations.positions IS 'Their positions in the session.';
+
+COMMENT ON COLUMN muniment.observations.found_by IS 'Who found it first: rules, or the version of the prompt.';
+
+COMMENT ON COLUMN muniment.observations.memory_id IS 'The memory that came of it, or that says it already; null: none.';
+
+COMMENT ON COLUMN muniment.observations.outcome IS 'What came of it: added, updated, merged, known, waiting, or the reason why nothing.';
+
+COMMENT ON COLUMN muniment.observations.rev IS 'The revision of the space that it was written with.';
+
+COMMENT ON COLUMN muniment.observations.at IS 'When it was written.';
+
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
     events.thread_id,
@@ -1469,6 +1580,9 @@ ALTER TABLE ONLY muniment.memories
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_pk PRIMARY KEY (space_id, memory_id, from_rev);
 
+ALTER TABLE ONLY muniment.observations
+    ADD CONSTRAINT observations_pk PRIMARY KEY (space_id, observation_id);
+
 ALTER TABLE ONLY muniment.pair_fingerprints
     ADD CONSTRAINT pair_fingerprints_pk PRIMARY KEY (space_id, low_id, high_id, score);
 
@@ -1547,6 +1661,10 @@ CREATE INDEX memory_versions_unembedded ON muniment.memory_versions USING btree 
 
 COMMENT ON INDEX muniment.memory_versions_unembedded IS 'The former versions that wait for a vector.';
 
+CREATE INDEX observations_of_memory ON muniment.observations USING btree (space_id, memory_id) WHERE (memory_id IS NOT NULL);
+
+CREATE INDEX observations_of_session ON muniment.observations USING btree (space_id, session_id);
+
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
@@ -1581,6 +1699,9 @@ ALTER TABLE ONLY muniment.memories
 
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.observations
+    ADD CONSTRAINT observations_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.pair_fingerprints
     ADD CONSTRAINT pair_fingerprints_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -1843,6 +1964,28 @@ COMMENT ON POLICY memory_versions_no_update ON muniment.memory_versions IS 'Who 
 CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY memory_versions_own ON muniment.memory_versions IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
+
+ALTER TABLE muniment.observations ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY observations_eraser ON muniment.observations TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY observations_eraser ON muniment.observations IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY observations_no_delete ON muniment.observations AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY observations_no_delete ON muniment.observations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY observations_no_insert ON muniment.observations AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY observations_no_insert ON muniment.observations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY observations_no_update ON muniment.observations AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY observations_no_update ON muniment.observations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY observations_own ON muniment.observations TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY observations_own ON muniment.observations IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
 
 ALTER TABLE muniment.pair_fingerprints ENABLE ROW LEVEL SECURITY;
 
@@ -2205,6 +2348,9 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.observations TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.observations TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
