@@ -85,7 +85,7 @@ def create_memory(
         Engine.build(
             store=store,
             item_store=store.items,
-            projection_store=store.projections,
+            layer_stores=store,
             embedder=chosen,
             clock=clock or SystemClock(),
             settings=settings,

@@ -60,7 +60,7 @@ from muniment.memory.flows.writing.write import TurnReader, Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.items import ItemStore
-from muniment.memory.ports.layers.projections import ProjectionStore
+from muniment.memory.ports.layers.stores import LayerStores
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
@@ -81,7 +81,7 @@ class Engine:
 
     store: Store
     item_store: ItemStore
-    projection_store: ProjectionStore
+    layer_stores: LayerStores
     embedder: Embedder
     clock: Clock
     settings: Settings
@@ -145,7 +145,7 @@ class Engine:
         *,
         store: Store,
         item_store: ItemStore,
-        projection_store: ProjectionStore,
+        layer_stores: LayerStores,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
@@ -163,21 +163,15 @@ class Engine:
         redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
         if beside is None:
-            access_log = AccessLog(store.writes, clock)
-            process: dict[str, Any] = {
-                "locks": SpaceLocks(),
-                "cache": ProcessCache(),
-                "access_log": access_log,
-                "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
-                "background_tasks": BackgroundTasks(),
-                "engines": SpaceEngines[Engine](embedder.name),
-            }
+            process = cls._build_process(store, clock, retention, embedder)
         else:
             process = {name: getattr(beside, name) for name in _PROCESS}
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
             "store": store,
             "item_store": item_store,
-            "projection_store": projection_store,
+            "layer_stores": layer_stores,
+            "observations": layer_stores.observations,
+            "projection_store": layer_stores.projections,
             "embedder": embedder,
             "clock": clock,
             "settings": settings,
@@ -201,6 +195,19 @@ class Engine:
             engine.engines.add_first(engine, engine.make_sibling)
         return engine
 
+    @staticmethod
+    def _build_process(store: Store, clock: Clock, retention: RetentionTerms, embedder: Embedder) -> dict[str, Any]:
+        """Return the state of a process, which its engines share."""
+        access_log = AccessLog(store.writes, clock)
+        return {
+            "locks": SpaceLocks(),
+            "cache": ProcessCache(),
+            "access_log": access_log,
+            "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+            "background_tasks": BackgroundTasks(),
+            "engines": SpaceEngines[Engine](embedder.name),
+        }
+
     def make_sibling(self, model: str) -> Self:
         """Return the engine of another embedder in the same process. Raises BadConfig where it cannot be made."""
         store, embedder = self.make_adapters(model)
@@ -209,8 +216,8 @@ class Engine:
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
-            "store", "item_store", "projection_store", "embedder", "clock", "settings", "model", "batches",
-            "text_reader", "make_adapters",
+            "store", "item_store", "layer_stores", "embedder", "clock", "settings", "model", "batches", "text_reader",
+            "make_adapters",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 

@@ -138,24 +138,67 @@ end $$;
 comment on function muniment.project_changes(uuid, jsonb) is
   'Writes what changed memories say in their slots, and what the other rows of these slots are beside it. Returns the ids of rows that went.';
 
--- A plan projects what it changes in the same transaction. What other migrations have made of the function stays.
-do $$
-declare
-  one record;
-  made text;
+-- A plan projects what it changes in the same transaction. The projections of a space that a process changes which knows none fall behind.
+create or replace function muniment.commit_memories(
+  at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
+  weights sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb
+) returns void language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
 begin
-  for one in
-    select pg_get_functiondef(p.oid) as text from pg_proc p
-    where p.pronamespace = 'muniment'::regnamespace and p.proname = 'commit_plan'
-  loop
-    made := regexp_replace(one.text, 'set rev = rev \+ changes(\s+where)', $new$set rev = rev + changes,
+  perform muniment.enter_space(at_space);
+  if founding is not null then
+    insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
+    select at_space, s.tenant_id, s.owner_id, s.owner_type, 0, s.created_at
+    from jsonb_populate_record(null::muniment.spaces, founding) s
+    on conflict (space_id) do nothing;
+  end if;
+  update muniment.spaces set rev = rev + changes,
     projected_rev = case when projected_rev = rev and not jsonb_path_exists(memories, '$[*] ? (!exists(@.slots))')
-      then rev + changes else projected_rev end\1$new$);
-    made := regexp_replace(made, '(perform muniment\.apply_changes\([^;]*\);)', $new$\1
-  perform muniment.project_changes(at_space, memories);$new$);
-    if made not like '%projected_rev = rev and%' or made not like '%project_changes(at_space%' then
-      raise exception 'commit_plan is not as this migration knows it';
+      then rev + changes else projected_rev end
+  where space_id = at_space and rev = expected;
+  if not found then
+    perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
+  end if;
+  if consumed is not null then
+    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+      recalled, consumed_rev, said_at)
+    select at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+      t.recalled, expected + changes, statement_timestamp() - (
+        coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at)
+    from jsonb_populate_recordset(null::muniment.turns, consumed) t
+    on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
+    where turns.consumed_rev is null;
+    if not found then
+      perform muniment.refuse('MU001', 'every turn of the plan is consumed');
     end if;
-    execute made;
-  end loop;
+  end if;
+  if extracted is not null then
+    insert into muniment.extractions (
+      space_id, turn_id, source, found, written, repaired, refused, prompt, model, rev, at)
+    select at_space, e.turn_id, e.source, e.found, changes, e.repaired, e.refused, e.prompt, e.model,
+      expected + changes, e.at
+    from jsonb_populate_record(null::muniment.extractions, extracted) e
+    on conflict (space_id, turn_id, source) do nothing;
+    if not found then
+      perform muniment.refuse('MU001', 'extracted before');
+    end if;
+    if extracted ->> 'prompt' like 'extract-%' and not exists (
+        select from muniment.turns t where t.space_id = at_space and t.turn_id = (extracted ->> 'turn_id')::uuid)
+      or (extracted ->> 'since')::bigint > expected or exists (
+        select from muniment.journal j
+        where j.space_id = at_space and j.rev > (extracted ->> 'since')::bigint and j.meta ? 'hard') then
+      perform muniment.refuse('40001', 'what was looked at has been erased');
+    end if;
+  end if;
+  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.project_changes(at_space, memories);
+  if edges is not null then
+    insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
+    select at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at
+    from jsonb_populate_recordset(null::muniment.relations, edges) r
+    on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
+  end if;
 end $$;
+comment on function muniment.commit_memories(uuid, jsonb, bigint, int, jsonb, halfvec[], sparsevec[], jsonb, boolean, jsonb, jsonb, jsonb) is
+  'The part of commit_plan that writes memories and their projections, turns, the record of an extraction and edges.';

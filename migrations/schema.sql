@@ -132,11 +132,11 @@ end $_$;
 
 COMMENT ON FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'Writes the memories of a plan, archives the states that they replace, and adds to the journal; `fresh`: none of the memories was there before.';
 
-CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
+CREATE FUNCTION muniment.commit_memories(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 begin
   perform muniment.enter_space(at_space);
@@ -146,7 +146,10 @@ begin
     from jsonb_populate_record(null::muniment.spaces, founding) s
     on conflict (space_id) do nothing;
   end if;
-  update muniment.spaces set rev = rev + changes where space_id = at_space and rev = expected;
+  update muniment.spaces set rev = rev + changes,
+    projected_rev = case when projected_rev = rev and not jsonb_path_exists(memories, '$[*] ? (!exists(@.slots))')
+      then rev + changes else projected_rev end
+  where space_id = at_space and rev = expected;
   if not found then
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
@@ -182,15 +185,29 @@ begin
     end if;
   end if;
   perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.project_changes(at_space, memories);
   if edges is not null then
     insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
     select at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at
     from jsonb_populate_recordset(null::muniment.relations, edges) r
     on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
   end if;
+end $_$;
+
+COMMENT ON FUNCTION muniment.commit_memories(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'The part of commit_plan that writes memories and their projections, turns, the record of an extraction and edges.';
+
+CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+  perform muniment.commit_memories(at_space, founding, expected, changes, memories, embeddings, weights, lines, fresh, consumed,
+    extracted, edges);
+  if observed is not null then
+    perform muniment.keep_observations(at_space, observed, expected + changes);
+  end if;
 end $$;
 
-COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
+COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
 CREATE FUNCTION muniment.enter_shared(wanted uuid, readers uuid[], tenant text, allowed text[]) RETURNS text
     LANGUAGE plpgsql
@@ -319,6 +336,42 @@ CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone
 $$;
 
 COMMENT ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) IS 'Whether the token with this id is neither revoked nor expired nor gone. It runs as the issuer: who asks learns no more.';
+
+CREATE FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  o muniment.observations;
+  known muniment.observations;
+begin
+  for o in select * from jsonb_populate_recordset(null::muniment.observations, observed) loop
+    select min(t.session_id) into o.session_id from muniment.turns t where t.space_id = at_space and t.turn_id = any(o.turns);
+    o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
+    select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
+    if known.observation_id is null then
+      insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
+        importance, trust, turns, positions, found_by, memory_id, outcome, rev, at)
+      values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
+        o.importance, o.trust, o.turns, '{}', o.found_by, o.memory_id, o.outcome, at_rev, o.at);
+      continue;
+    end if;
+    o.turns := array(select distinct turn from unnest(known.turns || o.turns) turn);
+    if known.memory_id is not null or o.memory_id is null then  -- what came of it first stays
+      o.memory_id := known.memory_id;
+      o.outcome := known.outcome;
+    end if;
+    if o.turns <@ known.turns and o.memory_id is not distinct from known.memory_id then
+      continue;
+    end if;
+    update muniment.observations set turns = o.turns, memory_id = o.memory_id, outcome = o.outcome, rev = at_rev
+    where space_id = at_space and observation_id = o.observation_id;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) IS 'Writes observations, each once a session: one that is found again gets the new turns, and a memory where it had none.';
 
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -527,6 +580,131 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer, places text[]) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind and place that share its key or attribute, and the closest `most` by cosine.';
+
+CREATE FUNCTION muniment.project_changes(at_space uuid, memories jsonb) RETURNS SETOF uuid
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+  given uuid[] := array(select (one ->> 'memory_id')::uuid from jsonb_array_elements(memories) one where one ? 'slots');
+  made muniment.projections[] := array(
+    select s from jsonb_array_elements(memories) one
+    cross join lateral jsonb_populate_recordset(null::muniment.projections, one -> 'slots') s);
+  types text[];
+  keys text[];
+  beside muniment.projections[];
+  r muniment.projections;
+begin
+  select array_agg(s.type), array_agg(s.key) into types, keys
+  from (
+    select p.type, p.key from muniment.projections p where p.space_id = at_space and p.memory_id = any(given)
+    union
+    select m.type, m.key from unnest(made) m
+  ) s;
+  if types is null then
+    return;
+  end if;
+  return query
+  delete from muniment.projections p
+  where p.space_id = at_space and p.memory_id = any(given)
+    and p.projection_id <> all(array(select m.projection_id from unnest(made) m))
+  returning p.projection_id;
+  beside := array(
+    select p from unnest(types, keys) s (type, key) join muniment.projections p
+      on p.space_id = at_space and p.type = s.type and p.key = s.key
+    where p.memory_id <> all(given));
+  -- One row of a slot is active at any time: what gives way goes first.
+  for r in select * from muniment.rank_projections(made || beside) o order by o.status = 'active' loop
+    if r.memory_id = any(given) then
+      insert into muniment.projections (space_id, projection_id, type, key, memory_id, status, title, data, category, trust,
+        memories, rev, superseded_by, at)
+      values (at_space, r.projection_id, r.type, r.key, r.memory_id, r.status, r.title, r.data, r.category, r.trust,
+        r.memories, r.rev, r.superseded_by, r.at)
+      on conflict (space_id, projection_id) do update set status = excluded.status, title = excluded.title,
+        data = excluded.data, category = excluded.category, trust = excluded.trust, memories = excluded.memories,
+        rev = excluded.rev, superseded_by = excluded.superseded_by, at = excluded.at;
+    else
+      update muniment.projections p set status = r.status, memories = r.memories, superseded_by = r.superseded_by
+      where p.space_id = at_space and p.projection_id = r.projection_id
+        and (p.status, p.memories, p.superseded_by) is distinct from (r.status, r.memories, r.superseded_by);
+    end if;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION muniment.project_changes(at_space uuid, memories jsonb) IS 'Writes what changed memories say in their slots, and what the other rows of these slots are beside it. Returns the ids of rows that went.';
+
+CREATE TABLE muniment.projections (
+    space_id uuid NOT NULL,
+    projection_id uuid NOT NULL,
+    type text NOT NULL,
+    key text NOT NULL,
+    memory_id uuid NOT NULL,
+    status text NOT NULL,
+    title text NOT NULL,
+    data jsonb NOT NULL,
+    category text NOT NULL,
+    trust text NOT NULL,
+    memories uuid[] NOT NULL,
+    rev bigint NOT NULL,
+    superseded_by uuid,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT projections_status CHECK ((status = ANY (ARRAY['active'::text, 'support'::text, 'conflict'::text, 'outranked'::text, 'pending'::text, 'rejected'::text, 'superseded'::text])))
+);
+
+ALTER TABLE ONLY muniment.projections FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.projections IS 'A row is what one memory says in one slot, such as the home in the profile. At most one row of a slot is active.';
+
+COMMENT ON COLUMN muniment.projections.projection_id IS 'Derived from the memory, the type and the key.';
+
+COMMENT ON COLUMN muniment.projections.type IS 'What the slot is part of, such as user_profile or episode.';
+
+COMMENT ON COLUMN muniment.projections.key IS 'What the slot is about.';
+
+COMMENT ON COLUMN muniment.projections.memory_id IS 'The memory that says it.';
+
+COMMENT ON COLUMN muniment.projections.status IS 'Of an active memory: active, or beside the active one support (it says the same), conflict (it says something else, and is trusted as much) or outranked (it is trusted less). Else the state of the memory.';
+
+COMMENT ON COLUMN muniment.projections.title IS 'What it says, in one line.';
+
+COMMENT ON COLUMN muniment.projections.data IS 'What it says, by the rule of its type.';
+
+COMMENT ON COLUMN muniment.projections.category IS 'The category of the memory.';
+
+COMMENT ON COLUMN muniment.projections.trust IS 'How far the memory is trusted.';
+
+COMMENT ON COLUMN muniment.projections.memories IS 'Of the active row the active memories of the slot, the one that it is of first; of another row its own.';
+
+COMMENT ON COLUMN muniment.projections.rev IS 'The revision of the memory.';
+
+COMMENT ON COLUMN muniment.projections.superseded_by IS 'The memory that took its place; null: none did.';
+
+COMMENT ON COLUMN muniment.projections.at IS 'When the memory changed last.';
+
+CREATE FUNCTION muniment.rank_projections(given muniment.projections[]) RETURNS SETOF muniment.projections
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select p.space_id, p.projection_id, p.type, p.key, p.memory_id,
+    case when not p.is_live then p.status when p.place = 1 then 'active' when p.data = p.best_data then 'support'
+      when p.trust = p.best_trust then 'conflict' else 'outranked' end,
+    p.title, p.data, p.category, p.trust,
+    case when p.is_live and p.place = 1 then p.live else array[p.memory_id] end, p.rev,
+    case when not p.is_live then p.superseded_by when p.place > 1 then p.live[1] end, p.at
+  from (
+    select s.*, row_number() over ranked as place, first_value(s.data) over ranked as best_data,
+      first_value(s.trust) over ranked as best_trust, array_agg(s.memory_id) over ranked as live
+    from (select g.*, g.status in ('active', 'support', 'conflict', 'outranked') as is_live from unnest(given) g) s
+    window ranked as (
+      partition by s.type, s.key, s.is_live
+      order by array_position('{user,tool,document,agent}'::text[], s.trust), s.at desc, s.rev desc, s.memory_id
+      rows between unbounded preceding and unbounded following)
+  ) p;
+end $$;
+
+COMMENT ON FUNCTION muniment.rank_projections(given muniment.projections[]) IS 'What the rows of whole slots are beside each other: of those of active memories the most trusted one is active, and of several the latest.';
 
 CREATE FUNCTION muniment.read_cursor(at_space uuid, thread text) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -1180,6 +1358,68 @@ COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by na
 
 COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
 
+CREATE TABLE muniment.observations (
+    space_id uuid NOT NULL,
+    observation_id uuid NOT NULL,
+    session_id text,
+    type text NOT NULL,
+    stable_key text NOT NULL,
+    statement text NOT NULL,
+    fact jsonb,
+    category text NOT NULL,
+    confidence real NOT NULL,
+    importance smallint NOT NULL,
+    trust text NOT NULL,
+    turns uuid[] NOT NULL,
+    positions integer[] NOT NULL,
+    found_by text NOT NULL,
+    memory_id uuid,
+    outcome text NOT NULL,
+    rev bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT observations_type CHECK ((type = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
+);
+
+ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.observations IS 'A row is one statement that the rules or a model found in the turns of a session, with what came of it. Written by commit_plan alone, but for erasures.';
+
+COMMENT ON COLUMN muniment.observations.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the session and the stable key: found again, it is the same row.';
+
+COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns; null: they are of none.';
+
+COMMENT ON COLUMN muniment.observations.type IS 'What sort of statement it is.';
+
+COMMENT ON COLUMN muniment.observations.stable_key IS 'What is said, in a form that is the same in every session and whoever finds it.';
+
+COMMENT ON COLUMN muniment.observations.statement IS 'The statement, self-contained.';
+
+COMMENT ON COLUMN muniment.observations.fact IS 'Its structure; null without one.';
+
+COMMENT ON COLUMN muniment.observations.category IS 'Its category; who may read the category may read the row.';
+
+COMMENT ON COLUMN muniment.observations.confidence IS 'How certain it is, in [0, 1].';
+
+COMMENT ON COLUMN muniment.observations.importance IS 'From 1 to 5.';
+
+COMMENT ON COLUMN muniment.observations.trust IS 'How far the words that say it are trusted.';
+
+COMMENT ON COLUMN muniment.observations.turns IS 'The turns that say it.';
+
+COMMENT ON COLUMN muniment.observations.positions IS 'Their positions in the session.';
+
+COMMENT ON COLUMN muniment.observations.found_by IS 'Who found it first: rules, or the version of the prompt.';
+
+COMMENT ON COLUMN muniment.observations.memory_id IS 'The memory that came of it, or that says it already; null: none.';
+
+COMMENT ON COLUMN muniment.observations.outcome IS 'What came of it: added, updated, merged, known, waiting, or the reason why nothing.';
+
+COMMENT ON COLUMN muniment.observations.rev IS 'The revision of the space that it was written with.';
+
+COMMENT ON COLUMN muniment.observations.at IS 'When it was written.';
+
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
     events.thread_id,
@@ -1373,6 +1613,7 @@ CREATE TABLE muniment.spaces (
     tend_terms text,
     model text,
     has_limits boolean DEFAULT false NOT NULL,
+    projected_rev bigint DEFAULT 0 NOT NULL,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -1406,6 +1647,8 @@ COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention setting
 COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
 
 COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
+
+COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
 
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
@@ -1584,11 +1827,17 @@ ALTER TABLE ONLY muniment.memories
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_pk PRIMARY KEY (space_id, memory_id, from_rev);
 
+ALTER TABLE ONLY muniment.observations
+    ADD CONSTRAINT observations_pk PRIMARY KEY (space_id, observation_id);
+
 ALTER TABLE ONLY muniment.pair_fingerprints
     ADD CONSTRAINT pair_fingerprints_pk PRIMARY KEY (space_id, low_id, high_id, score);
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_pk PRIMARY KEY (space_id, dimension, category);
+
+ALTER TABLE ONLY muniment.projections
+    ADD CONSTRAINT projections_pk PRIMARY KEY (space_id, projection_id);
 
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_pk PRIMARY KEY (space_id, from_id, to_id);
@@ -1676,6 +1925,16 @@ CREATE INDEX memory_versions_unembedded ON muniment.memory_versions USING btree 
 
 COMMENT ON INDEX muniment.memory_versions_unembedded IS 'The former versions that wait for a vector.';
 
+CREATE INDEX observations_of_memory ON muniment.observations USING btree (space_id, memory_id) WHERE (memory_id IS NOT NULL);
+
+CREATE INDEX observations_of_session ON muniment.observations USING btree (space_id, session_id);
+
+CREATE UNIQUE INDEX projections_active ON muniment.projections USING btree (space_id, type, key) WHERE (status = 'active'::text);
+
+CREATE INDEX projections_by_memory ON muniment.projections USING btree (space_id, memory_id);
+
+CREATE INDEX projections_by_slot ON muniment.projections USING btree (space_id, type, key);
+
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
@@ -1711,11 +1970,17 @@ ALTER TABLE ONLY muniment.memories
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
+ALTER TABLE ONLY muniment.observations
+    ADD CONSTRAINT observations_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
 ALTER TABLE ONLY muniment.pair_fingerprints
     ADD CONSTRAINT pair_fingerprints_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.projections
+    ADD CONSTRAINT projections_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_from_fk FOREIGN KEY (space_id, from_id) REFERENCES muniment.memories(space_id, memory_id) ON DELETE CASCADE;
@@ -1973,6 +2238,28 @@ CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app US
 
 COMMENT ON POLICY memory_versions_own ON muniment.memory_versions IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
 
+ALTER TABLE muniment.observations ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY observations_eraser ON muniment.observations TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY observations_eraser ON muniment.observations IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY observations_no_delete ON muniment.observations AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY observations_no_delete ON muniment.observations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY observations_no_insert ON muniment.observations AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY observations_no_insert ON muniment.observations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY observations_no_update ON muniment.observations AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY observations_no_update ON muniment.observations IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY observations_own ON muniment.observations TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY observations_own ON muniment.observations IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
+
 ALTER TABLE muniment.pair_fingerprints ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY pair_fingerprints_eraser ON muniment.pair_fingerprints TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -2016,6 +2303,16 @@ COMMENT ON POLICY postings_no_update ON muniment.postings IS 'Who has an allowli
 CREATE POLICY postings_own ON muniment.postings TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY postings_own ON muniment.postings IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
+ALTER TABLE muniment.projections ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY projections_eraser ON muniment.projections TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY projections_eraser ON muniment.projections IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY projections_own ON muniment.projections TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY projections_own ON muniment.projections IS 'The application reads rows of the space it has entered, of the categories that it has entered with, and writes them with all categories.';
 
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
@@ -2267,6 +2564,15 @@ GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.projections TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.projections TO muniment_eraser;
+
+GRANT UPDATE(status) ON TABLE muniment.projections TO muniment_eraser;
+
+GRANT UPDATE(memories) ON TABLE muniment.projections TO muniment_eraser;
+
+GRANT UPDATE(superseded_by) ON TABLE muniment.projections TO muniment_eraser;
+
 GRANT SELECT,INSERT,DELETE ON TABLE jobs.queue TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.queue TO muniment_worker;
 
@@ -2348,6 +2654,9 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.observations TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.observations TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 

@@ -11,6 +11,7 @@ from muniment.memory.domain.consent import Consent, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Action, Band, Node
+from muniment.memory.domain.layers.observation import NewObservation
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
@@ -60,6 +61,7 @@ class WritePlan:
     decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
     jobs: tuple[Job, ...] = ()
     source_turns: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
+    observations: tuple[NewObservation, ...] = ()  # written with the first statement of the plan
     conflicts_on_access: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
 
     @property

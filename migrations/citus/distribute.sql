@@ -40,7 +40,7 @@ select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
-  'read_cursor', 'revision_before', 'time_after', 'enter_shared');
+  'commit_memories', 'keep_observations', 'rank_projections', 'project_changes', 'read_cursor', 'revision_before', 'time_after', 'enter_shared');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (
@@ -126,7 +126,7 @@ select format('select create_distributed_table(%L, %L, colocate_with => %L)', 'm
 from unnest(array[
   'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
   'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures',
-  'requests', 'items', 'shares'
+  'requests', 'items', 'shares', 'observations', 'projections'
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec

@@ -101,7 +101,7 @@ begin
   end loop;
 end $$;
 
-create or replace function muniment.commit_plan(
+create or replace function muniment.commit_memories(
   at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
   weights sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb
 ) returns void language plpgsql set enable_seqscan = off as $$
@@ -119,7 +119,10 @@ begin
     values (at_space, s.tenant_id, s.owner_id, s.owner_type, 0, s.created_at)
     on conflict (space_id) do nothing;
   end if;
-  update muniment.spaces set rev = rev + changes where space_id = at_space and rev = expected;
+  update muniment.spaces set rev = rev + changes,
+    projected_rev = case when projected_rev = rev and not jsonb_path_exists(memories, '$[*] ? (!exists(@.slots))')
+      then rev + changes else projected_rev end
+  where space_id = at_space and rev = expected;
   if not found then
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
@@ -156,6 +159,7 @@ begin
     end if;
   end if;
   perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.project_changes(at_space, memories);
   if edges is not null then
     for r in select * from jsonb_populate_recordset(null::muniment.relations, edges) loop
       insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)

@@ -11,7 +11,7 @@ from tests.engine import engine, said, scope
 
 async def listed(memory: Memory, *types: str) -> list[Projection]:
     """The projections of the space."""
-    return await memory.engine.projection_store.list_projections(
+    return await memory.engine.layer_stores.projections.list_projections(
         memory.engine.settings.make_owner_reader(scope()), ProjectionRequest(types=types, limit=10_000)
     )
 
@@ -36,4 +36,4 @@ async def test_a_preference_that_changes_ten_times_is_one_slot(database_url: str
         done = await memory.projections.rebuild(scope())
         assert (done.before, done.after, done.changed) == (1, 1, 0)
         assert dump(database_url) == before
-        assert await memory.engine.projection_store.find_lag(scope()) == 0
+        assert await memory.engine.layer_stores.projections.find_lag(scope()) == 0

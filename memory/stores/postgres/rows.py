@@ -47,6 +47,9 @@ OF_USER: Mapping[str, Any] = {
 _FACT = tuple(Fact.__dataclass_fields__)
 _TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
 _PROJECTION = {name: {"id": "projection_id", "memory": "memory_id"}.get(name, name) for name in Projection.__slots__}
+_OBSERVATION_FIELDS = (
+    "type", "stable_key", "statement", "category", "confidence", "importance", "trust", "turns", "found_by", "outcome",
+)  # fmt: skip
 _EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model", "since")
 
 
@@ -63,7 +66,8 @@ def parse_memory_values(values: Sequence[Any]) -> StoredMemory:
     return StoredMemory(**fields)
 
 
-def _parse_fact(fact: dict[str, Any] | None) -> Fact | None:
+def parse_fact(fact: dict[str, Any] | None) -> Fact | None:
+    """Parse the structure of a statement; None without one."""
     return Fact(**fact | {key: tuple(fact.get(key, ())) for key in ("persons", "entities")}) if fact else None
 
 
@@ -75,7 +79,7 @@ def _shorten_real(real: float) -> float:
 
 _VECTOR_HEADER = 2  # numbers before those of a vector
 _BY_TYPE: dict[str, Callable[[Any], Any]] = {
-    "jsonb": _parse_fact, "real": _shorten_real, "text[]": tuple, "uuid[]": tuple,
+    "jsonb": parse_fact, "real": _shorten_real, "text[]": tuple, "uuid[]": tuple,
 }  # fmt: skip
 _DECODERS = tuple((column.field, _BY_TYPE[column.type]) for column in COLUMNS if column.type in _BY_TYPE)
 
@@ -227,6 +231,13 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
             "turn_id": record.turn,
             "at": first.at,
         }
+    observed = [
+        {name: getattr(each, name) for name in _OBSERVATION_FIELDS}
+        | {"memory_id": each.memory, "at": plan.at}
+        | ({"fact": {name: getattr(each.fact, name) for name in _FACT}} if each.fact else {})
+        for plan in plans
+        for each in plan.observations
+    ]
     return build_apply_params(scope, planned, model) | {
         "founding": None if first.expected_rev else encode_rows(owner),
         "expected": first.expected_rev,
@@ -234,6 +245,7 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
         "turns": encode_turns(turns) if turns else None,
         "extracted": encode_rows(extracted) if extracted else None,
         "relations": encode_edges(plans),
+        "observations": encode_rows(observed) if observed else None,
     }
 
 

@@ -7,6 +7,7 @@ from muniment.memory.stores.postgres.connection.pool import FindAddress, Postgre
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
@@ -37,6 +38,7 @@ class PostgresStore:
         self.reads = PostgresReads(connections, self.searches, model)
         self.writes = PostgresWrites(connections, model)
         self.ledger = PostgresLedger(connections)
+        self.observations = PostgresObservations(connections)
         self.jobs = PostgresJobQueue(connections)
         self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)

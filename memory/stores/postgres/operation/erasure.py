@@ -27,7 +27,7 @@ _ERASURE, _ROLES = load_blocks("erasure"), load_blocks("roles")
 # In this order: the lists of a large space find a memory by its words, and what refers to a memory goes before it.
 _OF_MEMORIES = (
     "postings", "relations", "pair_fingerprints", "consent_requests", "requests", "events", "projections",
-    "memory_versions", "memories", "journal",
+    "observations", "memory_versions", "memories", "journal",
 )  # fmt: skip
 # A table, for the receipt's count, and the block that removes the traces of a memory from it.
 _OF_TRACES = (
@@ -38,7 +38,7 @@ _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
     "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "extractions", "events",
     "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests", "items",
-    "projections", "spaces",
+    "projections", "observations", "spaces",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ on conflict (space_id) do nothing
 select muniment.commit_plan(%(space)s, %(founding)s,
   case when current_user = 'muniment_app' then %(expected)s::bigint
     else muniment.refuse('MU003', current_user::text) end, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
-  %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s)
+  %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s, %(observations)s)
 
 -- name: check_turns (fails when one of the turns was erased)
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(turns)s::uuid[]) one (turn_id)

@@ -1,0 +1,18 @@
+"""The ports of the layers, as one database has them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from muniment.memory.ports.layers.observations import ObservationStore
+from muniment.memory.ports.layers.projections import ProjectionStore
+
+
+class LayerStores(Protocol):
+    """What lies beside the memories of a database, a port for each layer."""
+
+    @property
+    def observations(self) -> ObservationStore: ...
+
+    @property
+    def projections(self) -> ProjectionStore: ...
