@@ -109,7 +109,8 @@ def format_statement(memory: StoredMemory) -> str:
 
 
 def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
-    """Return a hit as a bullet `{id, text}`, whose text begins with the category, or as the memory with its score.
+    """Return a hit as a bullet `{id, text}`, whose text begins with the category, or as the memory with its score. What
+    is read beside the own memory says whose it is: `of` is project or agent.
 
     With `explain`, also what the score is made of: relevance, parts, channels with the rank in each, matching words,
     the memory's revision, and the hit that it is related to."""
@@ -128,6 +129,8 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
             encoded["fact"] = {name: value for name, value in encoded["fact"].items() if value not in (None, False, [])}
         if encoded.get("reach") == "user":
             del encoded["reach"]
+    if hit.shared_by:
+        encoded["of"] = hit.shared_by
     if explain:
         encoded |= {
             "score": round(hit.score, 4),

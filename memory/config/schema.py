@@ -26,6 +26,8 @@ Country: TypeAlias = Literal[
     "my", "nl", "no", "nz", "pl", "pt", "ro", "ru", "se", "si", "sk", "th", "tr", "ua", "us",
     "za",
 ]  # fmt: skip
+# Owners whose spaces may be shared with others.
+SharedOwner: TypeAlias = Literal["project", "agent"]
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 
 
@@ -100,6 +102,7 @@ class RecallSettings(SettingsPart):
     others_penalty: Share
     keyword_relevance: Positive
     strange_penalty: Share
+    beside: Annotated[tuple[SharedOwner, ...], Field(strict=False)]
 
 
 class DeltaHeader(SettingsPart):

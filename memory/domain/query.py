@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.scope import OwnerType
 
 Returns = Literal["bullets", "full"]
 Reason = Literal[
@@ -49,6 +50,7 @@ class Query:
     budget_tokens: int = 512
     threshold: float | None = None
     explain: bool = False
+    profile: str | None = None  # of `recall.profiles`, in the place of the agent's
     as_of: Revision | datetime | None = None  # the answer at that revision or time
 
 
@@ -65,6 +67,7 @@ class Hit:
     words: tuple[str, ...] = ()  # of the query, that the memory has; only with `explain`
     rivals: tuple[MemoryId, ...] = ()  # memories of the space whose ids have the same first eight digits
     relevance: float = 0.0  # by meaning and words alone, in [0, 1]
+    shared_by: OwnerType | None = None  # whose shared space it is of; None: it is of who asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

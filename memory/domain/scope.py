@@ -68,7 +68,7 @@ class Scope:
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
         object.__setattr__(self, "space", _derive_space(self.tenant, self.owner_type, self.owner))
         is_owner = names == (None,) * len(names) and self.request is None
-        owner_scope = self if is_owner else _make_owner_scope(self.tenant, self.owner, self.owner_type)
+        owner_scope = self if is_owner else make_owner_scope(self.tenant, self.owner, self.owner_type)
         object.__setattr__(self, "owner_scope", owner_scope)
 
     @property
@@ -78,16 +78,20 @@ class Scope:
 
 
 @lru_cache(maxsize=4_096)
-def _make_owner_scope(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
+def make_owner_scope(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
+    """Return the scope of an owner alone."""
     return Scope(tenant=tenant, owner=owner, owner_type=owner_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """A scope with the categories that its agent may read; row-level security has them, too."""
+    """A scope with the categories that its agent may read; row-level security has them, too.
+
+    `beside` are the owners whose spaces are read with the own one, as far as they are shared with it."""
 
     scope: Scope
     allowed: frozenset[str]
+    beside: tuple[Scope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

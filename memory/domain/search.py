@@ -10,6 +10,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, StoredMemory
 from muniment.memory.domain.query import Filters
+from muniment.memory.domain.scope import Scope
 
 # Below the floor meaning falls further, down to this: the floor decides on relevance, not on order.
 LOWEST_MEANING = -0.25
@@ -52,6 +53,7 @@ class Search:
     explain: bool = False  # with the rank in each channel
     with_rivals: bool = False  # with the memories whose ids begin as that of a hit
     beginnings: tuple[str, ...] = ()  # letters: the snapshot has the words that begin with one of them
+    is_listing: bool = False  # finds no words and no meaning: the newest that the filters let pass
     watched: MemoryId | None = None  # added to the candidates, whatever its score
 
 
@@ -68,6 +70,7 @@ class SearchHit:
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     traits: tuple[float, ...] = (0.0, 0.0, 0.0)  # DATED, ASKING, NAMING of `rules/retrieval/intents.py`
+    shared: Scope | None = None  # whose space it is of; None: that of who asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +113,6 @@ class SearchSnapshot:
     stable: tuple[StoredMemory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile
+    beside: tuple[Scope, ...] = ()  # whose shared spaces were read, too: their memories are among all of the above
+    shared_stable: tuple[tuple[Scope, StoredMemory], ...] = ()  # the stable memories of these
+    withheld: tuple[Scope, ...] = ()  # whose spaces were not read: they are not shared

@@ -71,7 +71,7 @@ async def listed(memory: Memory, agent: str | None, as_of: Revision | None = Non
     page = await memory.list_page(ANA, ListRequest(states=STATES, limit=10_000), as_of=as_of)
     found = page.memories
     if agent is not None:
-        allowed = memory.engine.recall.get_allowed_categories(agent)
+        allowed = memory.engine.recall.make_reader(ANA, agent).allowed
         found = tuple(one for one in found if one.category in allowed)
     return {one.id: compare(one) for one in found}
 
@@ -172,7 +172,7 @@ async def test_a_memory_that_leaves_an_agents_categories(database_url: str) -> N
     """The agent learns by its id that it is gone, and nothing of what it is elsewhere; of others it learns nothing."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, FORMER)
-        allowed = memory.engine.recall.get_allowed_categories("stylist")
+        allowed = memory.engine.recall.make_reader(ANA, "stylist").allowed
         follower = Follower("stylist", Random(1))
         await follower.catch_up(memory)
         assert follower.copy == await listed(memory, "stylist") != {}

@@ -228,7 +228,7 @@ async def test_every_answer_is_that_of_the_rules(
     dice = Dice(seed)
     world = await lived(memory, admin, dice, born, edited if born else 0)
     plain = beside(memory, world)
-    allowed = memory.engine.recall.get_allowed_categories(agent)
+    allowed = memory.engine.recall.make_reader(world.scope, agent).allowed
     for _ in range(QUESTIONS):
         query = dice.question(world.rev)
         named = {*query.categories, query.filters.category} - {None}

@@ -34,7 +34,7 @@ def test_defaults_are_the_packaged_file() -> None:
     """Every value of config/memory.yaml arrives, and no other."""
     found = load_settings({})
     for part in ("limits", "recall", "delta", "write", "model"):
-        assert getattr(found, part).model_dump() == DEFAULTS[part]
+        assert getattr(found, part).model_dump(mode="json") == DEFAULTS[part]
     profiles = {name: profile.model_dump(mode="json", exclude_unset=True) for name, profile in found.embedders.items()}
     assert profiles == DEFAULTS["embedders"]
     assert found.redact.model_dump(mode="json") == DEFAULTS["redact"]

@@ -8,7 +8,7 @@ from operator import attrgetter
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import ChangePage
-from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.ports.operation.usage import UsageStore
@@ -36,7 +36,7 @@ class ChangeLog:
             raise BadInput(f"limit: {limit} given, 1 to {MAX_CHANGES:,} wanted")
         reader = self.settings.make_owner_reader(scope)
         if agent is not None:
-            reader = Reader(scope=scope, allowed=self.recall.get_allowed_categories(agent))
+            reader = self.recall.make_reader(scope, agent)
         page = await self.usage.read_changes(reader, Revision(since), limit)
         if since > page.rev:
             raise BadInput(

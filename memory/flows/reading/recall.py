@@ -12,14 +12,13 @@ from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, Revision
 from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
-from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.spelling import Spelling
-from muniment.memory.payload import dump_compact, encode_answer, encode_hit, fence_text
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
@@ -101,8 +100,8 @@ class Recall:
 
         How-to memory is no part of a brief. Raises BadConfig for an unknown agent, BadInput for a revision that the
         space has not reached."""
-        settings = self.settings
-        reader = Reader(scope=scope, allowed=self.get_allowed_categories(agent) - {CATEGORY})
+        settings, reader = self.settings, self.make_reader(scope, agent)
+        reader = replace(reader, allowed=reader.allowed - {CATEGORY})
         stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
         query = Query(text=text, top_k=settings.recall.context_bullets, as_of=as_of)
         search = None
@@ -118,10 +117,12 @@ class Recall:
         snapshot, hits = retrieval.snapshot, retrieval.answer.hits
         await self._record_search(scope, as_of, hits)
         fields = find_current_fields(snapshot.profile, snapshot.stable) if snapshot.profile else ()
+        shared = snapshot.shared_stable[: max(0, settings.limits.profile_items - len(snapshot.stable))]
+        lasting = (*snapshot.stable, *(memory for _, memory in shared))
         return Brief(
             rev=snapshot.rev,
-            stable=render.render_stable(snapshot.stable, fields),
-            stable_keys=(*(each.field for each in fields), *(str(memory.id) for memory in snapshot.stable)),
+            stable=render.render_stable(snapshot.stable, fields, shared),
+            stable_keys=(*(each.field for each in fields), *(str(memory.id) for memory in lasting)),
             header=retrieval.header,
             bullets=tuple(map(render.format_bullet, hits)),
             turns=tuple(frozenset(hit.memory.turns) for hit in hits),
@@ -138,8 +139,8 @@ class Recall:
 
     async def authorize_query(self, scope: Scope, agent: str, query: Query) -> tuple[Reader, Search]:
         """Return the reader that the agent's allowlist makes, and the search. Raises Denied, BadInput, BadConfig."""
-        allowed = self.get_allowed_categories(agent)
-        categories = self.resolve_categories(agent, query, allowed)
+        reader = self.make_reader(scope, agent)
+        categories = self.resolve_categories(agent, query, reader.allowed)
         if query.top_k > self.settings.limits.top_k:
             raise BadInput(f"top_k: {query.top_k} given, at most {self.settings.limits.top_k} allowed (limits.top_k)")
         if query.threshold is not None and isnan(query.threshold):
@@ -147,15 +148,20 @@ class Recall:
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
         search = await self.prepare_search(query, categories)
-        return Reader(scope=scope, allowed=allowed), replace(search, with_rivals=True)
+        return reader, replace(search, with_rivals=True)
 
-    def get_allowed_categories(self, agent: str) -> frozenset[str]:
-        """Return the categories that an agent may read. Raises BadConfig for an agent without an allowlist."""
+    def make_reader(self, scope: Scope, agent: str) -> Reader:
+        """Return a scope with the categories that an agent may read, and whose spaces it reads beside where they are
+        shared. Raises BadConfig for an agent without an allowlist."""
         allowlists = self.settings.allowlists
         if agent not in allowlists:
             known = ", ".join(sorted(allowlists))
             raise BadConfig(f"unknown agent {agent!r}: it has no allowlist; known agents: {known}", agent=agent)
-        return frozenset(allowlists[agent])
+        names = {"project": scope.project, "agent": scope.agent or agent}
+        named = ((names[owner_type], owner_type) for owner_type in self.settings.recall.beside)
+        owners = [make_owner_scope(scope.tenant, name, owner_type) for name, owner_type in named if name]
+        beside = tuple(one for one in owners if one.space != scope.space)
+        return Reader(scope=scope, allowed=frozenset(allowlists[agent]), beside=beside)
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
         """Return the categories to search: all but how-to memory where none is named. Raises BadInput, Denied."""
@@ -236,9 +242,9 @@ class Recall:
                 continue
             header = self._render_header(snapshot) if view else ""
             budget = (
-                self._make_brief_budget(header, vocabulary)
+                render.make_brief_budget(self.settings.recall, header, vocabulary)
                 if view
-                else _make_query_budget(query, snapshot, vocabulary, degraded=degraded)
+                else render.make_query_budget(query, snapshot.rev, vocabulary, degraded=degraded)
             )
             ranking = self._make_ranking_context(reader.scope, query, search, snapshot, is_context=view is not None)
             hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
@@ -264,20 +270,6 @@ class Recall:
         recall = self.settings.recall
         is_close = recall.told_weight and snapshot.corpus_size <= recall.told_among
         return bool(is_close and recall.semantic_weight and not search.weights.semantic)
-
-    def _make_brief_budget(self, header: str, vocabulary: str) -> TokenBudget:
-        def render_block(hits: Sequence[Hit]) -> str:
-            text = "\n".join(filter(None, [header, *map(render.format_context_line, hits)]))
-            return text and fence_text(text)
-
-        recall = self.settings.recall
-        return TokenBudget(
-            top_k=recall.context_bullets,
-            max_tokens=recall.context_budget_tokens,
-            render_hit=render.format_context_line,
-            render_block=render_block,
-            vocabulary=vocabulary,
-        )
 
     def _render_header(self, snapshot: SearchSnapshot) -> str:
         if not snapshot.delta or not snapshot.delta.entries:
@@ -353,7 +345,7 @@ class Recall:
     async def _record_search(self, scope: Scope, as_of: Revision | datetime | None, hits: Sequence[Hit]) -> None:
         """Count the access to the hits, unless the past was read, and buffer the event."""
         if as_of is None:
-            self.access_log.record_access(scope.owner_scope, [hit.memory.id for hit in hits])
+            self.access_log.record_access(scope.owner_scope, [hit.memory.id for hit in hits if hit.shared_by is None])
         event = OpsEvent(
             node="context",
             op="search",
@@ -363,26 +355,6 @@ class Recall:
             thread_id=scope.thread,
         )
         await self.write_behind.track_event(scope, event)
-
-
-def _make_query_budget(query: Query, snapshot: SearchSnapshot, vocabulary: str, *, degraded: bool) -> TokenBudget:
-    """Return the budget of a query, which counts the JSON of the answer with its fence."""
-
-    def render_hit(hit: Hit) -> str:
-        return dump_compact(encode_hit(hit, query.returns))
-
-    def render_block(hits: Sequence[Hit]) -> str:
-        answer = Answer(hits=tuple(hits), rev=snapshot.rev, tokens=0, returns=query.returns, degraded=degraded)
-        return fence_text(dump_compact(encode_answer(answer)))
-
-    return TokenBudget(
-        top_k=query.top_k,
-        max_tokens=query.budget_tokens,
-        render_hit=render_hit,
-        render_block=render_block,
-        vocabulary=vocabulary,
-        is_exhaustive=query.explain,
-    )
 
 
 def _needs_more_candidates(search: Search, hits: Sequence[Hit], omissions: Sequence[Omission], top_k: int) -> bool:

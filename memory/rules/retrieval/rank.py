@@ -208,7 +208,10 @@ def _sort_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> lis
     scored_hits = _score_hits(search_hits, context)
     if len({scored.search_hit.memory.trust for scored in scored_hits}) > 1:
         scored_hits = _order_by_trust(scored_hits, context.recall.duplicate_similarity)
-    ordered = sorted(scored_hits, key=lambda scored: (-scored.score, scored.search_hit.memory.id))
+    ordered = sorted(
+        scored_hits,
+        key=lambda scored: (-scored.score, scored.search_hit.shared is not None, scored.search_hit.memory.id),
+    )
     return _put_newer_first(ordered) if any(scored.search_hit.memory.tags for scored in ordered) else ordered
 
 
@@ -252,8 +255,15 @@ def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> li
     known_names = 1 - recall.strange_penalty * context.unknown_name_ratio
     is_legible = tokens.is_legible(scripts, context.query)
     [speaker] = context.speakers if len(context.speakers) == 1 else [None]
-    by_user = [hit.memory.actor_id in (None, context.owner) for hit in search_hits]
-    about_user = [is_user_statement(hit.memory.text, by_user=by) for hit, by in zip(search_hits, by_user, strict=True)]
+    # In a space that others share, "the user" is whoever said it.
+    by_user = [
+        hit.memory.actor_id == context.owner or (hit.memory.actor_id is None and hit.shared is None)
+        for hit in search_hits
+    ]
+    about_user = [
+        is_user_statement(hit.memory.text, by_user=by) and (by or hit.shared is None)
+        for hit, by in zip(search_hits, by_user, strict=True)
+    ]
     matches = _match_question(search_hits, by_user, about_user, context)
     scored_hits = []
     for hit, by, about, (told, word_weight, fit) in zip(search_hits, by_user, about_user, matches, strict=True):
@@ -340,6 +350,7 @@ def _build_hit(scored: _ScoredHit) -> Hit:
         ranks=search_hit.ranks,
         words=search_hit.words,
         rivals=search_hit.rivals,
+        shared_by=search_hit.shared.owner_type if search_hit.shared else None,
     )
 
 

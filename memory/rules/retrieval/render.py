@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from muniment.memory.config.schema import Category
+from muniment.memory.config.schema import Category, RecallSettings
 from muniment.memory.domain.consent import Consent
-from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.query import Hit, Omission
-from muniment.memory.payload import fence_text, format_statement
+from muniment.memory.domain.query import Answer, Hit, Omission, Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.payload import dump_compact, encode_answer, encode_hit, fence_text, format_statement
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -133,6 +134,42 @@ class TokenBudget:
         return packed, spent if packed else empty, omissions
 
 
+def make_query_budget(query: Query, rev: Revision, vocabulary: str, *, degraded: bool) -> TokenBudget:
+    """Return the budget of a query, which counts the JSON of the answer with its fence."""
+
+    def render_hit(hit: Hit) -> str:
+        return dump_compact(encode_hit(hit, query.returns))
+
+    def render_block(hits: Sequence[Hit]) -> str:
+        answer = Answer(hits=tuple(hits), rev=rev, tokens=0, returns=query.returns, degraded=degraded)
+        return fence_text(dump_compact(encode_answer(answer)))
+
+    return TokenBudget(
+        top_k=query.top_k,
+        max_tokens=query.budget_tokens,
+        render_hit=render_hit,
+        render_block=render_block,
+        vocabulary=vocabulary,
+        is_exhaustive=query.explain,
+    )
+
+
+def make_brief_budget(recall: RecallSettings, header: str, vocabulary: str) -> TokenBudget:
+    """Return the budget of a brief, which counts its header and its bullets with their fence."""
+
+    def render_block(hits: Sequence[Hit]) -> str:
+        text = "\n".join(filter(None, [header, *map(format_context_line, hits)]))
+        return text and fence_text(text)
+
+    return TokenBudget(
+        top_k=recall.context_bullets,
+        max_tokens=recall.context_budget_tokens,
+        render_hit=format_context_line,
+        render_block=render_block,
+        vocabulary=vocabulary,
+    )
+
+
 _LONGEST = 280  # characters of a line
 _SHORTER = (_LONGEST, 140, 70, 35, 17, 8)
 _POINT = 400  # characters of a hit in the context
@@ -152,8 +189,9 @@ def format_line(text: str, limit: int = _LONGEST) -> str:
 
 
 def format_bullet(hit: Hit) -> str:
-    """Return `[category] text`."""
-    return f"[{hit.memory.category}] {format_statement(hit.memory)}"
+    """Return `[category] text`, or `[category, of the project] text` of what somebody shares."""
+    owner = f", of the {hit.shared_by}" if hit.shared_by else ""
+    return f"[{hit.memory.category}{owner}] {format_statement(hit.memory)}"
 
 
 def format_context_line(hit: Hit) -> str:
@@ -182,12 +220,20 @@ def render_delta_header(
     return "\n".join([f"Memory updates since rev {delta.since}:", *bullets])
 
 
-def render_stable(memories: Sequence[StoredMemory], profile: Sequence[Consent] = ()) -> str:
-    """Return the stable part of the context: the approved fields of the profile, then the memories."""
+def render_stable(
+    memories: Sequence[StoredMemory],
+    profile: Sequence[Consent] = (),
+    shared: Sequence[tuple[Scope, StoredMemory]] = (),
+) -> str:
+    """Return the stable part of the context: the approved fields of the profile, the memories, those that others
+    share."""
     fields = [f"- {consent.field}: {format_line(consent.value)}" for consent in profile]
-    return "\n".join(
-        [*fields, *(f"- [{memory.category}] {format_line(format_statement(memory))}" for memory in memories)]
-    )
+    own = [f"- [{memory.category}] {format_line(format_statement(memory))}" for memory in memories]
+    others = [
+        f"- [{memory.category}, of the {of.owner_type}] {format_line(format_statement(memory))}"
+        for of, memory in shared
+    ]
+    return "\n".join([*fields, *own, *others])
 
 
 def _compute_net_changes(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:

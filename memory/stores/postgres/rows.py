@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -23,7 +23,7 @@ from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.search import PackedMemories
+from muniment.memory.domain.search import PackedMemories, Search, SearchHit
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
@@ -51,6 +51,26 @@ _OBSERVATION_FIELDS = (
     "type", "stable_key", "statement", "category", "confidence", "importance", "trust", "turns", "found_by", "outcome",
 )  # fmt: skip
 _EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model", "since")
+
+
+# A row of a search: its head, the columns of a memory (all null without a hit), and its signals.
+SearchRow = tuple[Any, ...]
+
+
+class SearchHead(NamedTuple):
+    """What every row of a search begins with."""
+
+    rev: int
+    speakers: Sequence[str] | None
+    corpus_size: int | None
+    mean_cosine: float | None
+    cosine_spread: float | None
+    missing_places: Sequence[int]  # places, from 1, of the terms that no memory has
+    is_complete: bool
+    is_indexed: bool
+
+
+HEAD = len(SearchHead._fields)
 
 
 def parse_memory(row: Mapping[str, Any]) -> StoredMemory:
@@ -82,6 +102,39 @@ _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "jsonb": parse_fact, "real": _shorten_real, "text[]": tuple, "uuid[]": tuple,
 }  # fmt: skip
 _DECODERS = tuple((column.field, _BY_TYPE[column.type]) for column in COLUMNS if column.type in _BY_TYPE)
+
+
+def parse_search(search: Search, found: Sequence[SearchRow], as_of: Revision | None) -> dict[str, Any]:
+    """Parse the rows of a search as the fields of a SearchSnapshot; a search without a hit has one row."""
+    head = SearchHead._make(found[0][:HEAD])
+    hits: list[SearchHit] = []
+    for row in found if found[0][HEAD] is not None else ():
+        *columns, share, edges, cosine, ranks, traits, rivals = row[HEAD:]
+        hit = SearchHit(
+            memory=parse_memory_values(columns),
+            cosine=cosine,
+            keyword=share or 0.0,
+            edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
+            traits=tuple(traits),
+            rivals=tuple(MemoryId(UUID(id_)) for id_ in rivals.split()) if rivals else (),
+            **_parse_ranks(ranks, search.terms) if ranks else {},
+        )
+        hits.append(hit)
+    return {
+        "rev": Revision(head.rev if as_of is None else min(head.rev, as_of)),
+        "hits": tuple(hits),
+        "missing_terms": frozenset(search.terms[place - 1] for place in head.missing_places),
+        "speakers": tuple(head.speakers or ()),
+        "corpus_size": head.corpus_size or 0,
+        "mean_cosine": head.mean_cosine,
+        "cosine_spread": head.cosine_spread,
+    }
+
+
+def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
+    """Parse the ranks in the channels, and the terms that the memory has."""
+    words = tuple(terms[place - 1] for place in ranks["words"] or ())
+    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": words}
 
 
 def parse_scope(row: Mapping[str, Any]) -> Scope:

@@ -14,8 +14,8 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from math import isnan
-from typing import Any, LiteralString, NamedTuple
-from uuid import UUID
+from time import monotonic
+from typing import Any, LiteralString
 
 from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
@@ -25,15 +25,10 @@ from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, Neighbour
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import (
-    LOWEST_MEANING,
-    NeighbourProbe,
-    Search,
-    SearchHit,
-    SearchSnapshot,
-)
+from muniment.memory.domain.search import LOWEST_MEANING, NeighbourProbe, Search, SearchSnapshot
 from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
+from muniment.memory.stores.postgres.beside import SharedReads
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.schema import large_spaces
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
@@ -55,24 +50,6 @@ _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely",
 _MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
 _MAX_WORDS = 10_000  # words of a space with which typing errors are compared
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
-# A row of a search: its head, the columns of a memory (all null without a hit), and its signals.
-SearchRow = tuple[Any, ...]
-
-
-class _SearchHead(NamedTuple):
-    """What every row of a search begins with."""
-
-    rev: int
-    speakers: Sequence[str] | None
-    corpus_size: int | None
-    mean_cosine: float | None
-    cosine_spread: float | None
-    missing_places: Sequence[int]  # places, from 1, of the terms that no memory has
-    is_complete: bool
-    is_indexed: bool
-
-
-_HEAD = len(_SearchHead._fields)
 
 
 class PostgresSearches:
@@ -82,6 +59,7 @@ class PostgresSearches:
     def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes, model: str) -> None:
         self._connections, self._model = connections, model
         self._indexed_spaces = indexes.indexed_spaces
+        self._shared = SharedReads(self._send, _send_words, self._note_indexes, self._indexed_spaces)
 
     async def read_snapshot(
         self,
@@ -94,14 +72,18 @@ class PostgresSearches:
         horizon: datetime | None = None,
         as_of: Revision | None = None,
     ) -> SearchSnapshot:
-        """Send the search and the reads of stable memories and changes in one transaction and one round trip."""
-        scope = reader.scope
+        """Send the search and the reads of stable memories and changes, of shared spaces too, in one round trip."""
+        scope, now = reader.scope, monotonic()
+        # The past is that of the own space. The read itself asks whether a space is shared, a while after a no again.
+        closed, beside = self._shared.closed, reader.beside if as_of is None else ()
+        closings = [(one, closed.get((one.space, one.space)), closed.get((scope.space, one.space))) for one in beside]
+        beside = tuple(one for one, of_all, of_one in closings if max(of_all or now, of_one or now) <= now)
         space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
         # The indexes are of the memories as they are, not as they were, and begin with those that are near by vector.
         scan = as_of is not None or scope.space not in self._indexed_spaces
         scan = scan or (search is not None and search.vector is NO_VECTOR)
-        if search and not stable and not thread and not search.beginnings:
-            return SearchSnapshot(**_parse_search(search, await self._search(space, search, scan=scan), as_of))
+        if search and not stable and not thread and not beside and not search.beginnings:
+            return SearchSnapshot(**rows.parse_search(search, await self._search(space, search, scan=scan), as_of))
         stable_params = space | {"categories": list(stable), "limit": stable_limit}
         delta_params = space | {"thread": thread, "horizon": horizon, "changes": _MAX_CHANGES}
         async with self._connections.reading(scope, reader.allowed) as conn:
@@ -116,27 +98,29 @@ class PostgresSearches:
                 is_complete = self._note_indexes(space, await found.fetchmany(1))
                 await found.scroll(0, mode="absolute")
                 found = found if is_complete else await self._send(conn, space, search, scan=True)
+            sent = [await self._shared.send_reads(conn, reader, one, search, stable_params) for one in beside]
         # All of it was sent in one round trip; what is fetched from here on has arrived.
-        now = require_row(await rev.fetchone())["rev"]
-        parts: dict[str, Any] = {"rev": Revision(now if as_of is None else min(now, as_of))}
+        latest = require_row(await rev.fetchone())["rev"]
+        parts: dict[str, Any] = {"rev": Revision(latest if as_of is None else min(latest, as_of))}
         if search and found:
             hits = await found.fetchall()
             self._note_indexes(space, hits)
-            parts = _parse_search(search, hits, as_of) | parts
+            parts = rows.parse_search(search, hits, as_of) | parts
         if changes:
             events = await changes.fetchall()
             entries = tuple(
                 rows.parse_entry(row) for row in events if row["rev"] is not None and row["text"] is not None
             )
             parts["delta"] = Delta(since=Revision(events[0]["since"]), rev=parts["rev"], entries=entries)
-        return SearchSnapshot(
+        own = SearchSnapshot(
             **parts,
             words=tuple(row["word"] for row in await words.fetchall()) if words else (),
             stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
             profile=tuple(map(rows.parse_consent, await approved.fetchall())) if approved else (),
         )
+        return await self._shared.join_reads(own, search, sent) if sent else own
 
-    async def _search(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> list[SearchRow]:
+    async def _search(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> list[rows.SearchRow]:
         """Return the rows of a search that is one transaction and one round trip: the statement enters the space
         itself."""
         async with self._connections.statement() as conn:
@@ -192,6 +176,8 @@ class PostgresSearches:
             then=space["as_of"] is not None,
             owned=bool(search.weights.own),
             chosen=space["allowed"] != list(search.categories),
+            shared="shared" in space,
+            listed=search.is_listing,
             scan=scan,
         )
         model, dimensions = self._model, len(search.vector)
@@ -203,15 +189,15 @@ class PostgresSearches:
 
     async def _send(
         self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
-    ) -> AsyncCursor[SearchRow]:
+    ) -> AsyncCursor[rows.SearchRow]:
         """Send a search, without waiting for it in a pipeline."""
         text, values = self.build(space, search, scan=scan)
         return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
 
-    def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[SearchRow]) -> bool:
+    def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[rows.SearchRow]) -> bool:
         """Remember from the rows of a search whether the space has indexes; return whether the rows are all that there
         is."""
-        head = _SearchHead._make(hits[0][:_HEAD])
+        head = rows.SearchHead._make(hits[0][: rows.HEAD])
         (self._indexed_spaces.add if head.is_indexed else self._indexed_spaces.discard)(space["space"])
         return head.is_complete
 
@@ -242,39 +228,6 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
     }
 
 
-def _parse_search(search: Search, found: Sequence[SearchRow], as_of: Revision | None) -> dict[str, Any]:
-    """Parse the rows of a search as the fields of a SearchSnapshot; a search without a hit has one row."""
-    head = _SearchHead._make(found[0][:_HEAD])
-    hits: list[SearchHit] = []
-    for row in found if found[0][_HEAD] is not None else ():
-        *columns, share, edges, cosine, ranks, traits, rivals = row[_HEAD:]
-        hit = SearchHit(
-            memory=rows.parse_memory_values(columns),
-            cosine=cosine,
-            keyword=share or 0.0,
-            edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
-            traits=tuple(traits),
-            rivals=tuple(MemoryId(UUID(id_)) for id_ in rivals.split()) if rivals else (),
-            **_parse_ranks(ranks, search.terms) if ranks else {},
-        )
-        hits.append(hit)
-    return {
-        "rev": Revision(head.rev if as_of is None else min(head.rev, as_of)),
-        "hits": tuple(hits),
-        "missing_terms": frozenset(search.terms[place - 1] for place in head.missing_places),
-        "speakers": tuple(head.speakers or ()),
-        "corpus_size": head.corpus_size or 0,
-        "mean_cosine": head.mean_cosine,
-        "cosine_spread": head.cosine_spread,
-    }
-
-
-def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
-    """Parse the ranks in the channels, and the terms that the memory has."""
-    words = tuple(terms[place - 1] for place in ranks["words"] or ())
-    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": words}
-
-
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
     filters = {name: getattr(search.filters, name) for name in _FILTERS}
@@ -303,10 +256,13 @@ def _build_statement(
     then: bool,
     owned: bool,
     chosen: bool,
+    shared: bool,
+    listed: bool,
     scan: bool,
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """Return the text with numbered parameters, and their names in order."""
-    text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = _SEARCH["newest" if listed else "search"].replace("{entered}", _SEARCH["shared" if shared else "entered"])
+    text = text.replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
     text = text.replace("{rivals}", _SEARCH["rivals" if rivals else "no_rivals"])
     text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
     text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")

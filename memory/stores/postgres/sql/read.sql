@@ -10,6 +10,9 @@ commit
 -- name: enter (enters a space in the application's role, with the allowed categories)
 select muniment.enter_space(%(space)s, %(allowed)s), set_config('role', 'muniment_app', true)
 
+-- name: enter_shared (enters a space that is shared with who asks, or none, and says which)
+select muniment.enter_shared(%(wanted)s, %(readers)s, %(tenant)s, %(allowed)s) as told
+
 -- name: rev (the revision of the space)
 select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev
 

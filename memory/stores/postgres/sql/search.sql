@@ -1,6 +1,6 @@
 -- name: search (enters the space and ranks candidates of all channels in one scan; BM25 counts what the reader may see)
 with entered as materialized (
-  {{entered}}
+  {entered}
 ), space as materialized (
   {{space}}
 ), term as materialized (
@@ -52,6 +52,29 @@ select set_config('app.spaces', array[%(space)s]::text, true) is not null
   and set_config('app.categories', %(allowed)s::text[]::text, true) is not null
   and (current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null)
   and muniment.expect_embedder(%(model)s) as ok
+
+-- name: shared (true, if the transaction has entered the space that somebody shares; its vectors may be of another embedder)
+select coalesce(%(space)s = any(muniment.my_spaces()), false) and current_user = 'muniment_app' as ok
+
+-- name: newest (enters the space and lists what has changed last, as the rows of a search)
+with entered as materialized (
+  {entered}
+), space as materialized (
+  {{space}}
+), passing as materialized (
+  select m.memory_id, m.updated_at, m.rev from {source} where {{scoped}}{narrowed}
+)
+select h.*, f.* from (
+  select coalesce((select rev from space), 0) as now, null::text[] as speakers, (select count(*) from passing) as among,
+    null::float8 as mean, null::float8 as spread, '{}'::bigint[] as unheard, true as reached, false as indexed
+) h left join (
+  select {m.shown_columns}, null::float8 as share, null::jsonb as edges, null::float8 as cosine, null::jsonb as ranks,
+    '{0,0,0}'::float8[] as traits, {rivals} as rivals
+  from (select memory_id from passing order by updated_at desc, rev desc, memory_id limit %(candidates)s) p
+  cross join lateral (
+    select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m
+  order by m.updated_at desc, m.rev desc, m.memory_id
+) f on true
 
 -- name: space (the space; `indexed`: it has indexes of its own, with every vector of the model)
 select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exists (
