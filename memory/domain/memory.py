@@ -120,17 +120,20 @@ def list_replaced(memory: StoredMemory) -> list[str]:
 
 
 NOTE = "said"  # the predicate of a note: what a person said of themselves, in their own words
+# The predicates of what is kept in a person's own words and has a kind: a decision, a rule, a discovery, a fix.
+_WORDED = frozenset({NOTE, "decided", "keeps_rule", "found_out", "fixed_by"})
 _REQUESTED = "note"  # the predicate of a text that a person asked to remember, and in which the rules read no fact
 MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps replaces another one, whose id follows
 KINDS: tuple[Kind, ...] = get_args(Kind)
+FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 STATES: tuple[State, ...] = get_args(State)
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 
 def is_note(fact: Fact | None) -> bool:
-    """Whether a fact is a note: words without structure."""
-    return fact is not None and fact.predicate == NOTE
+    """Whether a fact stands in a person's own words, so that it is compared by them."""
+    return fact is not None and fact.predicate in _WORDED
 
 
 def is_structured(fact: Fact | None) -> bool:

@@ -228,7 +228,7 @@ async def test_what_is_not_right_is_counted_and_marked(database_url: str) -> Non
     model = next(row for row in rows if row["source"] == "model")
     assert (model["turn_id"], model["found"], model["written"]) == (turn.id, 4, 2)
     assert (model["repaired"], model["refused"]) == (list(receipt.repaired), list(receipt.refused))
-    assert (model["prompt"], model["model"]) == ("extract-2", "tiny-1")
+    assert (model["prompt"], model["model"]) == ("extract-3", "tiny-1")
 
 
 async def test_the_rules_leave_their_mark_where_they_wrote(database_url: str) -> None:

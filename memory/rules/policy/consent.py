@@ -186,7 +186,7 @@ def find_supporting_memories(request: Consent, memories: Sequence[StoredMemory])
 
 
 def _says_value(memory: StoredMemory, request: Consent) -> bool:
-    if memory.fact is None or memory.fact.kind == "note":
+    if memory.fact is None or memory.fact.kind == "note" or is_note(memory.fact):
         return tokens.get_lexeme_set(request.value) <= tokens.get_lexeme_set(memory.text)
     return find_profile_field(memory.fact, memory.category) == request.field and has_value(memory, request.value)
 

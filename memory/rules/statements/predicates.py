@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from muniment.memory.domain.memory import Fact, FactKind
+from muniment.memory.domain.memory import FACT_KINDS, Fact, FactKind
 from muniment.memory.rules.language import chinese_words, english_words, tokens
 from muniment.memory.rules.language.english_words import make_slug
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -16,9 +16,7 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.statements.parse_words import ROLES, SYNONYMS
 
 USER = "user"
-KINDS: frozenset[FactKind] = frozenset(
-    ("identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note")
-)
+KINDS = frozenset(FACT_KINDS)
 _PREDICATES = load_lexicon("predicates.en")
 _PREDICATES_ZH = load_lexicon("predicates.zh")
 _RELATIONS_EN = load_lexicon("relations.en")
@@ -69,7 +67,14 @@ CATEGORIES: dict[FactKind, str] = {
     "constraint": "constraints",
     "event": "event",
     "note": "activity",
+    "decision": "projects",
+    "rule": "projects",
+    "discovery": "knowledge",
+    "fix": "knowledge",
+    "todo": "tasks",
 }
+_SEVERAL = frozenset({"event", "note", "goal", "experience", "decision", "rule", "discovery", "fix", "todo"})
+
 # What is something else than its kind says: an instrument or a game is a pastime, and a deadline passes.
 _BY_PREDICATE = {"plays": "interests"}
 _BY_PREFIX = {"deadline_of_": "tasks"}
@@ -117,7 +122,7 @@ def normalize_predicate(kind: str, predicate: str, subject: str = USER) -> Predi
         or is_counted
     ):
         single = True
-    elif canonical in _MANY or canonical in _RELATED or fact_kind in ("event", "note", "goal", "experience"):
+    elif canonical in _MANY or canonical in _RELATED or fact_kind in _SEVERAL:
         single = False
     return PredicateName(fact_kind, canonical, single, slug in _DISLIKES)
 

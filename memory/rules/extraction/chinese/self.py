@@ -246,7 +246,7 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = replace_pronouns(re.sub(END, "", match["value"]))
     if value:
         what = mentions.remove_dates(value, clause.at)
-        yield make_draft("note", "to_do", what, f"用户需要{value}", category="tasks", importance=3)
+        yield make_draft("todo", "to_do", what, f"用户需要{value}", importance=3)
 
 
 def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:

@@ -256,7 +256,7 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     is_asked = "dated" not in match.groupdict() or mentions.find_mentions(match["value"], clause.at)
     if value and is_asked and len(value.split()) > 1 and not value.startswith("be "):
         what, text = mentions.remove_dates(value, clause.at), f"The user needs to {value}"
-        yield make_draft("note", "to_do", what, text, category="tasks", importance=3)
+        yield make_draft("todo", "to_do", what, text, importance=3)
 
 
 _NEG = r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?"
