@@ -155,8 +155,7 @@ class Engine:
         make_adapters: MakeAdapters,
         beside: Engine | None = None,
     ) -> Self:
-        """Return the engine over these adapters; nothing is opened. A flow is a dataclass; each of its fields gets the
-        part of that name.
+        """Return the engine over these adapters; nothing is opened. Each field of a flow gets the part of its name.
 
         `make_adapters` returns the store and the embedder for spaces of another embedder, by its name. An engine
         `beside` another one shares the state of its process."""

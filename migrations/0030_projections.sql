@@ -54,6 +54,16 @@ create policy projections_eraser on muniment.projections to muniment_eraser
   with check (space_id = any((select muniment.my_spaces())::uuid[]) and (select muniment.all_categories()));
 comment on policy projections_eraser on muniment.projections is
   'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+do $$
+declare verb text;
+begin
+  foreach verb in array array['insert', 'update', 'delete'] loop
+    execute format('create policy %I on muniment.projections as restrictive for %s to muniment_app %s ((select muniment.all_categories()))',
+      'projections_no_' || verb, verb, case verb when 'insert' then 'with check' else 'using' end);
+    execute format('comment on policy %I on muniment.projections is %L', 'projections_no_' || verb,
+      'Who has an allowlist of categories changes nothing.');
+  end loop;
+end $$;
 grant select, insert, update, delete on muniment.projections to muniment_app;
 grant select, delete on muniment.projections to muniment_eraser;
 grant update (status, memories, superseded_by) on muniment.projections to muniment_eraser;

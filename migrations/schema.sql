@@ -2310,6 +2310,18 @@ CREATE POLICY projections_eraser ON muniment.projections TO muniment_eraser USIN
 
 COMMENT ON POLICY projections_eraser ON muniment.projections IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY projections_no_delete ON muniment.projections AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY projections_no_delete ON muniment.projections IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY projections_no_insert ON muniment.projections AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY projections_no_insert ON muniment.projections IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY projections_no_update ON muniment.projections AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY projections_no_update ON muniment.projections IS 'Who has an allowlist of categories changes nothing.';
+
 CREATE POLICY projections_own ON muniment.projections TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY projections_own ON muniment.projections IS 'The application reads rows of the space it has entered, of the categories that it has entered with, and writes them with all categories.';

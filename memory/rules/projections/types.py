@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, NamedTuple
 from uuid import uuid5
 
@@ -36,11 +37,13 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectionType:
-    """A type: the kinds of memories that it is made of, the states in which they count, and the function."""
+    """A type: the kinds of memories that it is made of, whether these have a date, the states in which they count, and
+    the function."""
 
     kinds: frozenset[Kind]
     states: frozenset[State]
     find_slots: Callable[[StoredMemory], Iterator[Slot]]
+    is_dated: bool = False
 
 
 def project_profile(memory: StoredMemory) -> Iterator[Slot]:
@@ -59,11 +62,11 @@ def project_profile(memory: StoredMemory) -> Iterator[Slot]:
 
 def project_episode(memory: StoredMemory) -> Iterator[Slot]:
     """The dated event that a memory tells of."""
-    fact = memory.fact
-    if memory.event_time is None or not (memory.kind == "episodic" or (fact is not None and fact.kind == "event")):
+    fact, at = memory.fact, memory.event_time
+    if at is None or not (memory.kind == "episodic" or (fact is not None and fact.kind == "event")):
         return
     about = {"persons": list(fact.persons), "location": fact.location} if fact else {"persons": [], "location": None}
-    yield Slot(memory.stable_key or str(memory.id), memory.text, {"at": memory.event_time.isoformat(), **about})
+    yield Slot(memory.stable_key or str(memory.id), memory.text, {"at": at.astimezone(UTC).isoformat(), **about})
 
 
 def project_skill(memory: StoredMemory) -> Iterator[Slot]:
@@ -93,7 +96,9 @@ _KNOWN: frozenset[State] = frozenset(("active", "superseded"))
 _PROPOSED: frozenset[State] = frozenset(("active", "superseded", "pending", "rejected"))
 TYPES: dict[str, ProjectionType] = {
     PROFILE: ProjectionType(kinds=frozenset(("semantic",)), states=_KNOWN, find_slots=project_profile),
-    EPISODE: ProjectionType(kinds=frozenset(("semantic", "episodic")), states=_KNOWN, find_slots=project_episode),
+    EPISODE: ProjectionType(
+        kinds=frozenset(("semantic", "episodic")), states=_KNOWN, find_slots=project_episode, is_dated=True
+    ),
     SKILL: ProjectionType(kinds=frozenset(("procedural",)), states=_PROPOSED, find_slots=project_skill),
     FAILURES: ProjectionType(kinds=frozenset(("procedural",)), states=_KNOWN, find_slots=project_failures),
     PATTERN: ProjectionType(kinds=frozenset(("procedural",)), states=_KNOWN, find_slots=project_pattern),
@@ -105,7 +110,7 @@ def project_memory(memory: StoredMemory) -> list[Projection]:
     slots = {
         (name, slot.key[:_KEY_CHARS]): slot
         for name, type_ in TYPES.items()
-        if memory.kind in type_.kinds and memory.state in type_.states
+        if memory.kind in type_.kinds and memory.state in type_.states and (memory.event_time or not type_.is_dated)
         for slot in type_.find_slots(memory)
     }
     return [

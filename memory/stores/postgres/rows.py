@@ -352,8 +352,7 @@ def _encode_memory(change: Change, model: str) -> dict[str, Any]:
 
 def encode_slots(memory: StoredMemory) -> list[dict[str, Any]]:
     """Encode what a memory says in its slots as rows of the table of projections."""
-    slots = project_memory(memory)
-    return [{column: getattr(slot, field) for field, column in _PROJECTION.items()} for slot in slots]
+    return [{column: getattr(slot, field) for field, column in _PROJECTION.items()} for slot in project_memory(memory)]
 
 
 def parse_projection(row: Mapping[str, Any]) -> Projection:
