@@ -30,6 +30,7 @@ from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 from muniment.memory.rules.retrieval.render import choose_vocabulary, count_message_tokens
 from muniment.memory.rules.statements.relations import make_relation
+from muniment.memory.sessions import Sessions
 
 OnProgress = Callable[[int], None]
 
@@ -55,6 +56,11 @@ class Memory:
     def projections(self) -> ProjectionDoor:
         """What the memories say slot by slot: profile, episodes, skills."""
         return ProjectionDoor(self.engine)
+
+    @property
+    def sessions(self) -> Sessions:
+        """What was said, session by session."""
+        return Sessions(self.engine)
 
     @property
     def jobs(self) -> Jobs:
@@ -101,7 +107,7 @@ class Memory:
         """Keep a text that a person asks to remember, with other names of what it is about. Raises BadInput when it
         cannot be kept as it stands."""
         return await self.engine.engines.run(
-            scope, lambda engine: engine.writer.remember_text(scope, text, category, aliases)
+            scope, lambda engine: engine.requested_texts.remember_text(scope, text, category, aliases)
         )
 
     async def relate(
@@ -120,7 +126,7 @@ class Memory:
         Raises BadInput for an empty or too long part, an unknown category, and what may not be kept."""
         text, fact = make_relation(subject, predicate, value, single=single)
         return await self.engine.engines.run(
-            scope, lambda engine: engine.writer.keep_relation(scope, text, fact, category)
+            scope, lambda engine: engine.requested_texts.keep_relation(scope, text, fact, category)
         )
 
     async def keep_candidates(

@@ -29,6 +29,7 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.projections import Projections
+from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import (
     AccessLog,
@@ -54,6 +55,7 @@ from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
+from muniment.memory.flows.writing.requested_texts import RequestedTexts
 from muniment.memory.flows.writing.requests import Requests
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import TurnReader, Writer
@@ -73,6 +75,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
+_LAYER_PORTS = ("observations", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,12 +119,14 @@ class Engine:
     planner: Planner
     draft_groups: DraftGroups
     writer: Writer
+    requested_texts: RequestedTexts
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer
     items: Items
     refiling: Refiling
     model_extraction: ModelExtraction
+    session_keeper: SessionKeeper
     pair_prompts: PairPrompts
     batch_submission: BatchSubmission
     consolidation: Consolidation
@@ -165,11 +170,11 @@ class Engine:
             process = cls._build_process(store, clock, retention, embedder)
         else:
             process = {name: getattr(beside, name) for name in _PROCESS}
-        parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
+        parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS}
+        parts |= {name: getattr(layer_stores, name) for name in _LAYER_PORTS} | {
             "store": store,
             "item_store": item_store,
             "layer_stores": layer_stores,
-            "observations": layer_stores.observations,
             "projection_store": layer_stores.projections,
             "embedder": embedder,
             "clock": clock,

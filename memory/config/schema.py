@@ -278,13 +278,15 @@ class Forgetting(SettingsPart):
 
 
 class Ledger(SettingsPart):
-    """How long what was said is kept word for word, in days, how often it is cleaned, and how long operational events
-    are."""
+    """How long what was said is kept word for word, in days, how often it is cleaned, how long operational events are,
+    after how many minutes without a turn a session ends, and which agents may search what was said."""
 
     retention_days: Count
     cleanup_interval_seconds: Seconds
     run_on_startup: bool
     events_days: Count
+    idle_minutes: Count
+    search_agents: Texts
 
 
 class Checkpoints(SettingsPart):

@@ -154,7 +154,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     except ValidationError as error:
         _raise_refusal(source, error)
     categories, allowlists = _read_categories(source, content), _read_allowlists(source, content)
-    for check in (_check_recall, _check_embedders, _check_redaction, _check_forgetting):
+    for check in (_check_recall, _check_embedders, _check_redaction, _check_forgetting, _check_search_agents):
         check(source, content)
     model = env.read_text("MUNIMENT_MODEL")
     _check_spending(source, content, model)
@@ -366,6 +366,12 @@ def _check_forgetting(source: _Source, content: _FileContent) -> None:
                 ("forgetting", "categories", name),
                 f"there is no category {format_key(name)}{suggest_name(name, known)}",
             )
+
+
+def _check_search_agents(source: _Source, content: _FileContent) -> None:
+    for name in content.session_ledger.search_agents:
+        if name not in content.allowlists:
+            raise source.build_error(("session_ledger", "search_agents"), f"has no allowlist: {name!r}")
 
 
 def _check_redaction(source: _Source, content: _FileContent) -> None:

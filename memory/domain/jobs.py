@@ -8,7 +8,9 @@ from typing import Literal
 
 from muniment.memory.domain.scope import Scope
 
-JobName = Literal["extract", "reflect", "expire", "index", "round", "tend", "collect", "learn", "learn_path", "embed"]
+JobName = Literal[
+    "extract", "reflect", "expire", "index", "round", "tend", "collect", "learn", "learn_path", "embed", "end_session"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

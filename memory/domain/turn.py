@@ -13,10 +13,15 @@ from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
+TurnKind = Literal["message", "tool", "file", "audit"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A message or a use of a tool, word for word after redaction."""
+    """An event of a session, word for word after redaction.
+
+    It is a message, a use of a tool, a file that was read, written or uploaded, or an entry for an audit, which no
+    search finds."""
 
     id: TurnId
     role: Role
@@ -29,6 +34,10 @@ class Turn:
     path: str | None = None  # of the file or page it was read from
     tags: tuple[str, ...] = ()
     recalled: tuple[int, ...] = ()  # shingle hashes of the recalled text that the model had
+    kind: TurnKind = "message"
+    payload: Mapping[str, Any] | None = None  # what a program keeps of it, as JSON has it
+    visible: bool = True  # a search may find it
+    position: int | None = field(default=None, compare=False)  # in its session, from 0; None until it is recorded
 
     @classmethod
     def make(
@@ -45,10 +54,13 @@ class Turn:
         path: str | None = None,
         tags: tuple[str, ...] = (),
         recalled: tuple[int, ...] = (),
+        kind: TurnKind | None = None,
+        payload: Mapping[str, Any] | None = None,
+        visible: bool = True,
     ) -> Turn:
         """Return a turn whose id is derived from session, key, role and text: the same turn has the same id.
 
-        Its source is that of its role, unless another is given."""
+        Its source and its kind are those of its role, unless others are given."""
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         return cls(
             id=TurnId(uuid5(SPACE_NAMESPACE, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
@@ -62,6 +74,9 @@ class Turn:
             path=path,
             tags=tags,
             recalled=recalled,
+            kind=kind or ("tool" if role == "tool" else "message"),
+            payload=payload,
+            visible=visible,
         )
 
 

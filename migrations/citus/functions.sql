@@ -127,12 +127,15 @@ begin
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
   if consumed is not null then
+    perform muniment.keep_sessions(
+      at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     for t in select * from jsonb_populate_recordset(null::muniment.turns, consumed) loop
       insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-        recalled, consumed_rev, said_at)
-      values (at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-        t.recalled, expected + changes, statement_timestamp() - (
-          coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at))
+        recalled, consumed_rev, said_at, kind, payload, visible, words)
+      values (at_space, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text,
+        t.at, t.source, t.path, t.tags, t.recalled, expected + changes, statement_timestamp() - (
+          coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at),
+        coalesce(t.kind, 'message'), t.payload, coalesce(t.visible, true), t.words)
       on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
       where turns.consumed_rev is null;
       taken := taken or found;
@@ -167,6 +170,105 @@ begin
       on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
     end loop;
   end if;
+end $$;
+
+create or replace function muniment.keep_sessions(at_space uuid, said jsonb, now timestamptz) returns void language plpgsql as $$
+#variable_conflict use_column
+declare
+  one record;
+begin
+  for one in
+    select t.session, (array_agg(t.origin ->> 'app_id'))[1] as app, (array_agg(t.origin ->> 'project_id'))[1] as project,
+      (array_agg(t.origin ->> 'agent_id'))[1] as agent, min(t.at) as first_at, max(t.at) as latest_at
+    from (
+      select muniment.session_of(o.session_id, o.thread_id) as session, said -> (o.ordinality - 1)::int as origin,
+        least(o.at, coalesce(now, o.at)) as at
+      from jsonb_populate_recordset(null::muniment.turns, said) with ordinality o) t
+    group by t.session order by t.session
+  loop
+    insert into muniment.sessions as s (space_id, session_id, app_id, project_id, agent_id, started_at, last_at)
+    values (at_space, one.session, one.app, one.project, one.agent, one.first_at, one.latest_at)
+    on conflict (space_id, session_id) do update set
+      started_at = least(s.started_at, excluded.started_at), last_at = greatest(s.last_at, excluded.last_at),
+      ended_at = case when s.ended_at >= excluded.last_at then s.ended_at end,
+      ended_why = case when s.ended_at >= excluded.last_at then s.ended_why end,
+      app_id = coalesce(s.app_id, excluded.app_id), project_id = coalesce(s.project_id, excluded.project_id),
+      agent_id = coalesce(s.agent_id, excluded.agent_id);
+  end loop;
+end $$;
+
+create or replace function muniment.record_turns(at_space uuid, said jsonb, now timestamptz, due timestamptz) returns void
+language plpgsql set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  t muniment.turns;
+  place int;
+begin
+  perform from muniment.spaces where space_id = at_space for key share;
+  said := (
+    select jsonb_agg(one.said order by one.n) from jsonb_array_elements(said) with ordinality one (said, n)
+    where (one.said ->> 'turn_id')::uuid <> all(array(
+      select o.turn_id from muniment.turns o where o.space_id = at_space and o.position is not null
+        and o.turn_id = any(array(
+          select p.turn_id from jsonb_populate_recordset(null::muniment.turns, said) p)))));
+  if said is null then
+    return;
+  end if;
+  if due is not null then
+    update muniment.spaces set tend_at = least(due, timestamptz '9998-12-31')
+    where space_id = at_space and (tend_at is null or tend_at > due);
+  end if;
+  perform muniment.keep_sessions(at_space, said, now);
+  for t in
+    select (jsonb_populate_record(null::muniment.turns, one.said)).*
+    from jsonb_array_elements(said) with ordinality one (said, n) order by (one.said ->> 'at')::timestamptz, one.n
+  loop
+    continue when exists (
+      select from muniment.turns o
+      where o.space_id = at_space and o.turn_id = t.turn_id and o.position is not null);
+    t.session_id := muniment.session_of(t.session_id, t.thread_id);
+    update muniment.sessions s set turns = s.turns + 1,
+      input_tokens = s.input_tokens + coalesce((t.payload #>> '{tokens,input}')::bigint, 0),
+      output_tokens = s.output_tokens + coalesce((t.payload #>> '{tokens,output}')::bigint, 0)
+    where s.space_id = at_space and s.session_id = t.session_id
+    returning s.turns - 1 into place;
+    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+      recalled, said_at, position, kind, payload, visible, words)
+    values (at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+      t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible, t.words)
+    on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
+      kind = excluded.kind, payload = excluded.payload, visible = excluded.visible;
+  end loop;
+end $$;
+
+create or replace function muniment.number_turns(at_space uuid, now timestamptz) returns void
+language plpgsql set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  said jsonb := (
+    select jsonb_agg(jsonb_build_object('turn_id', t.turn_id, 'session_id', t.session_id, 'thread_id', t.thread_id, 'at', t.at))
+    from muniment.turns t where t.space_id = at_space and t.position is null);
+  one record;
+  place int;
+begin
+  if said is null then
+    return;
+  end if;
+  perform from muniment.spaces where space_id = at_space for key share;
+  perform muniment.keep_sessions(at_space, said, now);
+  for one in
+    select o.turn_id, muniment.session_of(o.session_id, o.thread_id) as session
+    from jsonb_populate_recordset(null::muniment.turns, said) o order by o.at, o.turn_id
+  loop
+    update muniment.sessions s set turns = s.turns + 1 where s.space_id = at_space and s.session_id = one.session
+    returning s.turns - 1 into place;
+    update muniment.turns t set position = place, session_id = one.session,
+      kind = case when t.role = 'tool' and t.kind = 'message' then 'tool' else t.kind end
+    where t.space_id = at_space and t.turn_id = one.turn_id and t.position is null;
+    if not found then
+      update muniment.sessions s set turns = s.turns - 1 where s.space_id = at_space and s.session_id = one.session;
+    end if;
+  end loop;
 end $$;
 
 -- A read outside of a transaction block is sent alone, without the settings that were made before it: each makes its own.

@@ -10,9 +10,9 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 
 # What a method may be called without an object: its class is the object.
 _VERBS = """
-acquire advance brief build capture chat close commit connect consolidate drop dump erase export extract
-flush forget get index ingest learn list load maintain make open pin put query rebuild record redact reembed reflect
-relate release remember reserve restore run settle start stop track
+acquire advance brief build capture chat close commit connect consolidate describe drop dump end erase export extract
+flush forget get index ingest keep learn list load maintain make open pin put query rebuild record redact reembed
+reflect relate release remember reserve restore run search settle start stop track
 """
 VERBS = frozenset(_VERBS.split())
 

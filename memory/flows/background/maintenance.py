@@ -20,6 +20,7 @@ from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.layers.projections import Projections
+from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
@@ -86,6 +87,7 @@ class Maintenance:
     maintenance: MaintenanceStore
     projections: Projections
     retention: RetentionTerms
+    session_keeper: SessionKeeper
     settings: Settings
     write_behind: WriteBehind
 
@@ -100,6 +102,7 @@ class Maintenance:
 
         Raises NotFound, Busy while another run is under way, Conflict, StoreError."""
         await self.write_behind.flush(scope)  # what was retrieved here counts before anything is forgotten
+        await self.session_keeper.end_idle(scope)
         now, terms = self.clock.now(), self.retention
         due, forgotten = await self._forget_all(scope, now)
         due, purged = await self._purge_all(scope, due, now)

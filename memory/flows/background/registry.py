@@ -16,6 +16,7 @@ from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
+from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.write import Writer
@@ -42,6 +43,7 @@ class JobRegistry:
     model_extraction: ModelExtraction
     procedures: Procedures
     reads: MemoryReads
+    session_keeper: SessionKeeper
     turn_learning: TurnLearning
     writer: Writer
 
@@ -57,6 +59,7 @@ class JobRegistry:
             "learn": self.turn_learning.perform_learning,
             "learn_path": self.procedures.perform_learning,
             "round": lambda _scope, _key: self.maintenance_flow.enqueue_due(),
+            "end_session": self.session_keeper.perform_end,
             "tend": lambda scope, _key: self.maintenance_flow.maintain_space(scope),
         }
 

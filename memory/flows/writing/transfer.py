@@ -41,7 +41,8 @@ _TEXT_FIELDS = {
     "memory": _MEMORY_FIELDS,
     "version": _MEMORY_FIELDS,
     "journal": ("meta",),
-    "turn": ("text", "path", "tags"),
+    "turn": ("text", "path", "tags", "payload"),
+    "session": ("metadata",),
     "consent": ("value", "old"),
 }
 

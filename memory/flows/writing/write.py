@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from time import thread_time
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from muniment.memory.config.schema import Limits
 from muniment.memory.config.settings import Settings
@@ -17,14 +16,14 @@ from muniment.memory.domain.ids import Revision, SafeText
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Fact, compose_document
-from muniment.memory.domain.plan import ExtractionRecord, Receipt, raise_refusal
+from muniment.memory.domain.memory import compose_document
+from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import Search
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
-from muniment.memory.errors import BadInput, TooLarge
+from muniment.memory.errors import TooLarge
 from muniment.memory.flows.process_state import AvailableEmbedder, ProcessCache, WriteBehind
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
@@ -37,7 +36,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT, TextReader
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.gate import SUMMARY_RULES, validate_candidate
+from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.extraction.requested import LONG_TEXT, load_rules, read_requested
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.schedule import find_slot_start
@@ -45,10 +44,8 @@ from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.tool_calls import is_work_turn
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
-from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 _Result = TypeVar("_Result")
-_REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
 _CUT_QUOTE = 40  # characters before a cut that are quoted
 _UNREAD = 'what begins with "{}" (a long text is read for {:g} seconds; limits.reading_seconds)'
 _MAX_PREVIOUS = 2  # turns before a turn that say what it answers
@@ -81,12 +78,12 @@ class TurnReader:
             ends = thread_time() + self.limits.reading_seconds
         safe = self.sanitize_turn(turn)
         # Pasted text is not the user's own: no statement is taken from it, and an instruction in it waits for consent.
-        parts = quoted.split_quoted(safe) if safe.role == "user" else None
+        parts = quoted.split_quoted(safe) if safe.role == "user" and safe.kind == "message" else None
         own = replace(safe, text=parts.own_text) if parts else safe
         instructions = quoted.find_quoted_instructions(safe, parts) if parts and parts.quotes else ()
         if requests.KEEP_WORD.search(own.text):  # a request to keep a procedure is no statement
             own = replace(own, text=requests.strip_keep_request(own.text))
-        reason = gate.find_skip_reason(own.text, own.role)
+        reason = gate.find_skip_reason(own.text, own.role) if own.kind == "message" else "no message"
         longest = self.limits.turn_chars  # a turn that was refused for its length is no context either
         readable = (each for each in previous[-_MAX_PREVIOUS:] if len(each.text) <= longest)
         before = tuple(map(self.sanitize_turn, readable))
@@ -115,6 +112,7 @@ class TurnReader:
             path=sanitize(turn.path) if turn.path else None,
             tags=tuple(map(sanitize, turn.tags)),
             actor=sanitize(turn.actor) if turn.actor else None,
+            payload=self.redactor.sanitize_value(turn.payload) if turn.payload else None,
         )
 
     def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, by_model: bool) -> tuple[Job, ...]:
@@ -141,6 +139,7 @@ class TurnReader:
             Job(name="extract", scope=scope, key=str(turn.id))
             for turn in turns
             if turn.role == "user"
+            and turn.kind == "message"
             and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
             and self.redactor.find_denial_reason(scope, turn) is None
         )
@@ -181,11 +180,11 @@ class Writer:
         BadInput, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
-        safe, reason, extraction = await self._read_texts(
+        safe, reason, extraction = await self.read_texts(
             self.turn_reader.read_turn, (turn, *previous[-_MAX_PREVIOUS:]), turn, previous
         )
         if aliases:
-            extraction = replace(extraction, candidates=self._name_candidates(extraction.candidates, aliases))
+            extraction = replace(extraction, candidates=self.name_candidates(extraction.candidates, aliases))
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
         event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
         await self.write_behind.track_event(scope, event)
@@ -197,34 +196,6 @@ class Writer:
             return receipt
         unread = _UNREAD.format(extraction.unread[:_CUT_QUOTE], self.settings.limits.reading_seconds)
         return replace(receipt, left_out=(*receipt.left_out, unread))
-
-    async def remember_text(
-        self, scope: Scope, text: str, category: str | None, aliases: Sequence[str] = ()
-    ) -> Receipt:
-        """Keep a text that a person asks to remember: as the statements that the rules find, or word for word.
-
-        The receipt names what was redacted or cut off. Raises BadInput for an unknown category, an empty text, a
-        question, a mere "ok", an alias that cannot be kept, and a text that cannot be kept as it stands."""
-        if category is not None and category not in self.settings.categories:
-            raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
-        own = self._make_own_turn(scope, text)
-        turn, found = await self._read_texts(self.turn_reader.read_requested_text, (own,), own)
-        candidates = self._name_candidates(found, aliases)
-        if category is not None:
-            candidates = tuple(replace(candidate, category=category) for candidate in candidates)
-        receipt = await self.commit_extraction(scope, Extraction(candidates=candidates), (turn,), "face")
-        if receipt.refused and not receipt.changes:
-            is_secret = set(receipt.refused) == {"a secret"}
-            advice = _REPHRASE_ADVICE if is_secret else SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
-            raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {advice}")
-        return replace(receipt, left_out=(*describe_redactions(turn.text), *receipt.left_out))
-
-    async def keep_relation(self, scope: Scope, text: str, fact: Fact, category: str) -> Receipt:
-        """Keep a relation that a caller states, as what it says and as a fact. Raises BadInput where it cannot be
-        kept."""
-        turn = self._make_own_turn(scope, text)
-        candidate = Candidate(text=text, category=category, fact=fact, turns=(turn.id,), importance=3, confidence=1.0)
-        return raise_refusal(await self.keep_candidates(scope, (candidate,), (turn,), node="face"))
 
     async def keep_candidates(
         self,
@@ -252,30 +223,21 @@ class Writer:
         )
         return replace(receipt, refused=receipt.refused + ("denied turn",) * (len(candidates) - len(accepted)))
 
-    def _make_own_turn(self, scope: Scope, text: str) -> Turn:
-        """Return what a person has kept by a call, as a turn of theirs."""
-        return Turn.make(
-            session=scope.session or "remember",
-            key=str(uuid4()),
-            role="user",
-            text=text,
-            at=self.clock.now(),
-            thread=scope.thread,
-            actor=scope.actor,
-        )
-
     async def record_turns(self, scope: Scope, turns: Sequence[Turn]) -> None:
         """Append the turns that the denylist does not name to the ledger, redacted, with the jobs that follow from
         them."""
         told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
-        safe = [await self._read_texts(self.turn_reader.sanitize_turn, (turn,), turn) for turn in told]
+        safe = [await self.read_texts(self.turn_reader.sanitize_turn, (turn,), turn) for turn in told]
         if safe:
             now, by_model = self.clock.now(), self.model is not None
             work_at = now + timedelta(seconds=self.settings.procedures.wait_seconds)
-            jobs = await self._read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, by_model)
+            idle_at = now + timedelta(minutes=self.settings.session_ledger.idle_minutes)
+            jobs = await self.read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, by_model)
+            sessions = dict.fromkeys(turn.session or turn.thread or "" for turn in safe)
+            jobs += tuple(Job(name="end_session", scope=scope, key=key, at=idle_at) for key in sessions)
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=now)
 
-    async def _read_texts(self, read: Callable[..., _Result], turns: Sequence[Turn], /, *arguments: Any) -> _Result:
+    async def read_texts(self, read: Callable[..., _Result], turns: Sequence[Turn], /, *arguments: Any) -> _Result:
         """Call a method of the reader. The longest of the turns says where: here, in a thread, or in a process."""
         longest = max((len(turn.text) for turn in turns), default=0)
         if longest <= LONG_TEXT:
@@ -316,7 +278,8 @@ class Writer:
             actor=sanitize(candidate.actor) if candidate.actor else None,
         )
 
-    def _name_candidates(self, candidates: tuple[Candidate, ...], aliases: Sequence[str]) -> tuple[Candidate, ...]:
+    def name_candidates(self, candidates: tuple[Candidate, ...], aliases: Sequence[str]) -> tuple[Candidate, ...]:
+        """Return the candidates with other names of what they are about. Raises BadInput for a bad one."""
         names = sanitize_aliases(aliases, self.redactor)
         return tuple(replace(candidate, aliases=names) for candidate in candidates) if names else candidates
 

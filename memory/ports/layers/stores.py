@@ -6,6 +6,7 @@ from typing import Protocol
 
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
+from muniment.memory.ports.layers.sessions import SessionStore
 
 
 class LayerStores(Protocol):
@@ -16,3 +17,6 @@ class LayerStores(Protocol):
 
     @property
     def projections(self) -> ProjectionStore: ...
+
+    @property
+    def sessions(self) -> SessionStore: ...

@@ -57,10 +57,10 @@ class PostgresLedger(TurnLedger):
     ) -> None:
         async with self._connections.sending(scope, turns[0].at if turns else None) as conn:
             if turns:
-                params = {"space": scope.space, "turns": rows.encode_turns(turns), "now": now}
+                said = rows.encode_turns((scope, turn) for turn in turns)
+                params = {"space": scope.space, "turns": said, "now": now, "keep": retention}
+                params["oldest"] = min(turn.at for turn in turns)
                 await conn.execute(_WRITE["record_turns"], params)
-                if retention is not None:
-                    await send_due_time(conn, scope, min(turn.at for turn in turns), retention)
             await send_jobs(conn, jobs)
 
     async def find_consumed_turns(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:

@@ -45,7 +45,8 @@ OF_USER: Mapping[str, Any] = {
     "beginnings": sorted({ord(prefix[0]) for prefix in (*intents.USER_PREFIXES, *intents.FIRST_PERSON_PREFIXES)}),
 }
 _FACT = tuple(Fact.__dataclass_fields__)
-_TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
+_TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled", "kind", "payload", "visible")
+_MAX_INDEXED_CHARS = 4_000  # of a turn whose words are stored with it; those of a longer one are read in the background
 _PROJECTION = {name: {"id": "projection_id", "memory": "memory_id"}.get(name, name) for name in Projection.__slots__}
 _OBSERVATION_FIELDS = (
     "type", "stable_key", "statement", "category", "confidence", "importance", "trust", "turns", "found_by", "outcome",
@@ -156,6 +157,10 @@ def parse_turn(row: Mapping[str, Any]) -> Turn:
         path=row["path"],
         tags=tuple(row["tags"]),
         recalled=tuple(row["recalled"]),
+        kind=row["kind"],
+        payload=row["payload"],
+        visible=row["visible"],
+        position=row["position"],
     )
 
 
@@ -276,7 +281,7 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
 
     A plan with a record of an extraction is the only one."""
     first = plans[0]
-    scope, turns = first.scope, [turn for plan in plans for turn in plan.turns]
+    scope, turns = first.scope, [(plan.scope, turn) for plan in plans for turn in plan.turns]
     owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": first.at}
     extracted: dict[str, Any] = {}
     if record := first.extracted:
@@ -318,15 +323,20 @@ def encode_edges(plans: Sequence[WritePlan]) -> str | None:
     return encode_rows(rows) if rows else None
 
 
-def encode_turns(turns: Sequence[Turn]) -> str:
-    """Encode turns as rows of the ledger; a turn that comes twice is one row."""
-    return encode_rows(
-        [
-            {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
-            | {name: getattr(turn, name) for name in _TURN_FIELDS}
-            for turn in {turn.id: turn for turn in reversed(turns)}.values()
-        ]
-    )
+def encode_turns(turns: Iterable[tuple[Scope, Turn]]) -> str:
+    """Encode turns as rows of the ledger, with the agent, the project and the application of their scopes.
+
+    A turn that comes twice is one row."""
+    lines: dict[TurnId, dict[str, Any]] = {}
+    for scope, turn in turns:
+        line = lines.setdefault(turn.id, {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread})
+        line |= {name: getattr(turn, name) for name in _TURN_FIELDS}
+        line |= {"agent_id": scope.agent, "project_id": scope.project, "app_id": scope.app}
+        if len(turn.text) <= _MAX_INDEXED_CHARS and turn.kind != "audit":
+            places, weights, _ = tokens.weigh_dimensions(turn.text)
+            words = ",".join(f"{place}:{weight}" for place, weight in zip(places, weights, strict=True))
+            line["words"] = f"{{{words}}}/{tokens.DIMENSIONS}"
+    return encode_rows(list(lines.values()))
 
 
 def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:

@@ -9,6 +9,7 @@ from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
+from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
 from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
@@ -39,6 +40,7 @@ class PostgresStore:
         self.writes = PostgresWrites(connections, model)
         self.ledger = PostgresLedger(connections)
         self.observations = PostgresObservations(connections)
+        self.sessions = PostgresSessions(connections)
         self.jobs = PostgresJobQueue(connections)
         self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)

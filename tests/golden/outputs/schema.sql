@@ -154,11 +154,14 @@ begin
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
   if consumed is not null then
+    perform muniment.keep_sessions(
+      at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, consumed_rev, said_at)
-    select at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-      t.recalled, expected + changes, statement_timestamp() - (
-        coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at)
+      recalled, consumed_rev, said_at, kind, payload, visible, words)
+    select at_space, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text,
+      t.at, t.source, t.path, t.tags, t.recalled, expected + changes, statement_timestamp() - (
+        coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at),
+      coalesce(t.kind, 'message'), t.payload, coalesce(t.visible, true), t.words
     from jsonb_populate_recordset(null::muniment.turns, consumed) t
     on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
     where turns.consumed_rev is null;
@@ -373,6 +376,29 @@ end $$;
 
 COMMENT ON FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) IS 'Writes observations, each once a session: one that is found again gets the new turns, and a memory where it had none.';
 
+CREATE FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+begin
+  insert into muniment.sessions as s (space_id, session_id, app_id, project_id, agent_id, started_at, last_at)
+  select at_space, t.session, (array_agg(t.origin ->> 'app_id'))[1], (array_agg(t.origin ->> 'project_id'))[1],
+    (array_agg(t.origin ->> 'agent_id'))[1], min(t.at), max(t.at)
+  from (
+    select muniment.session_of(o.session_id, o.thread_id) as session, said -> (o.ordinality - 1)::int as origin,
+      least(o.at, coalesce(now, o.at)) as at
+    from jsonb_populate_recordset(null::muniment.turns, said) with ordinality o) t
+  group by t.session order by t.session
+  on conflict (space_id, session_id) do update set
+    started_at = least(s.started_at, excluded.started_at), last_at = greatest(s.last_at, excluded.last_at),
+    ended_at = case when s.ended_at >= excluded.last_at then s.ended_at end,
+    ended_why = case when s.ended_at >= excluded.last_at then s.ended_why end,
+    app_id = coalesce(s.app_id, excluded.app_id), project_id = coalesce(s.project_id, excluded.project_id),
+    agent_id = coalesce(s.agent_id, excluded.agent_id);
+end $$;
+
+COMMENT ON FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) IS 'Inserts or advances the sessions of turns.';
+
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select case when current_setting('app.categories', true) in ('', '*') then null
@@ -581,6 +607,41 @@ end $$;
 
 COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer, places text[]) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind and place that share its key or attribute, and the closest `most` by cosine.';
 
+CREATE FUNCTION muniment.number_turns(at_space uuid, now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare said jsonb := (
+  select jsonb_agg(jsonb_build_object('turn_id', t.turn_id, 'session_id', t.session_id, 'thread_id', t.thread_id, 'at', t.at))
+  from muniment.turns t where t.space_id = at_space and t.position is null);
+begin
+  if said is null then
+    return;
+  end if;
+  perform from muniment.spaces where space_id = at_space for key share;
+  perform muniment.keep_sessions(at_space, said, now);
+  with fresh as materialized (
+    select t.turn_id, muniment.session_of(t.session_id, t.thread_id) as session, row_number() over (
+        partition by muniment.session_of(t.session_id, t.thread_id) order by t.at, t.turn_id) - 1 as n
+    from muniment.turns t
+    where t.space_id = at_space and t.position is null
+      and muniment.session_of(t.session_id, t.thread_id) = any(array(
+        select muniment.session_of(o.session_id, o.thread_id) from jsonb_populate_recordset(null::muniment.turns, said) o))
+  ), numbered as (
+    update muniment.turns t set position = s.turns + f.n, session_id = f.session,
+      kind = case when t.role = 'tool' and t.kind = 'message' then 'tool' else t.kind end
+    from fresh f join muniment.sessions s on s.space_id = at_space and s.session_id = f.session
+    where t.space_id = at_space and t.turn_id = f.turn_id
+  )
+  update muniment.sessions s set turns = s.turns + a.n
+  from (select session, count(*) as n from fresh group by session) a
+  where s.space_id = at_space and s.session_id = a.session;
+end $$;
+
+COMMENT ON FUNCTION muniment.number_turns(at_space uuid, now timestamp with time zone) IS 'Gives positions to the turns of a space that have none.';
+
 CREATE FUNCTION muniment.project_changes(at_space uuid, memories jsonb) RETURNS SETOF uuid
     LANGUAGE plpgsql
     AS $$
@@ -716,6 +777,55 @@ end $$;
 
 COMMENT ON FUNCTION muniment.read_cursor(at_space uuid, thread text) IS 'The revision up to which a thread was told what has changed; null for a thread that was told nothing.';
 
+CREATE FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp with time zone, due timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  -- Maintenance and erasures lock the space, and so see all turns or none.
+  perform from muniment.spaces where space_id = at_space for key share;
+  said := (
+    select jsonb_agg(one.said order by one.n) from jsonb_array_elements(said) with ordinality one (said, n)
+    where not exists (
+      select from muniment.turns t
+      where t.space_id = at_space and t.turn_id = (one.said ->> 'turn_id')::uuid and t.position is not null));
+  if said is null then
+    return;
+  end if;
+  if due is not null then
+    update muniment.spaces set tend_at = least(due, timestamptz '9998-12-31')
+    where space_id = at_space and (tend_at is null or tend_at > due);
+  end if;
+  perform muniment.keep_sessions(at_space, said, now);
+  with fresh as materialized (
+    select t.*, muniment.session_of(t.session_id, t.thread_id) as session, row_number() over (
+        partition by muniment.session_of(t.session_id, t.thread_id) order by t.at, t.ordinality) - 1 as n
+    from jsonb_populate_recordset(null::muniment.turns, said) with ordinality t
+    where not exists (  -- while the session was waited for
+      select from muniment.turns o
+      where o.space_id = at_space and o.turn_id = t.turn_id and o.position is not null)
+  ), added as (
+    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+      recalled, said_at, position, kind, payload, visible, words)
+    select at_space, f.turn_id, f.session, f.thread_id, f.role, f.actor, f.text, f.at, f.source, f.path, f.tags,
+      f.recalled, statement_timestamp() - (now - f.at), s.turns + f.n, f.kind, f.payload, f.visible, f.words
+    from fresh f join muniment.sessions s on s.space_id = at_space and s.session_id = f.session
+    on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
+      kind = excluded.kind, payload = excluded.payload, visible = excluded.visible
+  )
+  update muniment.sessions s set turns = s.turns + a.n, input_tokens = s.input_tokens + a.input,
+    output_tokens = s.output_tokens + a.output
+  from (
+    select session, count(*) as n, coalesce(sum((payload #>> '{tokens,input}')::bigint), 0) as input,
+      coalesce(sum((payload #>> '{tokens,output}')::bigint), 0) as output
+    from fresh group by session) a
+  where s.space_id = at_space and s.session_id = a.session;
+end $$;
+
+COMMENT ON FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp with time zone, due timestamp with time zone) IS 'Appends turns to their sessions; those that are recorded stay as they are.';
+
 CREATE FUNCTION muniment.refuse(state text, reason text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -743,6 +853,12 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.sees_memory(at_space uuid, memory uuid) IS 'Whether the transaction sees a memory.';
+
+CREATE FUNCTION muniment.session_of(session text, thread text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ select coalesce(nullif(session, ''), thread, '') $$;
+
+COMMENT ON FUNCTION muniment.session_of(session text, thread text) IS 'The session of a turn: its own, or else its thread.';
 
 CREATE FUNCTION muniment.speaker_dimension(name text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -1561,6 +1677,60 @@ COMMENT ON COLUMN muniment.requests.answered IS 'Whether the receipt is whole. U
 
 COMMENT ON COLUMN muniment.requests.at IS 'When it was written.';
 
+CREATE TABLE muniment.sessions (
+    space_id uuid NOT NULL,
+    session_id text NOT NULL,
+    app_id text,
+    project_id text,
+    agent_id text,
+    started_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    ended_why text,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    turns integer DEFAULT 0 NOT NULL,
+    built_to integer DEFAULT 0 NOT NULL,
+    own_retention boolean DEFAULT false NOT NULL,
+    retention_days integer,
+    CONSTRAINT sessions_ended CHECK (((ended_at IS NULL) = (ended_why IS NULL))),
+    CONSTRAINT sessions_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT sessions_retention CHECK (((retention_days IS NULL) OR (own_retention AND (retention_days > 0))))
+);
+
+ALTER TABLE ONLY muniment.sessions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.sessions IS 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
+
+COMMENT ON COLUMN muniment.sessions.app_id IS 'The application in which it took place.';
+
+COMMENT ON COLUMN muniment.sessions.project_id IS 'The project to which it belongs.';
+
+COMMENT ON COLUMN muniment.sessions.agent_id IS 'The agent that was spoken to first.';
+
+COMMENT ON COLUMN muniment.sessions.started_at IS 'When its first turn was said.';
+
+COMMENT ON COLUMN muniment.sessions.last_at IS 'When its latest turn was said.';
+
+COMMENT ON COLUMN muniment.sessions.ended_at IS 'When it ended; null: it goes on. A later turn lets it go on.';
+
+COMMENT ON COLUMN muniment.sessions.ended_why IS 'Why it ended: call, idle, or what the caller named.';
+
+COMMENT ON COLUMN muniment.sessions.metadata IS 'What the application keeps of it, redacted.';
+
+COMMENT ON COLUMN muniment.sessions.input_tokens IS 'The tokens that models read for its turns, as the turns report them.';
+
+COMMENT ON COLUMN muniment.sessions.output_tokens IS 'The tokens that models wrote for its turns, as the turns report them.';
+
+COMMENT ON COLUMN muniment.sessions.turns IS 'How many positions its turns have got: the next one gets this number.';
+
+COMMENT ON COLUMN muniment.sessions.built_to IS 'The position up to which memories were built from it.';
+
+COMMENT ON COLUMN muniment.sessions.own_retention IS 'Whether `retention_days` holds for it, instead of the setting.';
+
+COMMENT ON COLUMN muniment.sessions.retention_days IS 'The days that it is kept; null with `own_retention`: for ever.';
+
 CREATE TABLE muniment.shares (
     space_id uuid NOT NULL,
     reader_id uuid NOT NULL,
@@ -1752,8 +1922,15 @@ CREATE TABLE muniment.turns (
     tags text[] DEFAULT '{}'::text[] NOT NULL,
     recalled bigint[] DEFAULT '{}'::bigint[] NOT NULL,
     said_at timestamp with time zone,
+    "position" integer,
+    kind text DEFAULT 'message'::text NOT NULL,
+    payload jsonb,
+    visible boolean DEFAULT true NOT NULL,
+    words public.sparsevec,
+    CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
     CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
+ALTER TABLE ONLY muniment.turns ALTER COLUMN words SET STORAGE MAIN;
 
 ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
 
@@ -1784,6 +1961,16 @@ COMMENT ON COLUMN muniment.turns.tags IS 'Labels that its memories get.';
 COMMENT ON COLUMN muniment.turns.recalled IS 'Fingerprints of what memory had put before the model when it was said: what only repeats these is no evidence.';
 
 COMMENT ON COLUMN muniment.turns.said_at IS 'When it was said, by the clock of the database: hosts whose clocks differ have one order. Null: a former version recorded it.';
+
+COMMENT ON COLUMN muniment.turns."position" IS 'Its number in its session, from 0. Null until it is recorded: then it was only learned from.';
+
+COMMENT ON COLUMN muniment.turns.kind IS 'message, tool, file (read, written or uploaded) or audit (which no search finds).';
+
+COMMENT ON COLUMN muniment.turns.payload IS 'What a program keeps of it as JSON, redacted.';
+
+COMMENT ON COLUMN muniment.turns.visible IS 'Whether a search may find it.';
+
+COMMENT ON COLUMN muniment.turns.words IS 'Its words as dimensions, weighted as those of memories; null until they are read.';
 
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_pk PRIMARY KEY (id);
@@ -1844,6 +2031,9 @@ ALTER TABLE ONLY muniment.relations
 
 ALTER TABLE ONLY muniment.requests
     ADD CONSTRAINT requests_pk PRIMARY KEY (space_id, key);
+
+ALTER TABLE ONLY muniment.sessions
+    ADD CONSTRAINT sessions_pk PRIMARY KEY (space_id, session_id);
 
 ALTER TABLE ONLY muniment.shares
     ADD CONSTRAINT shares_pk PRIMARY KEY (space_id, reader_id);
@@ -1937,9 +2127,15 @@ CREATE INDEX projections_by_slot ON muniment.projections USING btree (space_id, 
 
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 
+CREATE INDEX sessions_by_time ON muniment.sessions USING btree (space_id, last_at DESC);
+
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 
+CREATE UNIQUE INDEX turns_by_position ON muniment.turns USING btree (space_id, session_id, "position");
+
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
+
+CREATE INDEX turns_unread ON muniment.turns USING btree (space_id) WHERE ((words IS NULL) AND (kind <> 'audit'::text));
 
 CREATE TRIGGER queue_notify AFTER INSERT ON jobs.queue REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION jobs.notify_workers();
 
@@ -1990,6 +2186,9 @@ ALTER TABLE ONLY muniment.relations
 
 ALTER TABLE ONLY muniment.requests
     ADD CONSTRAINT requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.sessions
+    ADD CONSTRAINT sessions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.swept
     ADD CONSTRAINT swept_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -2374,6 +2573,16 @@ CREATE POLICY requests_own ON muniment.requests TO muniment_app USING (((space_i
 
 COMMENT ON POLICY requests_own ON muniment.requests IS 'The application sees the requests of the space that it has entered, and no reader of some categories any.';
 
+ALTER TABLE muniment.sessions ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY sessions_eraser ON muniment.sessions TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY sessions_eraser ON muniment.sessions IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY sessions_own ON muniment.sessions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY sessions_own ON muniment.sessions IS 'The application reads and writes sessions of the space it has entered; who has an allowlist of categories sees none.';
+
 ALTER TABLE muniment.shares ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY shares_eraser ON muniment.shares TO muniment_eraser USING ((((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) OR (reader_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -2693,6 +2902,11 @@ GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
 GRANT UPDATE(digest) ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.sessions TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.sessions TO muniment_eraser;
+
+GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.shares TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.shares TO muniment_issuer;

@@ -46,10 +46,11 @@ _OWN = tuple(column for column in CONTENT if not column.is_shared)
 _SHARED_OF_TURN = (
     ("role", "text", "role"), ("actor", "text", "actor"), ("source", "text", "source"), ("path", "text", "path"),
     ("session_id", "text", "session"), ("thread_id", "text", "thread"), ("tags", "text[]", "tags"),
+    ("kind", "text", "kind"), ("visible", "boolean", "visible"),
 )  # fmt: skip
 _OWN_OF_TURN = (
     ("turn_id", "uuid", "id"), ("text", "text", "text"), ("at", "timestamptz", "at"),
-    ("recalled", "bigint[]", "recalled"),
+    ("recalled", "bigint[]", "recalled"), ("payload", "jsonb", "payload"),
 )  # fmt: skip
 _FRAMES = 256
 _TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
@@ -139,6 +140,7 @@ async def insert_rows(
     """Write packed rows in one transaction, without those whose turns are all consumed; return how many."""
     scope, new = plan.scope, list(packed_rows)
     params: dict[str, Any] = {"space": scope.space, "node": plan.node, "thread": scope.thread, "actor": scope.actor}
+    params |= {"agent": scope.agent, "project": scope.project, "app": scope.app}
     turns = {id_: turn for row in reversed(packed_rows) for id_, turn in row.turns.items()}
     async with connections.sending(scope, plan.at) as conn:
         cursor = open_cursor(conn)
@@ -148,6 +150,7 @@ async def insert_rows(
         params["most"] = len(packed_rows)
         if turns:
             turn_params = params | {"at": plan.at, "turns": tables.tables["turns"].pack_rows(list(turns.values()))}
+            await cursor.execute(_BULK["sessions"], turn_params)
             consumed = await _consume_turns(cursor, turn_params, len(turns), split=tables.splits_inserts)
             if consumed is not None:
                 replayed = turns.keys() - consumed
@@ -226,9 +229,10 @@ def _encode_text(text: str) -> bytes:
     return text.encode()
 
 
-def _encode_fact(fact: Fact) -> bytes:
+def _encode_object(value: Fact | Mapping[str, Any]) -> bytes:
+    fields = {name: getattr(value, name) for name in _FACT} if isinstance(value, Fact) else value
     try:
-        return b"\x01" + _JSON.encode({name: getattr(fact, name) for name in _FACT}).encode()
+        return b"\x01" + _JSON.encode(fields).encode()
     except ValueError:
         raise BadInput("a number is none") from None
 
@@ -261,7 +265,7 @@ _encode_long = _encode_number(">q")
 ENCODERS: Mapping[str, Callable[[Any], bytes]] = {
     "uuid": _encode_id,
     "text": _encode_text,
-    "jsonb": _encode_fact,
+    "jsonb": _encode_object,
     "smallint": _encode_number(">h"),
     "int": _encode_number(">i"),
     "bigint": _encode_long,

@@ -25,20 +25,26 @@ from muniment.memory.stores.postgres.memory_columns import SEARCH_COLUMNS, STORE
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _get_type = itemgetter("type")
-_TRANSFER, _BULK, _SWITCH = load_blocks("transfer"), load_blocks("bulk"), load_blocks("embedder_switch")
+_TRANSFER, _BULK, _SWITCH, _WRITE = map(load_blocks, ("transfer", "bulk", "embedder_switch", "write"))
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 128  # rows of a statement
 _IGNORED = frozenset({"type", *STORE_COLUMNS})  # what the restoring store fills itself, whatever a row says
-_UNREFERENCED = ("journal", "turn")  # they refer to the space, and to no other row of it
+_UNREFERENCED = ("journal", "turn", "session")  # they refer to the space, and to no other row of it
 # Older exports lack these.
 _MISSING_JSON: dict[str, dict[str, Any]] = {
-    "turn": {"source": "user", "tags": [], "recalled": []},
+    "turn": {"source": "user", "tags": [], "recalled": [], "kind": "message", "visible": True},
     "memory": {"aliases": [], "reach": "user"},
     "version": {"aliases": [], "reach": "user"},
 }
 _MISSING_CELLS = {
-    "turn": {"source": b"user", "tags": encode_array(OF_TEXT, ()), "recalled": encode_array(OF_BIGINT, ())},
+    "turn": {
+        "source": b"user",
+        "tags": encode_array(OF_TEXT, ()),
+        "recalled": encode_array(OF_BIGINT, ()),
+        "kind": b"message",
+        "visible": b"\x01",
+    },
     "memory": {"aliases": encode_array(OF_TEXT, ()), "reach": b"user"},
     "version": {"aliases": encode_array(OF_TEXT, ()), "reach": b"user"},
 }
@@ -48,6 +54,7 @@ _TABLES = {
     "version": "memory_versions",
     "journal": "journal",
     "turn": "turns",
+    "session": "sessions",
     "relation": "relations",
     "thread": "thread_revision",
     "consent": "consent_requests",
@@ -72,6 +79,8 @@ async def load_rows(
         async with conn.pipeline():
             for kind, batch in _split_rows(_complete_journal(dump.rows)):
                 await cursor.execute(*_build_load(scope, kind, batch, vector, tables))
+        if any(row["type"] == "turn" and "position" not in row for row in dump.rows):  # an older export
+            await conn.execute(_WRITE["number_turns"], space | {"now": None})
         await conn.execute(_BULK["plan_each"])
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:

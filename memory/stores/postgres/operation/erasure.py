@@ -36,8 +36,8 @@ _OF_TRACES = (
 )  # fmt: skip
 _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
-    "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "extractions", "events",
-    "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests", "items",
+    "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "sessions", "extractions",
+    "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests", "items",
     "projections", "observations", "spaces",
 )  # fmt: skip
 

@@ -17,6 +17,15 @@ select set_config('plan_cache_mode', 'force_custom_plan', true) where current_se
 -- name: lock (locks the space for writers, not for rows that only refer to it)
 select rev from muniment.spaces where space_id = %(space)s for no key update
 
+-- name: sessions (inserts or advances the sessions of turns)
+select muniment.keep_sessions(%(space)s, (
+  select jsonb_agg(jsonb_build_object('session_id', t.session_id, 'thread_id', t.thread_id, 'at', t.at,
+    'agent_id', %(agent)s::text, 'project_id', %(project)s::text,
+    'app_id', %(app)s::text))
+  from (
+    select session_id, thread_id, unnest(array[min(at), max(at)]) as at
+    from unnest(%(turns)b::muniment.turns[]) group by session_id, thread_id) t), %(at)s::timestamptz)
+
 -- name: turns (inserts turns; returns those that were not consumed before, null for all of them)
 with consumed as (
   {{turns_alone}}
@@ -26,9 +35,9 @@ from consumed
 
 -- name: turns_alone (the same in a statement of its own)
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-    recalled, consumed_rev, said_at)
-  select %(space)s, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-    t.recalled, (select rev from muniment.spaces where space_id = %(space)s) + %(most)s,
+    recalled, kind, payload, visible, consumed_rev, said_at)
+  select %(space)s, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text, t.at,
+    t.source, t.path, t.tags, t.recalled, t.kind, t.payload, t.visible, (select rev from muniment.spaces where space_id = %(space)s) + %(most)s,
     statement_timestamp() - (%(at)s::timestamptz - t.at)
   from unnest(%(turns)b::muniment.turns[]) t
   on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev where turns.consumed_rev is null

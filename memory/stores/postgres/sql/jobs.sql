@@ -92,7 +92,7 @@ from jobs.queue group by name order by name
 
 -- name: unextracted (the user's turns that no model has read and no job will)
 select {{ledger.turn}} from muniment.turns t
-where space_id = %(space)s and role = 'user' and (at, turn_id) > (%(at)s, %(turn_id)s)
+where space_id = %(space)s and role = 'user' and kind = 'message' and (at, turn_id) > (%(at)s, %(turn_id)s)
   and not exists (select from muniment.extractions e
     where e.space_id = %(space)s and e.turn_id = t.turn_id and e.source = 'model')
   and {{unneeded}}

@@ -1,5 +1,9 @@
 -- name: turn (the columns of a turn)
-t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags, t.recalled
+t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags, t.recalled, t.kind, t.payload, t.visible,
+  t.position
+
+-- name: spoken (messages alone)
+t.role <> 'tool' and t.kind = 'message'
 
 -- name: consumed (those of the turns that a plan has consumed)
 select turn_id from muniment.turns
@@ -20,13 +24,13 @@ from muniment.turns t where t.space_id = %(space)s and t.turn_id = %(turn)s
 -- name: before (the latest turns of a thread before a turn, without those of tools, latest first)
 select {{turn}} from muniment.turns t
 where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) < (%(at)s, %(turn)s)
-  and t.role <> 'tool'
+  and {{spoken}}
 order by t.at desc, t.turn_id desc limit %(limit)s
 
 -- name: after (the first turns of a thread after a turn, without those of tools, in order)
 select {{turn}} from muniment.turns t
 where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) > (%(at)s, %(turn)s)
-  and t.role <> 'tool'
+  and {{spoken}}
 order by t.at, t.turn_id limit %(limit)s
 
 -- name: insights_at (when insights were last looked for)
@@ -35,12 +39,12 @@ select max(at) as at from muniment.extractions where space_id = %(space)s and pr
 -- name: latest_turns (the latest turns of the thread that has the latest turn of the space, latest first)
 select {{turn}} from muniment.turns t
 where t.space_id = %(space)s and t.thread_id is not distinct from
-  (select thread_id from muniment.turns where space_id = %(space)s order by at desc limit 1) and t.role <> 'tool'
+  (select thread_id from muniment.turns where space_id = %(space)s order by at desc limit 1) and {{spoken}}
 order by t.at desc, t.turn_id desc limit %(limit)s
 
 -- name: work_turns (the latest turns of a thread by a person or a tool, latest first)
 select {{turn}} from muniment.turns t
-where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role in ('user', 'tool')
+where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role in ('user', 'tool') and t.kind <> 'audit'
 order by t.at desc, t.turn_id desc limit %(limit)s
 
 -- name: thread_episodes (the active episodes with the tag that changed since then, latest first)
@@ -52,7 +56,7 @@ order by m.updated_at desc, m.memory_id
 -- name: thread_turns (the user's latest turns of a thread that support none of its episodes, latest first)
 select {{turn}}
 from muniment.turns t
-where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role = 'user' and t.at >= %(since)s
+where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role = 'user' and t.kind = 'message' and t.at >= %(since)s
   and not exists (
     select from muniment.memories m
     where m.space_id = %(space)s and m.category = %(category)s and m.kind = 'episodic' and %(tag)s = any(m.tags)

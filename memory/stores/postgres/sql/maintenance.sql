@@ -41,7 +41,13 @@ update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
     select min(least(case when e.at > %(at)s then e.at else %(at)s + %(later)s::interval end, timestamptz '9998-12-31'))
     from (
       select %(again)s::timestamptz as at
-      union all select min(at) + %(turns)s::interval from muniment.turns where space_id = %(space)s
+      union all select min(t.at + case when s.session_id is null then %(turns)s::interval
+          else make_interval(days => s.retention_days) end)
+        from muniment.turns t left join muniment.sessions s
+          on s.space_id = %(space)s and s.session_id = t.session_id and s.own_retention
+        where t.space_id = %(space)s
+      union all select min(last_at + case when own_retention then make_interval(days => retention_days)
+          else %(turns)s::interval end) from muniment.sessions where space_id = %(space)s
       union all select min(ts) + %(events)s::interval from muniment.events where space_id = %(space)s
       union all select min(at) + %(events)s::interval from muniment.extractions where space_id = %(space)s
       union all select min(at) + %(requests)s::interval from muniment.requests where space_id = %(space)s
@@ -52,14 +58,22 @@ where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')
 where space_id = %(space)s and (tend_at is null or tend_at > %(at)s::timestamptz + %(keep)s::interval)
 
--- name: stale_turns (old turns that no job needs)
-select turn_id from muniment.turns t
-where space_id = %(space)s and at < %(before)s
+-- name: stale_turns (old turns that no job needs; a session may have days of its own, null for ever)
+select t.turn_id from muniment.turns t
+left join muniment.sessions s on s.space_id = %(space)s and s.session_id = t.session_id and s.own_retention
+where t.space_id = %(space)s
+  and t.at < case when s.session_id is null then %(before)s else %(now)s - make_interval(days => s.retention_days) end
   and {{jobs.unneeded}}
 limit %(limit)s
 
 -- name: drop_turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(ids)s)
+
+-- name: drop_sessions (deletes old sessions without turns)
+delete from muniment.sessions s
+where s.space_id = %(space)s
+  and s.last_at < case when s.own_retention then %(now)s - make_interval(days => s.retention_days) else %(before)s end
+  and not exists (select from muniment.turns t where t.space_id = %(space)s and t.session_id = s.session_id)
 
 -- name: drop_events (deletes old events)
 delete from muniment.events where space_id = %(space)s and ts < %(before)s

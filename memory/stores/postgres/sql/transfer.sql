@@ -18,10 +18,13 @@ union all
 select to_jsonb(t) - 'space_id' || '{"type": "thread"}', 5, 0, t.thread_id
 from muniment.thread_revision t where space_id = %(space)s
 union all
-select to_jsonb(t) - 'space_id' || '{"type": "turn"}', 6, extract(epoch from t.at)::bigint, t.turn_id::text
+select to_jsonb(t) - '{space_id,words}'::text[] || '{"type": "turn"}', 6, extract(epoch from t.at)::bigint, t.turn_id::text
 from muniment.turns t where space_id = %(space)s
 union all
-select to_jsonb(c) - 'space_id' || '{"type": "consent"}', 7, extract(epoch from c.asked_at)::bigint, c.request_id::text
+select to_jsonb(s) - 'space_id' || '{"type": "session"}', 7, extract(epoch from s.started_at)::bigint, s.session_id
+from muniment.sessions s where space_id = %(space)s
+union all
+select to_jsonb(c) - 'space_id' || '{"type": "consent"}', 8, extract(epoch from c.asked_at)::bigint, c.request_id::text
 from muniment.consent_requests c where space_id = %(space)s
 order by part, n, id
 
@@ -88,6 +91,20 @@ select flaw from (
     when t.at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
   end
   from muniment.turns t, own where t.space_id = %(space)s
+  union all
+  select case
+    when t.position is not null and coalesce(t.position not between 0 and s.turns - 1, true)
+      then 'a turn has no place in its session'
+  end
+  from muniment.turns t left join muniment.sessions s on s.space_id = %(space)s and s.session_id = t.session_id
+  where t.space_id = %(space)s
+  union all
+  select case
+    when s.turns < 0 or s.built_to not between 0 and s.turns then 'a session has a number that is none'
+    when least(s.started_at, s.last_at, s.ended_at) < '0002-01-01'
+      or greatest(s.started_at, s.last_at, s.ended_at) > '9998-12-31' then 'a time is not in the years 2 to 9998'
+  end
+  from muniment.sessions s where s.space_id = %(space)s
   union all
   select case when t.rev not between 0 and own.rev
     then 'a thread or a turn is of a revision that the space has not reached' end

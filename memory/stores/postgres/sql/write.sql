@@ -29,13 +29,12 @@ select rev from muniment.spaces where space_id = %(space)s for no key update
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(ids)s::uuid[]) one (memory_id)
 where not exists (select from muniment.memories m where m.space_id = %(space)s and m.memory_id = one.memory_id) limit 1
 
--- name: record_turns (inserts turns unless they exist)
-insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-  recalled, said_at)
-select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled,
-  statement_timestamp() - (%(now)s::timestamptz - at)
-from jsonb_populate_recordset(null::muniment.turns, %(turns)s::jsonb)
-on conflict (space_id, turn_id) do nothing
+-- name: record_turns (appends turns to their sessions unless they are recorded)
+select muniment.record_turns(%(space)s, %(turns)s::jsonb, %(now)s::timestamptz,
+  %(oldest)s::timestamptz + %(keep)s::interval)
+
+-- name: number_turns (gives positions to the turns of the space that have none)
+select muniment.number_turns(%(space)s, %(now)s::timestamptz)
 
 -- name: apply (writes more changes of the same plan)
 select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s, %(fresh)s)

@@ -1,0 +1,56 @@
+"""`Sessions`: what was said, session by session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
+from muniment.memory.domain.scope import Scope
+from muniment.memory.engine import Engine
+
+
+class Sessions:
+    """The sessions of a space. It shares the engine of `Memory`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def list(self, scope: Scope, request: SessionRequest = SessionRequest()) -> SessionPage:  # noqa: B008 - frozen
+        """Return the sessions that a request asks for, the latest first. Raises BadInput."""
+        return await self.engine.session_keeper.list_sessions(scope, request)
+
+    async def get(self, scope: Scope, session: str, *, since: int = 0, limit: int = 1_000) -> SessionRecord:
+        """Return a session with its turns from a position on. Raises NotFound, BadInput."""
+        return await self.engine.session_keeper.read_session(scope, session, since, limit)
+
+    async def build(self, scope: Scope, session: str) -> Session:
+        """Build memories now from the turns of a session from which nothing was built yet, and return the session.
+
+        Raises NotFound, StoreError, ModelError: then the turns wait for the next call."""
+        return await self.engine.run_checked(scope, lambda engine: engine.session_keeper.build_session(scope, session))
+
+    async def end(self, scope: Scope, session: str, *, why: str = "call") -> Session:
+        """Build from the open turns of a session and end it. A later turn lets it go on.
+
+        It ends also where ModelError is raised, and its turns wait for a worker. Raises NotFound, BadInput,
+        StoreError, ModelError."""
+        return await self.engine.run_checked(
+            scope, lambda engine: engine.session_keeper.end_session(scope, session, why)
+        )
+
+    async def describe(self, scope: Scope, session: str, metadata: Mapping[str, Any]) -> Session:
+        """Set members of the metadata of a session, redacted. Raises NotFound."""
+        return await self.engine.session_keeper.describe_session(scope, session, metadata)
+
+    async def keep(self, scope: Scope, session: str, *, days: int | None) -> Session:
+        """Keep a session for so many days after its last turn, None for ever. Raises NotFound, BadInput."""
+        return await self.engine.session_keeper.set_retention(scope, session, days)
+
+    async def search(
+        self, scope: Scope, text: str, *, agent: str | None = None, session: str | None = None, limit: int = 10
+    ) -> Sequence[TurnHit]:
+        """Return the turns with the words of a text, best first; never an entry for an audit.
+
+        An agent has to be among `session_ledger.search_agents`. Raises Denied, BadInput."""
+        return await self.engine.session_keeper.search_turns(scope, agent, text, session, limit)
