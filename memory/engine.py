@@ -29,6 +29,7 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.projections import Projections
+from muniment.memory.flows.live_settings import LiveSettings
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import (
     AccessLog,
@@ -85,6 +86,7 @@ class Engine:
     embedder: Embedder
     clock: Clock
     settings: Settings
+    live_settings: LiveSettings
     model: ChatModel | None
     batches: BatchModel | None
     retention: RetentionTerms
@@ -149,6 +151,7 @@ class Engine:
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
+        live_settings: LiveSettings,
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
         text_reader: TextReader,
@@ -181,6 +184,7 @@ class Engine:
             "embedder": embedder,
             "clock": clock,
             "settings": settings,
+            "live_settings": live_settings,
             "model": model,
             "batches": batches,
             "make_adapters": make_adapters,
@@ -198,7 +202,7 @@ class Engine:
                 parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
         engine = cls(**{field.name: parts[field.name] for field in fields(cls)})
         if beside is None:
-            engine.engines.add_first(engine, engine.make_sibling)
+            engine.engines.add_first(engine, engine.make_sibling, {})
         return engine
 
     def make_sibling(self, model: str) -> Self:
@@ -209,10 +213,22 @@ class Engine:
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
-            "store", "item_store", "projection_store", "embedder", "clock", "settings", "model", "batches",
-            "text_reader", "make_adapters",
+            "store", "item_store", "projection_store", "embedder", "clock", "settings", "live_settings", "model",
+            "batches", "text_reader", "make_adapters",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
+
+    def follow_settings(self) -> Engine:
+        """Return the engine of the same process by the settings as they are now, with those of other embedders, and
+        let later calls use them. A call that is under way goes on with what it began with."""
+        first = self.rebuild(beside=self)
+        others = {
+            each.embedder.name: first.rebuild(store=each.store, embedder=each.embedder, beside=first)
+            for each in self.engines.list_others()
+        }
+        self.engines.add_first(first, first.make_sibling, others)
+        self.write_behind.retention = first.retention
+        return first
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:
         """Return the result of a long `call` with the engine of the space's embedder, for which the database is asked
@@ -239,6 +255,7 @@ class Engine:
     async def close(self) -> None:
         """Finish what goes on behind replies, write what is buffered, close the adapters. A caller that is cancelled,
         as by Ctrl-C, still waits for the write."""
+        await self.live_settings.stop()
         try:
             with suppress(TimeoutError):  # a worker does the rest
                 await self.background_tasks.finish_all(CLOSE_GRACE_SECONDS)

@@ -136,7 +136,7 @@ CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected big
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 begin
   perform muniment.enter_space(at_space);
@@ -146,7 +146,9 @@ begin
     from jsonb_populate_record(null::muniment.spaces, founding) s
     on conflict (space_id) do nothing;
   end if;
-  update muniment.spaces set rev = rev + changes where space_id = at_space and rev = expected;
+  update muniment.spaces set rev = rev + changes,
+    projected_rev = case when projected_rev = rev and not jsonb_path_exists(memories, '$[*] ? (!exists(@.slots))')
+      then rev + changes else projected_rev end where space_id = at_space and rev = expected;
   if not found then
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
@@ -182,13 +184,14 @@ begin
     end if;
   end if;
   perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.project_changes(at_space, memories);
   if edges is not null then
     insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
     select at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at
     from jsonb_populate_recordset(null::muniment.relations, edges) r
     on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
   end if;
-end $$;
+end $_$;
 
 COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
@@ -527,6 +530,131 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer, places text[]) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind and place that share its key or attribute, and the closest `most` by cosine.';
+
+CREATE FUNCTION muniment.project_changes(at_space uuid, memories jsonb) RETURNS SETOF uuid
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+  given uuid[] := array(select (one ->> 'memory_id')::uuid from jsonb_array_elements(memories) one where one ? 'slots');
+  made muniment.projections[] := array(
+    select s from jsonb_array_elements(memories) one
+    cross join lateral jsonb_populate_recordset(null::muniment.projections, one -> 'slots') s);
+  types text[];
+  keys text[];
+  beside muniment.projections[];
+  r muniment.projections;
+begin
+  select array_agg(s.type), array_agg(s.key) into types, keys
+  from (
+    select p.type, p.key from muniment.projections p where p.space_id = at_space and p.memory_id = any(given)
+    union
+    select m.type, m.key from unnest(made) m
+  ) s;
+  if types is null then
+    return;
+  end if;
+  return query
+  delete from muniment.projections p
+  where p.space_id = at_space and p.memory_id = any(given)
+    and p.projection_id <> all(array(select m.projection_id from unnest(made) m))
+  returning p.projection_id;
+  beside := array(
+    select p from unnest(types, keys) s (type, key) join muniment.projections p
+      on p.space_id = at_space and p.type = s.type and p.key = s.key
+    where p.memory_id <> all(given));
+  -- One row of a slot is active at any time: what gives way goes first.
+  for r in select * from muniment.rank_projections(made || beside) o order by o.status = 'active' loop
+    if r.memory_id = any(given) then
+      insert into muniment.projections (space_id, projection_id, type, key, memory_id, status, title, data, category, trust,
+        memories, rev, superseded_by, at)
+      values (at_space, r.projection_id, r.type, r.key, r.memory_id, r.status, r.title, r.data, r.category, r.trust,
+        r.memories, r.rev, r.superseded_by, r.at)
+      on conflict (space_id, projection_id) do update set status = excluded.status, title = excluded.title,
+        data = excluded.data, category = excluded.category, trust = excluded.trust, memories = excluded.memories,
+        rev = excluded.rev, superseded_by = excluded.superseded_by, at = excluded.at;
+    else
+      update muniment.projections p set status = r.status, memories = r.memories, superseded_by = r.superseded_by
+      where p.space_id = at_space and p.projection_id = r.projection_id
+        and (p.status, p.memories, p.superseded_by) is distinct from (r.status, r.memories, r.superseded_by);
+    end if;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION muniment.project_changes(at_space uuid, memories jsonb) IS 'Writes what changed memories say in their slots, and what the other rows of these slots are beside it. Returns the ids of rows that went.';
+
+CREATE TABLE muniment.projections (
+    space_id uuid NOT NULL,
+    projection_id uuid NOT NULL,
+    type text NOT NULL,
+    key text NOT NULL,
+    memory_id uuid NOT NULL,
+    status text NOT NULL,
+    title text NOT NULL,
+    data jsonb NOT NULL,
+    category text NOT NULL,
+    trust text NOT NULL,
+    memories uuid[] NOT NULL,
+    rev bigint NOT NULL,
+    superseded_by uuid,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT projections_status CHECK ((status = ANY (ARRAY['active'::text, 'support'::text, 'conflict'::text, 'outranked'::text, 'pending'::text, 'rejected'::text, 'superseded'::text])))
+);
+
+ALTER TABLE ONLY muniment.projections FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.projections IS 'A row is what one memory says in one slot, such as the home in the profile. At most one row of a slot is active.';
+
+COMMENT ON COLUMN muniment.projections.projection_id IS 'Derived from the memory, the type and the key.';
+
+COMMENT ON COLUMN muniment.projections.type IS 'What the slot is part of, such as user_profile or episode.';
+
+COMMENT ON COLUMN muniment.projections.key IS 'What the slot is about.';
+
+COMMENT ON COLUMN muniment.projections.memory_id IS 'The memory that says it.';
+
+COMMENT ON COLUMN muniment.projections.status IS 'Of an active memory: active, or beside the active one support (it says the same), conflict (it says something else, and is trusted as much) or outranked (it is trusted less). Else the state of the memory.';
+
+COMMENT ON COLUMN muniment.projections.title IS 'What it says, in one line.';
+
+COMMENT ON COLUMN muniment.projections.data IS 'What it says, by the rule of its type.';
+
+COMMENT ON COLUMN muniment.projections.category IS 'The category of the memory.';
+
+COMMENT ON COLUMN muniment.projections.trust IS 'How far the memory is trusted.';
+
+COMMENT ON COLUMN muniment.projections.memories IS 'Of the active row the active memories of the slot, the one that it is of first; of another row its own.';
+
+COMMENT ON COLUMN muniment.projections.rev IS 'The revision of the memory.';
+
+COMMENT ON COLUMN muniment.projections.superseded_by IS 'The memory that took its place; null: none did.';
+
+COMMENT ON COLUMN muniment.projections.at IS 'When the memory changed last.';
+
+CREATE FUNCTION muniment.rank_projections(given muniment.projections[]) RETURNS SETOF muniment.projections
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+  select p.space_id, p.projection_id, p.type, p.key, p.memory_id,
+    case when not p.is_live then p.status when p.place = 1 then 'active' when p.data = p.best_data then 'support'
+      when p.trust = p.best_trust then 'conflict' else 'outranked' end,
+    p.title, p.data, p.category, p.trust,
+    case when p.is_live and p.place = 1 then p.live else array[p.memory_id] end, p.rev,
+    case when not p.is_live then p.superseded_by when p.place > 1 then p.live[1] end, p.at
+  from (
+    select s.*, row_number() over ranked as place, first_value(s.data) over ranked as best_data,
+      first_value(s.trust) over ranked as best_trust, array_agg(s.memory_id) over ranked as live
+    from (select g.*, g.status in ('active', 'support', 'conflict', 'outranked') as is_live from unnest(given) g) s
+    window ranked as (
+      partition by s.type, s.key, s.is_live
+      order by array_position('{user,tool,document,agent}'::text[], s.trust), s.at desc, s.rev desc, s.memory_id
+      rows between unbounded preceding and unbounded following)
+  ) p;
+end $$;
+
+COMMENT ON FUNCTION muniment.rank_projections(given muniment.projections[]) IS 'What the rows of whole slots are beside each other: of those of active memories the most trusted one is active, and of several the latest.';
 
 CREATE FUNCTION muniment.read_cursor(at_space uuid, thread text) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -1321,6 +1449,48 @@ COMMENT ON COLUMN muniment.requests.answered IS 'Whether the receipt is whole. U
 
 COMMENT ON COLUMN muniment.requests.at IS 'When it was written.';
 
+CREATE TABLE muniment.setting_changes (
+    rev bigint NOT NULL,
+    key text NOT NULL,
+    former jsonb NOT NULL,
+    value jsonb NOT NULL,
+    is_reset boolean NOT NULL,
+    changed_by text NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY muniment.setting_changes FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.setting_changes IS 'A row is a change of a setting. Changes of one revision were made at once.';
+
+COMMENT ON COLUMN muniment.setting_changes.rev IS 'The revision of the settings, counted from 1.';
+
+COMMENT ON COLUMN muniment.setting_changes.former IS 'The value that was in force before, where it was changed.';
+
+COMMENT ON COLUMN muniment.setting_changes.value IS 'The value that is in force from then on.';
+
+COMMENT ON COLUMN muniment.setting_changes.is_reset IS 'Whether the setting has the value of the file again.';
+
+CREATE TABLE muniment.setting_overrides (
+    key text NOT NULL,
+    value jsonb NOT NULL,
+    rev bigint NOT NULL,
+    changed_by text NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY muniment.setting_overrides FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.setting_overrides IS 'A row is a setting that has another value than the file of each process says.';
+
+COMMENT ON COLUMN muniment.setting_overrides.key IS 'The setting, as in recall.top_k.';
+
+COMMENT ON COLUMN muniment.setting_overrides.value IS 'Its value; a JSON null where the setting allows none.';
+
+COMMENT ON COLUMN muniment.setting_overrides.rev IS 'The revision of the settings that brought it.';
+
+COMMENT ON COLUMN muniment.setting_overrides.changed_by IS 'Who brought it: a token by its id, or an account of the command line.';
+
 CREATE TABLE muniment.shares (
     space_id uuid NOT NULL,
     reader_id uuid NOT NULL,
@@ -1373,6 +1543,7 @@ CREATE TABLE muniment.spaces (
     tend_terms text,
     model text,
     has_limits boolean DEFAULT false NOT NULL,
+    projected_rev bigint DEFAULT 0 NOT NULL,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -1406,6 +1577,8 @@ COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention setting
 COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
 
 COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
+
+COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
 
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
@@ -1590,11 +1763,20 @@ ALTER TABLE ONLY muniment.pair_fingerprints
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_pk PRIMARY KEY (space_id, dimension, category);
 
+ALTER TABLE ONLY muniment.projections
+    ADD CONSTRAINT projections_pk PRIMARY KEY (space_id, projection_id);
+
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_pk PRIMARY KEY (space_id, from_id, to_id);
 
 ALTER TABLE ONLY muniment.requests
     ADD CONSTRAINT requests_pk PRIMARY KEY (space_id, key);
+
+ALTER TABLE ONLY muniment.setting_changes
+    ADD CONSTRAINT setting_changes_pk PRIMARY KEY (rev, key);
+
+ALTER TABLE ONLY muniment.setting_overrides
+    ADD CONSTRAINT setting_overrides_pk PRIMARY KEY (key);
 
 ALTER TABLE ONLY muniment.shares
     ADD CONSTRAINT shares_pk PRIMARY KEY (space_id, reader_id);
@@ -1676,6 +1858,12 @@ CREATE INDEX memory_versions_unembedded ON muniment.memory_versions USING btree 
 
 COMMENT ON INDEX muniment.memory_versions_unembedded IS 'The former versions that wait for a vector.';
 
+CREATE UNIQUE INDEX projections_active ON muniment.projections USING btree (space_id, type, key) WHERE (status = 'active'::text);
+
+CREATE INDEX projections_by_memory ON muniment.projections USING btree (space_id, memory_id);
+
+CREATE INDEX projections_by_slot ON muniment.projections USING btree (space_id, type, key);
+
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
@@ -1716,6 +1904,9 @@ ALTER TABLE ONLY muniment.pair_fingerprints
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.projections
+    ADD CONSTRAINT projections_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_from_fk FOREIGN KEY (space_id, from_id) REFERENCES muniment.memories(space_id, memory_id) ON DELETE CASCADE;
@@ -2017,6 +2208,16 @@ CREATE POLICY postings_own ON muniment.postings TO muniment_app USING (((space_i
 
 COMMENT ON POLICY postings_own ON muniment.postings IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
+ALTER TABLE muniment.projections ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY projections_eraser ON muniment.projections TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY projections_eraser ON muniment.projections IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY projections_own ON muniment.projections TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY projections_own ON muniment.projections IS 'The application reads rows of the space it has entered, of the categories that it has entered with, and writes them with all categories.';
+
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY relations_eraser ON muniment.relations TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -2064,6 +2265,26 @@ COMMENT ON POLICY requests_no_update ON muniment.requests IS 'Who has an allowli
 CREATE POLICY requests_own ON muniment.requests TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY requests_own ON muniment.requests IS 'The application sees the requests of the space that it has entered, and no reader of some categories any.';
+
+ALTER TABLE muniment.setting_changes ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY setting_changes_app ON muniment.setting_changes FOR SELECT TO muniment_app USING (true);
+
+COMMENT ON POLICY setting_changes_app ON muniment.setting_changes IS 'The application reads the history of the settings.';
+
+CREATE POLICY setting_changes_keeper ON muniment.setting_changes TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY setting_changes_keeper ON muniment.setting_changes IS 'The keeper adds to the history in transactions that enter no space; its grants change nothing in it.';
+
+ALTER TABLE muniment.setting_overrides ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY setting_overrides_app ON muniment.setting_overrides FOR SELECT TO muniment_app USING (true);
+
+COMMENT ON POLICY setting_overrides_app ON muniment.setting_overrides IS 'The application reads the settings: they are of no space.';
+
+CREATE POLICY setting_overrides_keeper ON muniment.setting_overrides TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY setting_overrides_keeper ON muniment.setting_overrides IS 'The keeper changes settings in transactions that enter no space.';
 
 ALTER TABLE muniment.shares ENABLE ROW LEVEL SECURITY;
 
@@ -2267,6 +2488,15 @@ GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.projections TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.projections TO muniment_eraser;
+
+GRANT UPDATE(status) ON TABLE muniment.projections TO muniment_eraser;
+
+GRANT UPDATE(memories) ON TABLE muniment.projections TO muniment_eraser;
+
+GRANT UPDATE(superseded_by) ON TABLE muniment.projections TO muniment_eraser;
+
 GRANT SELECT,INSERT,DELETE ON TABLE jobs.queue TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.queue TO muniment_worker;
 
@@ -2372,6 +2602,12 @@ GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
 GRANT UPDATE(digest) ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.setting_changes TO muniment_app;
+GRANT SELECT,INSERT ON TABLE muniment.setting_changes TO muniment_keeper;
+
+GRANT SELECT ON TABLE muniment.setting_overrides TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.setting_overrides TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.shares TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.shares TO muniment_issuer;
