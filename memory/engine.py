@@ -165,18 +165,7 @@ class Engine:
         `beside` another one shares the state of its process."""
         redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
-        if beside is None:
-            access_log = AccessLog(store.writes, clock)
-            process: dict[str, Any] = {
-                "locks": SpaceLocks(),
-                "cache": ProcessCache(),
-                "access_log": access_log,
-                "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
-                "background_tasks": BackgroundTasks(),
-                "engines": SpaceEngines[Engine](embedder.name),
-            }
-        else:
-            process = {name: getattr(beside, name) for name in _PROCESS}
+        process = _begin_process(store, embedder, clock, retention) if beside is None else _share_process(beside)
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
             "store": store,
             "item_store": item_store,
@@ -274,3 +263,21 @@ class Engine:
                 await engine.embedder.close()
             if self.model is not None:
                 await self.model.close()
+
+
+def _begin_process(store: Store, embedder: Embedder, clock: Clock, retention: RetentionTerms) -> dict[str, Any]:
+    """The state of a process that has no engine yet."""
+    access_log = AccessLog(store.writes, clock)
+    return {
+        "locks": SpaceLocks(),
+        "cache": ProcessCache(),
+        "access_log": access_log,
+        "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+        "background_tasks": BackgroundTasks(),
+        "engines": SpaceEngines[Engine](embedder.name),
+    }
+
+
+def _share_process(engine: Engine) -> dict[str, Any]:
+    """The state of the process of an engine."""
+    return {name: getattr(engine, name) for name in _PROCESS}

@@ -13,6 +13,7 @@ comment on column muniment.setting_overrides.key is 'The setting, as in recall.t
 comment on column muniment.setting_overrides.value is 'Its value; a JSON null where the setting allows none.';
 comment on column muniment.setting_overrides.rev is 'The revision of the settings that brought it.';
 comment on column muniment.setting_overrides.changed_by is 'Who brought it: a token by its id, or an account of the command line.';
+comment on column muniment.setting_overrides.changed_at is 'When it was brought.';
 
 create table muniment.setting_changes (
   rev bigint not null,
@@ -26,6 +27,9 @@ create table muniment.setting_changes (
 );
 comment on table muniment.setting_changes is 'A row is a change of a setting. Changes of one revision were made at once.';
 comment on column muniment.setting_changes.rev is 'The revision of the settings, counted from 1.';
+comment on column muniment.setting_changes.key is 'The setting, as in recall.top_k.';
+comment on column muniment.setting_changes.changed_by is 'Who made the change.';
+comment on column muniment.setting_changes.changed_at is 'When it was made.';
 comment on column muniment.setting_changes.former is 'The value that was in force before, where it was changed.';
 comment on column muniment.setting_changes.value is 'The value that is in force from then on.';
 comment on column muniment.setting_changes.is_reset is 'Whether the setting has the value of the file again.';

@@ -1465,11 +1465,17 @@ COMMENT ON TABLE muniment.setting_changes IS 'A row is a change of a setting. Ch
 
 COMMENT ON COLUMN muniment.setting_changes.rev IS 'The revision of the settings, counted from 1.';
 
+COMMENT ON COLUMN muniment.setting_changes.key IS 'The setting, as in recall.top_k.';
+
 COMMENT ON COLUMN muniment.setting_changes.former IS 'The value that was in force before, where it was changed.';
 
 COMMENT ON COLUMN muniment.setting_changes.value IS 'The value that is in force from then on.';
 
 COMMENT ON COLUMN muniment.setting_changes.is_reset IS 'Whether the setting has the value of the file again.';
+
+COMMENT ON COLUMN muniment.setting_changes.changed_by IS 'Who made the change.';
+
+COMMENT ON COLUMN muniment.setting_changes.changed_at IS 'When it was made.';
 
 CREATE TABLE muniment.setting_overrides (
     key text NOT NULL,
@@ -1490,6 +1496,8 @@ COMMENT ON COLUMN muniment.setting_overrides.value IS 'Its value; a JSON null wh
 COMMENT ON COLUMN muniment.setting_overrides.rev IS 'The revision of the settings that brought it.';
 
 COMMENT ON COLUMN muniment.setting_overrides.changed_by IS 'Who brought it: a token by its id, or an account of the command line.';
+
+COMMENT ON COLUMN muniment.setting_overrides.changed_at IS 'When it was brought.';
 
 CREATE TABLE muniment.shares (
     space_id uuid NOT NULL,
