@@ -26,6 +26,7 @@ from muniment.memory.errors import BadConfig, Denied
 from muniment.memory.flows.background.indexing import IndexSchedule
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
+from muniment.memory.flows.live_settings import LiveSettings
 from muniment.memory.flows.shares import Shares as Shares  # noqa: PLC0414 - for faces
 from muniment.memory.flows.tokens import Tokens as Tokens  # noqa: PLC0414 - for faces and the graph
 from muniment.memory.flows.writing.write import load_reader
@@ -71,6 +72,7 @@ def create_memory(
     A given `embedder`, `clock` or `model` replaces the one that the settings name. Of several embedders the first is
     the database's, and the others are for spaces that have them; those of other spaces are made by their names. Raises
     BadConfig for an unknown embedder."""
+    settings = settings.model_copy()  # these follow what an operator changes
     given = embedder if isinstance(embedder, Sequence) else (embedder or make_embedder(settings),)
     chosen, *others = given
     others_by_name = {each.name: each for each in others}
@@ -81,20 +83,41 @@ def create_memory(
     READER.load_first(load_reader)
     store = _make_store(settings, chosen.name)
     chat = model or make_chat_model(settings)
-    return Memory(
+    timer = clock or SystemClock()
+    live = LiveSettings(store.settings, timer, settings)
+    memory = Memory(
         Engine.build(
             store=store,
             item_store=store.items,
             layer_stores=store,
             embedder=chosen,
-            clock=clock or SystemClock(),
+            clock=timer,
             settings=settings,
+            live_settings=live,
             model=chat,
             batches=make_batch_model(chat),
             text_reader=READER,
             make_adapters=make_other,
         )
     )
+    is_own = model is None
+
+    def follow_change() -> None:
+        memory.engine = memory.engine.follow_settings()
+        if is_own and chat is not None:
+            _follow_limits(chat, settings)
+
+    live.call_after(follow_change)
+    store.follow_opening(live.start)
+    return memory
+
+
+def _follow_limits(chat: ChatModel, settings: Settings) -> None:
+    """Let a model of ours be asked within the limits of the settings as they are now."""
+    from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - the client is slow to import
+
+    if isinstance(chat, OpenAIChat):
+        chat.limit_requests(settings.model.timeout_seconds, settings.model.max_output_tokens)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from muniment.memory.admin import Admin
+from muniment.memory.configuration import Configuration
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import ChangePage, JournalEntry, Node
@@ -61,6 +62,11 @@ class Memory:
     def sessions(self) -> Sessions:
         """What was said, session by session."""
         return Sessions(self.engine)
+
+    @property
+    def configuration(self) -> Configuration:
+        """The settings by stages, and what changes them."""
+        return Configuration(self.engine)
 
     @property
     def jobs(self) -> Jobs:

@@ -30,6 +30,7 @@ from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
+from muniment.memory.flows.live_settings import LiveSettings
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import (
     AccessLog,
@@ -88,6 +89,7 @@ class Engine:
     embedder: Embedder
     clock: Clock
     settings: Settings
+    live_settings: LiveSettings
     model: ChatModel | None
     batches: BatchModel | None
     retention: RetentionTerms
@@ -154,6 +156,7 @@ class Engine:
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
+        live_settings: LiveSettings,
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
         text_reader: TextReader,
@@ -166,10 +169,7 @@ class Engine:
         `beside` another one shares the state of its process."""
         redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
-        if beside is None:
-            process = cls._build_process(store, clock, retention, embedder)
-        else:
-            process = {name: getattr(beside, name) for name in _PROCESS}
+        process = _begin_process(store, embedder, clock, retention) if beside is None else _share_process(beside)
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS}
         parts |= {name: getattr(layer_stores, name) for name in _LAYER_PORTS} | {
             "store": store,
@@ -179,6 +179,7 @@ class Engine:
             "embedder": embedder,
             "clock": clock,
             "settings": settings,
+            "live_settings": live_settings,
             "model": model,
             "batches": batches,
             "make_adapters": make_adapters,
@@ -196,21 +197,8 @@ class Engine:
                 parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
         engine = cls(**{field.name: parts[field.name] for field in fields(cls)})
         if beside is None:
-            engine.engines.add_first(engine, engine.make_sibling)
+            engine.engines.add_first(engine, engine.make_sibling, {})
         return engine
-
-    @staticmethod
-    def _build_process(store: Store, clock: Clock, retention: RetentionTerms, embedder: Embedder) -> dict[str, Any]:
-        """Return the state of a process, which its engines share."""
-        access_log = AccessLog(store.writes, clock)
-        return {
-            "locks": SpaceLocks(),
-            "cache": ProcessCache(),
-            "access_log": access_log,
-            "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
-            "background_tasks": BackgroundTasks(),
-            "engines": SpaceEngines[Engine](embedder.name),
-        }
 
     def make_sibling(self, model: str) -> Self:
         """Return the engine of another embedder in the same process. Raises BadConfig where it cannot be made."""
@@ -220,10 +208,22 @@ class Engine:
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
-            "store", "item_store", "layer_stores", "embedder", "clock", "settings", "model", "batches", "text_reader",
-            "make_adapters",
+            "store", "item_store", "layer_stores", "embedder", "clock", "settings", "live_settings", "model",
+            "batches", "text_reader", "make_adapters",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
+
+    def follow_settings(self) -> Engine:
+        """Return the engine of the same process by the settings as they are now, with those of other embedders, and
+        let later calls use them. A call that is under way goes on with what it began with."""
+        first = self.rebuild(beside=self)
+        others = {
+            each.embedder.name: first.rebuild(store=each.store, embedder=each.embedder, beside=first)
+            for each in self.engines.list_others()
+        }
+        self.engines.add_first(first, first.make_sibling, others)
+        self.write_behind.retention = first.retention
+        return first
 
     async def run_checked(self, scope: Scope, call: Callable[[Engine], Awaitable[_Result]]) -> _Result:
         """Return the result of a long `call` with the engine of the space's embedder, for which the database is asked
@@ -250,6 +250,7 @@ class Engine:
     async def close(self) -> None:
         """Finish what goes on behind replies, write what is buffered, close the adapters. A caller that is cancelled,
         as by Ctrl-C, still waits for the write."""
+        await self.live_settings.stop()
         try:
             with suppress(TimeoutError):  # a worker does the rest
                 await self.background_tasks.finish_all(CLOSE_GRACE_SECONDS)
@@ -268,3 +269,21 @@ class Engine:
                 await engine.embedder.close()
             if self.model is not None:
                 await self.model.close()
+
+
+def _begin_process(store: Store, embedder: Embedder, clock: Clock, retention: RetentionTerms) -> dict[str, Any]:
+    """The state of a process that has no engine yet."""
+    access_log = AccessLog(store.writes, clock)
+    return {
+        "locks": SpaceLocks(),
+        "cache": ProcessCache(),
+        "access_log": access_log,
+        "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+        "background_tasks": BackgroundTasks(),
+        "engines": SpaceEngines[Engine](embedder.name),
+    }
+
+
+def _share_process(engine: Engine) -> dict[str, Any]:
+    """The state of the process of an engine."""
+    return {name: getattr(engine, name) for name in _PROCESS}

@@ -148,7 +148,7 @@ end $$;
 comment on function muniment.project_changes(uuid, jsonb) is
   'Writes what changed memories say in their slots, and what the other rows of these slots are beside it. Returns the ids of rows that went.';
 
--- A plan projects what it changes in the same transaction. The projections of a space that a process changes which knows none fall behind.
+-- A plan keeps the sessions of its turns, and projects what it changes, in the same transaction. The projections of a space that a process changes which knows none fall behind.
 create or replace function muniment.commit_memories(
   at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
   weights sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb
@@ -171,6 +171,8 @@ begin
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
   if consumed is not null then
+    perform muniment.keep_sessions(
+      at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     perform muniment.keep_sessions(
       at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,

@@ -156,6 +156,8 @@ begin
   if consumed is not null then
     perform muniment.keep_sessions(
       at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
+    perform muniment.keep_sessions(
+      at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
       recalled, consumed_rev, said_at, kind, payload, visible, words)
     select at_space, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text,
@@ -1731,6 +1733,56 @@ COMMENT ON COLUMN muniment.sessions.own_retention IS 'Whether `retention_days` h
 
 COMMENT ON COLUMN muniment.sessions.retention_days IS 'The days that it is kept; null with `own_retention`: for ever.';
 
+CREATE TABLE muniment.setting_changes (
+    rev bigint NOT NULL,
+    key text NOT NULL,
+    former jsonb NOT NULL,
+    value jsonb NOT NULL,
+    is_reset boolean NOT NULL,
+    changed_by text NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY muniment.setting_changes FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.setting_changes IS 'A row is a change of a setting. Changes of one revision were made at once.';
+
+COMMENT ON COLUMN muniment.setting_changes.rev IS 'The revision of the settings, counted from 1.';
+
+COMMENT ON COLUMN muniment.setting_changes.key IS 'The setting, as in recall.top_k.';
+
+COMMENT ON COLUMN muniment.setting_changes.former IS 'The value that was in force before, where it was changed.';
+
+COMMENT ON COLUMN muniment.setting_changes.value IS 'The value that is in force from then on.';
+
+COMMENT ON COLUMN muniment.setting_changes.is_reset IS 'Whether the setting has the value of the file again.';
+
+COMMENT ON COLUMN muniment.setting_changes.changed_by IS 'Who made the change.';
+
+COMMENT ON COLUMN muniment.setting_changes.changed_at IS 'When it was made.';
+
+CREATE TABLE muniment.setting_overrides (
+    key text NOT NULL,
+    value jsonb NOT NULL,
+    rev bigint NOT NULL,
+    changed_by text NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY muniment.setting_overrides FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.setting_overrides IS 'A row is a setting that has another value than the file of each process says.';
+
+COMMENT ON COLUMN muniment.setting_overrides.key IS 'The setting, as in recall.top_k.';
+
+COMMENT ON COLUMN muniment.setting_overrides.value IS 'Its value; a JSON null where the setting allows none.';
+
+COMMENT ON COLUMN muniment.setting_overrides.rev IS 'The revision of the settings that brought it.';
+
+COMMENT ON COLUMN muniment.setting_overrides.changed_by IS 'Who brought it: a token by its id, or an account of the command line.';
+
+COMMENT ON COLUMN muniment.setting_overrides.changed_at IS 'When it was brought.';
+
 CREATE TABLE muniment.shares (
     space_id uuid NOT NULL,
     reader_id uuid NOT NULL,
@@ -2034,6 +2086,12 @@ ALTER TABLE ONLY muniment.requests
 
 ALTER TABLE ONLY muniment.sessions
     ADD CONSTRAINT sessions_pk PRIMARY KEY (space_id, session_id);
+
+ALTER TABLE ONLY muniment.setting_changes
+    ADD CONSTRAINT setting_changes_pk PRIMARY KEY (rev, key);
+
+ALTER TABLE ONLY muniment.setting_overrides
+    ADD CONSTRAINT setting_overrides_pk PRIMARY KEY (key);
 
 ALTER TABLE ONLY muniment.shares
     ADD CONSTRAINT shares_pk PRIMARY KEY (space_id, reader_id);
@@ -2583,6 +2641,26 @@ CREATE POLICY sessions_own ON muniment.sessions TO muniment_app USING (((space_i
 
 COMMENT ON POLICY sessions_own ON muniment.sessions IS 'The application reads and writes sessions of the space it has entered; who has an allowlist of categories sees none.';
 
+ALTER TABLE muniment.setting_changes ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY setting_changes_app ON muniment.setting_changes FOR SELECT TO muniment_app USING (true);
+
+COMMENT ON POLICY setting_changes_app ON muniment.setting_changes IS 'The application reads the history of the settings.';
+
+CREATE POLICY setting_changes_keeper ON muniment.setting_changes TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY setting_changes_keeper ON muniment.setting_changes IS 'The keeper adds to the history in transactions that enter no space; its grants change nothing in it.';
+
+ALTER TABLE muniment.setting_overrides ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY setting_overrides_app ON muniment.setting_overrides FOR SELECT TO muniment_app USING (true);
+
+COMMENT ON POLICY setting_overrides_app ON muniment.setting_overrides IS 'The application reads the settings: they are of no space.';
+
+CREATE POLICY setting_overrides_keeper ON muniment.setting_overrides TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY setting_overrides_keeper ON muniment.setting_overrides IS 'The keeper changes settings in transactions that enter no space.';
+
 ALTER TABLE muniment.shares ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY shares_eraser ON muniment.shares TO muniment_eraser USING ((((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) OR (reader_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -2907,6 +2985,12 @@ GRANT SELECT,INSERT,UPDATE ON TABLE muniment.sessions TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.sessions TO muniment_eraser;
 
 GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.setting_changes TO muniment_app;
+GRANT SELECT,INSERT ON TABLE muniment.setting_changes TO muniment_keeper;
+
+GRANT SELECT ON TABLE muniment.setting_overrides TO muniment_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.setting_overrides TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.shares TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.shares TO muniment_issuer;

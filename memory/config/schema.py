@@ -7,8 +7,9 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]  # what an integer of Postgres holds
+Amount: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Positive: TypeAlias = Annotated[float, Field(gt=0, le=1_000_000_000)]
 # A thousand years: what is so far before or after now is still in the calendar.
 _DAYS = 366_000
 Days: TypeAlias = Annotated[float, Field(gt=0, le=_DAYS)]
@@ -183,11 +184,11 @@ class ModelLimits(SettingsPart):
     prompt_folder: Annotated[str, Field(min_length=1)] | None
 
     timeout_seconds: Positive
-    max_retries: Annotated[int, Field(ge=0)]
+    max_retries: Amount
     max_output_tokens: Count
     tool_schema: Literal["short", "full"]
-    tool_rounds: Annotated[int, Field(ge=0)]
-    handoffs: Annotated[int, Field(ge=0)]
+    tool_rounds: Amount
+    handoffs: Amount
 
 
 class ConsentRules(SettingsPart):
@@ -226,9 +227,9 @@ class Episodes(SettingsPart):
     """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are
     merged."""
 
-    cooldown_turns: Annotated[int, Field(ge=0)]
+    cooldown_turns: Amount
     cooldown_minutes: Annotated[float, Field(ge=0, le=1_440 * _DAYS)]
-    per_day: Annotated[int, Field(ge=0)]
+    per_day: Amount
     merge_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
 
 
@@ -248,7 +249,7 @@ class Consolidation(SettingsPart):
     batch endpoint, what of the usual price it takes, and how many days its answers are waited for."""
 
     every_hours: Hours
-    per_day: Annotated[int, Field(ge=0)]
+    per_day: Amount
     per_prompt: Annotated[int, Field(ge=5, le=10)]
     pairs: Count
     pool: Count

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
 
+from muniment.memory.config.checks import check_embedders, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
 from muniment.memory.config.schema import (
     Category,
@@ -95,8 +96,13 @@ class _Sections(SettingsPart):
     users: Users
 
 
+SECTIONS = tuple(_Sections.model_fields)
+
+
 class Settings(_Sections):
-    """All settings. Make it with `load_settings`; for a variant use `model_copy(update=…)`."""
+    """All settings. Make it with `load_settings`; for a variant use `model_copy(update=…)`.
+
+    Those of an open memory take the sections that overrides in the database make."""
 
     categories: dict[str, Category]
     allowlists: dict[str, tuple[str, ...]]
@@ -111,6 +117,10 @@ class Settings(_Sections):
     embedder_folder: Path
     tenant: str = "default"
     development: bool = False  # LangGraph's server takes requests of this machine without a token
+
+    def take_sections(self, others: Settings) -> None:
+        """Take all sections of other settings, at once. Whoever holds these settings has them from now on."""
+        self.__dict__.update({name: getattr(others, name) for name in SECTIONS})
 
     @property
     def is_embedded(self) -> bool:
@@ -154,11 +164,13 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     except ValidationError as error:
         _raise_refusal(source, error)
     categories, allowlists = _read_categories(source, content), _read_allowlists(source, content)
-    for check in (_check_recall, _check_embedders, _check_redaction, _check_forgetting, _check_search_agents):
+    check_recall(content.recall, content.limits, source.build_error)
+    check_embedders(content.embedders, source.has_key, source.build_error)
+    for check in (_check_redaction, _check_forgetting, _check_search_agents):
         check(source, content)
     model = env.read_text("MUNIMENT_MODEL")
-    _check_spending(source, content, model)
-    sections = {name: getattr(content, name) for name in _Sections.model_fields}
+    check_spending(content.spend, model, source.build_error)
+    sections = {name: getattr(content, name) for name in SECTIONS}
     return Settings(
         **sections | {"spend": _mark_own_keys(source, "spend", content.spend)},
         categories=categories,
@@ -326,28 +338,6 @@ def _read_allowlists(source: _Source, content: _FileContent) -> dict[str, tuple[
                 path: KeyPath = ("allowlists", agent, index)
                 raise source.build_error(path, f"there is no category {format_key(name)}{suggest_name(name, known)}")
     return {agent: tuple(dict.fromkeys(names)) for agent, names in content.allowlists.items()}
-
-
-def _check_recall(source: _Source, content: _FileContent) -> None:
-    if content.recall.top_k > content.limits.top_k:
-        raise source.build_error(("recall", "top_k"), f"is {content.recall.top_k}; allowed: at most limits.top_k")
-
-
-def _check_embedders(source: _Source, content: _FileContent) -> None:
-    for name, profile in content.embedders.items():
-        for place, bands in (((), profile), *((("by_writing", key), each) for key, each in profile.by_writing.items())):
-            if disorder := bands.find_disorder():
-                low, high, problem = disorder
-                paths: list[KeyPath] = [("embedders", name, *place, key) for key in (low, high)]
-                raise source.build_error(next(filter(source.has_key, paths), paths[0]), problem)
-
-
-def _check_spending(source: _Source, content: _FileContent, model: str | None) -> None:
-    """A model without a price costs nothing: a budget in money would never end, at the smallest error in a name."""
-    if content.spend.daily_money is not None and model is not None and model not in content.spend.prices:
-        raise source.build_error(
-            ("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs"
-        )
 
 
 def _check_forgetting(source: _Source, content: _FileContent) -> None:

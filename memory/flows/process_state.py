@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -125,9 +125,9 @@ class SpaceEngines(Generic[_Engine]):
         self._engines: dict[str, _Engine] = {}
         self._models: dict[SpaceId, str] = {}  # of spaces that have not the first engine's
 
-    def add_first(self, engine: _Engine, make_engine: Callable[[str], _Engine]) -> None:
-        """Add the engine of the configured embedder, and what makes those of others by their names."""
-        self._engines[self._model], self._make_engine = engine, make_engine
+    def add_first(self, engine: _Engine, make: Callable[[str], _Engine], others: Mapping[str, _Engine]) -> None:
+        """Add the engine of the configured embedder, and those of others, by their names or by what makes them."""
+        self._engines, self._make_engine = {self._model: engine, **others}, make
 
     async def run(self, scope: Scope, call: Callable[[_Engine], Awaitable[_Result]]) -> _Result:
         """Return the result of `call` with the engine of the space's embedder.
@@ -341,7 +341,7 @@ class WriteBehind:
     While the database is down the buffers keep their content."""
 
     def __init__(self, *, usage: UsageStore, access_log: AccessLog, retention: RetentionTerms) -> None:
-        self._usage, self._access_log, self._retention = usage, access_log, retention
+        self._usage, self._access_log, self.retention = usage, access_log, retention
         self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
         self._settlements: dict[Scope, list[Settlement]] = {}
 
@@ -389,7 +389,7 @@ class WriteBehind:
         if not (events := self._events.pop(owner, [])):
             return
         try:
-            await self._usage.record_events(scope, events, retention=self._retention.events)
+            await self._usage.record_events(scope, events, retention=self.retention.events)
         except BaseException:
             self._events[owner][:0] = events[-_MAX_BUFFERED_EVENTS:]
             raise

@@ -27,7 +27,7 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
-OF_NO_SPACE = {"tokens"}  # looked up on the coordinator, before a space is known
+OF_NO_SPACE = {"tokens", "setting_overrides", "setting_changes"}  # looked up on the coordinator
 TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
 
 

@@ -12,7 +12,7 @@ import openai
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
-from muniment.memory.models.openai.client import UNKNOWN_OPTION, open_client, translate_errors
+from muniment.memory.models.openai.client import UNKNOWN_OPTION, make_timeout, open_client, translate_errors
 from muniment.memory.models.openai.streaming import StreamedParts
 from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 
@@ -93,6 +93,10 @@ class OpenAIChat:
     def name(self) -> str:
         """Return the model's name at the endpoint."""
         return self._model
+
+    def limit_requests(self, timeout_seconds: float, max_output_tokens: int) -> None:
+        """Let later requests be by these limits."""
+        self._client.timeout, self._max_output_tokens = make_timeout(timeout_seconds), max_output_tokens
 
     @property
     def client(self) -> openai.AsyncOpenAI:

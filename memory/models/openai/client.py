@@ -36,9 +36,14 @@ def open_client(
     return openai.AsyncOpenAI(
         api_key=api_key.get_secret_value() or _NO_KEY,
         base_url=base_url or OPENAI_URL,
-        timeout=openai.Timeout(timeout_seconds, connect=min(timeout_seconds, _CONNECT_SECONDS)),
+        timeout=make_timeout(timeout_seconds),
         max_retries=max_retries,
     )
+
+
+def make_timeout(seconds: float) -> openai.Timeout:
+    """Return the time that an answer may take; a connection may take five seconds of it."""
+    return openai.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
 
 
 @contextmanager

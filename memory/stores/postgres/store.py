@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
@@ -14,6 +16,7 @@ from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
 from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
+from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.search import PostgresSearches
@@ -48,6 +51,7 @@ class PostgresStore:
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
         self.projections = PostgresProjections(connections)
+        self.settings = PostgresSettings(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 
@@ -55,6 +59,10 @@ class PostgresStore:
         """Return a store of the same connections for the vectors of another embedder."""
         connections = self._connections
         return PostgresStore(connections.find_address, model=model, connections=connections)
+
+    def follow_opening(self, on_open: Callable[[], Awaitable[None]]) -> None:
+        """Call this each time that the store was opened, also by its first use."""
+        self._connections.on_open = on_open
 
     async def open(self, *, any_model: bool = False) -> None:
         """Connect, and check that the server answers. Raises StoreDown, and WrongEmbedder unless `any_model`."""

@@ -53,6 +53,7 @@ class PostgresConnections:
     def __init__(self, address: FindAddress, *, model: str, owner: FindAddress | None = None) -> None:
         self.find_address, self.find_owner_address = address, owner or address
         self.model = model
+        self.on_open: Callable[[], Awaitable[None]] | None = None  # called each time that the store was opened
         self._pool: Pool | None = None
         self._opening = asyncio.Lock()
         self._failures = 0
@@ -82,6 +83,8 @@ class PostgresConnections:
         if was_open:
             async with self.connect():
                 pass
+        elif self.on_open is not None:
+            await self.on_open()
 
     async def _open_pool(self) -> Pool:
         pool = AsyncConnectionPool(
@@ -243,6 +246,17 @@ class PostgresConnections:
         async with self.connect() as conn, conn.transaction():
             await _set_session(conn)
             yield conn
+
+    @asynccontextmanager
+    async def looking(self) -> AsyncIterator[Connection]:
+        """A transaction in no space that opens nothing and probes no server, so that an embedded one that was stopped
+        stays so. Raises StoreDown where no connection is at hand."""
+        if self._pool is None:
+            raise StoreDown("the store is closed")
+        with translate_errors("a look"):
+            async with self._pool.connection() as conn, conn.transaction():
+                await _set_session(conn)
+                yield conn
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Connection]:

@@ -1,0 +1,37 @@
+"""What has to hold between settings, whether a file or an override says them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from muniment.memory.config.schema import EmbedderProfile, Limits, RecallSettings, Spending
+from muniment.memory.config.yaml_file import KeyPath
+from muniment.memory.errors import MunimentError
+
+Refuse: TypeAlias = Callable[[KeyPath, str], MunimentError]
+
+
+def check_recall(recall: RecallSettings, limits: Limits, refuse: Refuse) -> None:
+    """Raise what `refuse` makes of a query's default that is over its limit."""
+    if recall.top_k > limits.top_k:
+        raise refuse(("recall", "top_k"), f"is {recall.top_k}; allowed: at most limits.top_k")
+
+
+def check_embedders(
+    embedders: Mapping[str, EmbedderProfile], has_key: Callable[[KeyPath], bool], refuse: Refuse
+) -> None:
+    """Raise what `refuse` makes of bands that are not in order. It names the key of the two that `has_key` knows."""
+    for name, profile in embedders.items():
+        for place, bands in (((), profile), *((("by_writing", key), each) for key, each in profile.by_writing.items())):
+            if disorder := bands.find_disorder():
+                low, high, problem = disorder
+                paths: list[KeyPath] = [("embedders", name, *place, key) for key in (low, high)]
+                raise refuse(next(filter(has_key, paths), paths[0]), problem)
+
+
+def check_spending(spend: Spending, model: str | None, refuse: Refuse) -> None:
+    """Raise what `refuse` makes of a budget in money for a model without a price, which costs nothing: the budget
+    would never end, at the smallest error in a name."""
+    if spend.daily_money is not None and model is not None and model not in spend.prices:
+        raise refuse(("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs")

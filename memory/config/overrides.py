@@ -1,0 +1,138 @@
+"""Overrides over the settings of a file: checked one by one and together, and laid over the sections."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from muniment.memory.config.checks import check_embedders, check_recall, check_spending
+from muniment.memory.config.schema import SettingsPart
+from muniment.memory.config.settings import Settings
+from muniment.memory.config.stages import SettingKey, list_settings
+from muniment.memory.config.yaml_file import KeyPath, describe_shape, format_key, suggest_name
+from muniment.memory.errors import BadInput
+
+
+def lay_over(base: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with these values in the place of their own. Raises BadInput that names the key and what is
+    allowed, also where values that are allowed each do not fit together."""
+    known = list_settings(base)
+    by_section: defaultdict[str, dict[KeyPath, Any]] = defaultdict(dict)
+    for key, value in values.items():
+        setting = find_setting(known, key)
+        by_section[setting.path[0]][setting.path[1:]] = check_value(setting, value)
+    changed = {name: _change_section(base, name, leaves) for name, leaves in by_section.items()}
+    settings = base.model_copy(update=changed)
+    given = {known[key].path for key in values}
+    check_recall(settings.recall, settings.limits, partial(_refuse_first, given, [("limits", "top_k")]))
+    check_embedders(settings.embedders, given.__contains__, _refuse)
+    check_spending(settings.spend, settings.chat_model, partial(_refuse_first, given, [("spend", "daily_money")]))
+    return settings
+
+
+def lay_over_valid(base: Settings, values: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
+    """Return settings with as many of these values as fit, in the order of their keys, and why the others do not.
+
+    Another process may have another file, or another version: what this one cannot take does not stop it."""
+    try:
+        return lay_over(base, values), {}
+    except BadInput:
+        pass
+    taken: dict[str, Any] = {}
+    ignored: dict[str, str] = {}
+    for key, value in sorted(values.items()):
+        try:
+            lay_over(base, taken | {key: value})
+        except BadInput as error:
+            ignored[key] = str(error)
+        else:
+            taken[key] = value
+    return lay_over(base, taken), ignored
+
+
+def find_setting(known: Mapping[str, SettingKey], key: str) -> SettingKey:
+    """Return a setting of a stage. Raises BadInput for another key, with the one that is most like it."""
+    if key not in known:
+        near = suggest_name(key, known) if len(key) < _LONGEST_KEY else ""
+        hint = near if near.startswith("; did") else "; `muniment config show` lists the keys that can be changed"
+        raise BadInput(f"{format_key(key)}: is not a setting of any stage{hint}", key=format_key(key))
+    return known[key]
+
+
+def check_value(setting: SettingKey, value: Any) -> Any:
+    """Return a value as the setting has it. Raises BadInput for one that is not allowed, which is shown by its shape
+    alone: it may be a secret that went to the wrong place."""
+    if isinstance(value, float) and value.is_integer() and _takes(setting, "integer"):
+        value = int(value)
+    try:
+        found = TypeAdapter(setting.annotation).validate_python(value, strict=True)
+    except ValidationError as error:
+        if isinstance(value, list):
+            try:
+                return list(TypeAdapter(setting.annotation).validate_python(value))
+            except ValidationError:
+                pass
+        shape = "not finite" if error.errors()[0]["type"] == "finite_number" else describe_shape(value)
+        raise BadInput(
+            f"{setting.key}: is {shape}; allowed: {setting.allowed}", key=setting.key, allowed=setting.allowed
+        ) from None
+    return list(found) if isinstance(found, tuple) else found
+
+
+def parse_value(setting: SettingKey, text: str) -> Any:
+    """Return the value that a person has typed: JSON, a list with commas, or a word as it is."""
+    stripped = text.strip()
+    try:
+        value = json.loads(stripped, parse_constant=lambda _: text)
+    except ValueError:
+        value = text
+    if _takes(setting, "array") and not isinstance(value, list):
+        return [part.strip() for part in stripped.split(",") if part.strip()]
+    is_word = not isinstance(value, str) and not any(_takes(setting, each) for each in ("integer", "number", "boolean"))
+    return stripped if is_word and value is not None and not isinstance(value, list) else value
+
+
+def _takes(setting: SettingKey, kind: str) -> bool:
+    return any(each.get("type") == kind for each in setting.schema.get("anyOf", [setting.schema]))
+
+
+def _change_section(base: Settings, name: str, leaves: Mapping[KeyPath, Any]) -> Any:
+    section = getattr(base, name)
+    if isinstance(section, SettingsPart):
+        return _change_part(section, leaves)
+    changed = dict(section)
+    for model in {path[0] for path in leaves}:
+        own = {path[1:]: value for path, value in leaves.items() if path[0] == model}
+        changed[model] = _change_part(section[model], own)
+    return changed
+
+
+def _change_part(part: SettingsPart, leaves: Mapping[KeyPath, Any]) -> SettingsPart:
+    """The part with these values. Their keys count as set, as those of a file do."""
+    tree = part.model_dump()
+    for path, value in leaves.items():
+        place: Any = tree
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+    whole = type(part).model_validate(tree)
+    return whole.model_construct(part.model_fields_set | {str(path[0]) for path in leaves}, **dict(whole))
+
+
+def _refuse(path: KeyPath, problem: str) -> BadInput:
+    key = ".".join(map(str, path))
+    return BadInput(f"{key}: {problem}", key=key, allowed=problem.partition("allowed: ")[2])
+
+
+def _refuse_first(given: set[tuple[str, ...]], paths: list[KeyPath], path: KeyPath, problem: str) -> BadInput:
+    """Name the key that was given of those that do not fit together."""
+    named = path if path in given else next((each for each in paths if each in given), path)
+    return _refuse(named, problem if named == path else f"does not fit {'.'.join(map(str, path))}, which {problem}")
+
+
+_LONGEST_KEY = 200
