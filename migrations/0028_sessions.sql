@@ -25,6 +25,7 @@ create table muniment.sessions (
 );
 create index sessions_by_time on muniment.sessions (space_id, last_at desc);
 comment on table muniment.sessions is 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
+comment on column muniment.sessions.session_id is 'The session, as the program names it; of turns without one their thread, or nothing.';
 comment on column muniment.sessions.app_id is 'The application in which it took place.';
 comment on column muniment.sessions.project_id is 'The project to which it belongs.';
 comment on column muniment.sessions.agent_id is 'The agent that was spoken to first.';

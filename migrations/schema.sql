@@ -1705,6 +1705,8 @@ ALTER TABLE ONLY muniment.sessions FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE muniment.sessions IS 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
 
+COMMENT ON COLUMN muniment.sessions.session_id IS 'The session, as the program names it; of turns without one their thread, or nothing.';
+
 COMMENT ON COLUMN muniment.sessions.app_id IS 'The application in which it took place.';
 
 COMMENT ON COLUMN muniment.sessions.project_id IS 'The project to which it belongs.';
