@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NewType, get_args
@@ -15,6 +16,9 @@ ObservationType = Literal[
     "user_fact", "decision", "discovery", "rule", "constraint", "fix", "todo", "skill_proposal_candidate"
 ]
 OBSERVATION_TYPES: tuple[ObservationType, ...] = get_args(ObservationType)
+TYPE_OF_KIND: Mapping[str, ObservationType] = {  # what a fact of this kind is; of another kind it is a user fact
+    name: name for name in OBSERVATION_TYPES if name not in ("user_fact", "skill_proposal_candidate")
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

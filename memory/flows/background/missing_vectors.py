@@ -89,7 +89,7 @@ class MissingVectors:
             expected_rev=rev,
             node="worker",
             at=self.clock.now(),
-            changes=embed_changes(merged.changes, {document}, cache),
+            changes=embed_changes(merged.changes, [memory], cache),
             relations=merged.relations,
         )
         return plan, Rejections()

@@ -23,12 +23,12 @@ from muniment.memory.flows.writing.plan import (
     PlanCommitter,
     Planner,
     Rejections,
-    add_matches,
     build_probes,
 )
 from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.language.tokens import compute_weights, is_legible
+from muniment.memory.rules.merging.corrections import add_matches
 from muniment.memory.rules.merging.earlier_changes import update_neighbours
 from muniment.memory.rules.policy.consent import find_void_requests, is_support_lost
 from muniment.memory.rules.retrieval.intents import index_text

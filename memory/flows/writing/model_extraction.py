@@ -93,7 +93,7 @@ class ModelExtraction:
             prompt=prompt.version,
             model=self.redactor.redact_text(answer.model),
         )
-        extraction = Extraction(candidates=candidates)
+        extraction = Extraction(candidates=candidates, found_by=prompt.version)
         return await self.writer.commit_extraction(scope_of_turn, extraction, (), "worker", record, said_at=turn.at)
 
     async def perform_extraction(self, scope: Scope, key: str) -> Receipt:

@@ -17,10 +17,11 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
+from muniment.memory.domain.layers.observation import TYPE_OF_KIND, NewObservation
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Neighbour, compose_document, is_note, is_structured
+from muniment.memory.domain.memory import Neighbour, StoredMemory, compose_document, is_note, is_structured
 from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
-from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.scope import Scope, normalize_key
 from muniment.memory.domain.search import NeighbourProbe, Search
 from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn
 from muniment.memory.domain.usage import OpsEvent, Status
@@ -40,7 +41,7 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import is_legible
-from muniment.memory.rules.merging.corrections import list_turns, order_neighbours
+from muniment.memory.rules.merging.corrections import add_matches, list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from muniment.memory.rules.policy.consent import build_proposals
 from muniment.memory.rules.policy.quotas import cap_changes
@@ -141,7 +142,7 @@ class WriteContext:
     rev: Revision
     at: datetime
     record: ExtractionRecord | None = None
-    requested_texts: frozenset[str] = frozenset()
+    requested: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -164,7 +165,7 @@ class Quotas:
             earlier: frozenset[MemoryId] = frozenset()
             if record.source == "model" or self.model is not None:  # else nothing else has read this turn
                 earlier = await self.ledger.find_supported(write.scope, record.turn)
-            requested = {change.after.id for change in merged.changes if change.after.text in write.requested_texts}
+            requested = {change.after.id for change in merged.changes if change.after.text in write.requested}
             if len(merged.changes) > most - len(earlier):
                 merged = cap_changes(merged, most - len(earlier), earlier | requested, f"more than {most} a turn")
         most, count = self.settings.write.per_day, len(merged.changes)
@@ -190,7 +191,8 @@ class Draft:
     its vectors is NO_VECTOR.
 
     Each request to forget has the search for its memories, None where it has no words to search by. `file_rows` is the
-    number of rows of a file that the candidates are, 0 for those of turns."""
+    number of rows of a file that the candidates are, 0 for those of turns. `refusals` are the candidates that failed
+    validation, with the reason."""
 
     candidates: tuple[Candidate, ...]
     vectors: tuple[Vector, ...]
@@ -201,6 +203,8 @@ class Draft:
     requested_texts: frozenset[str]
     said_at: datetime | None
     file_rows: int
+    found_by: str | None
+    refusals: tuple[tuple[Candidate, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +252,11 @@ class Planner:
             is_live=draft.node != "worker" and (draft.said_at is None or at - draft.said_at < _LIVE),
             is_by_model=record is not None and record.source == "model",
         )
-        texts = draft.requested_texts
-        write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, requested_texts=texts)
+        write = WriteContext(
+            scope=scope, node=draft.node, rev=rev, at=at, record=record, requested=draft.requested_texts
+        )
         merged = await self.quotas.apply_quotas(write, merged, known.pending if known else 0)
-        embedded = {compose_document(each.text, each.aliases) for each in draft.candidates}
-        changes = embed_changes(merged.changes, embedded, vectors)
+        changes = embed_changes(merged.changes, draft.candidates, vectors)
         if said_at < at:  # retention counts from now
             changes = tuple(_date_addition(each, at) for each in changes)
         if incoming:
@@ -280,6 +284,7 @@ class Planner:
             extracted=replace(record, refused=record.refused + merged.refused) if record else None,
             proposals=proposals,
             jobs=make_expiry_jobs(scope, [proposal.expires_at for proposal in proposals]),
+            observations=build_observations(draft, merged.fates),
         )
         if plan.changes or proposals or (record is not None and record.source != "rules"):
             return plan, Rejections(refused=merged.refused, unmet=unmet)
@@ -325,16 +330,6 @@ class Planner:
         return [next(found) if is_away else () for is_away in is_elsewhere]
 
 
-def add_matches(
-    near: Sequence[tuple[Neighbour, ...]], matches: Sequence[tuple[Neighbour, ...]]
-) -> list[tuple[Neighbour, ...]]:
-    """Return the neighbours of each candidate with those that match it by words, each once."""
-    return [
-        own + tuple(each for each in more if each.memory.id not in {other.memory.id for other in own}) if more else own
-        for own, more in zip(near, matches, strict=True)
-    ]
-
-
 def build_probes(draft: Draft) -> list[NeighbourProbe]:
     """Return what the store needs to find the neighbours of each candidate.
 
@@ -353,11 +348,14 @@ def build_probes(draft: Draft) -> list[NeighbourProbe]:
     ]
 
 
-def embed_changes(changes: Sequence[Change], known: Collection[str], vectors: VectorCache) -> tuple[Change, ...]:
-    """Return the changes with new vectors for what merging has made: what is not among the `known` documents."""
+def embed_changes(
+    changes: Sequence[Change], known: Sequence[Candidate | StoredMemory], vectors: VectorCache
+) -> tuple[Change, ...]:
+    """Return the changes with new vectors for what merging has made: what is no document of those that are `known`."""
+    embedded = {compose_document(each.text, each.aliases) for each in known}
     documents = [compose_document(each.after.text, each.after.aliases) for each in changes]
     is_new = [
-        each.vector is not None and document not in known for each, document in zip(changes, documents, strict=True)
+        each.vector is not None and document not in embedded for each, document in zip(changes, documents, strict=True)
     ]
     if not any(is_new):
         return tuple(changes)
@@ -367,6 +365,36 @@ def embed_changes(changes: Sequence[Change], known: Collection[str], vectors: Ve
         replace(each, vector=by_document[document]) if is_due else each
         for each, document, is_due in zip(changes, documents, is_new, strict=True)
     )
+
+
+def build_observations(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]]) -> tuple[NewObservation, ...]:
+    """Return what was found in turns, each find once, with what came of it. What may only correct something, and
+    corrects nothing, is none."""
+    if draft.found_by is None:
+        return ()
+    refused = ((candidate, (None, reason)) for candidate, reason in draft.refusals)
+    found: dict[str, NewObservation] = {}
+    for candidate, (memory, outcome) in (*zip(draft.candidates, fates, strict=True), *refused):
+        if candidate.is_correction and memory is None:
+            continue
+        fact, key = candidate.fact, f"{candidate.kind}|{normalize_key(candidate.text)}"
+        if fact is not None:
+            key = f"{fact.attribute}{normalize_key(fact.object)}{'|not' if fact.negated else ''}"
+        found[key] = NewObservation(
+            type=TYPE_OF_KIND.get(fact.kind, "user_fact") if fact else "user_fact",
+            stable_key=key,
+            statement=candidate.text,
+            category=candidate.category,
+            fact=fact,
+            confidence=candidate.confidence,
+            importance=candidate.importance,
+            trust=candidate.trust,
+            turns=candidate.turns,
+            found_by=draft.found_by,
+            memory=memory,
+            outcome=outcome,
+        )
+    return tuple(found.values())
 
 
 def _date_addition(change: Change, at: datetime) -> Change:

@@ -219,7 +219,7 @@ class Writer:
             if denied.isdisjoint(candidate.turns)
         )
         receipt = await self.commit_extraction(
-            scope, Extraction(candidates=accepted), safe, node, said_at=said_at, file_rows=file_rows
+            scope, Extraction(candidates=accepted, found_by=None), safe, node, said_at=said_at, file_rows=file_rows
         )
         return replace(receipt, refused=receipt.refused + ("denied turn",) * (len(candidates) - len(accepted)))
 
@@ -313,18 +313,20 @@ class Writer:
         if refusal := self.redactor.find_denial_reason(scope):
             return Receipt(rev=Revision(0), skipped=refusal)
         most = self.settings.limits.memory_chars
-        results = [self.check_candidate(candidate) for candidate in extraction.candidates]
-        valid = tuple(candidate for candidate, _ in results if candidate is not None)
+        results = [(raw, *self.check_candidate(raw)) for raw in extraction.candidates]
+        valid = tuple(candidate for _, candidate, _ in results if candidate is not None)
+        wanted = frozenset(kept.text for raw, kept, _ in results if kept and raw.text in extraction.requested_texts)
         cuts = tuple(
             f'what follows "{candidate.text[-_CUT_QUOTE:]}" (a memory has at most {most} characters)'
-            for raw, (candidate, _) in zip(extraction.candidates, results, strict=True)
+            for raw, candidate, _ in results
             if candidate is not None and len(candidate.text) < len(" ".join(raw.text.split())) > most
         )
         if any(candidate.state == "pending" for candidate in valid):
             valid = await self.consents.drop_already_pending(scope, valid)
         if node != "hotpath":
             valid = await self.consents.drop_refused(scope, valid)
-        refused = tuple(reason for _, reason in results if reason is not None)
+        refusals = tuple((raw, why) for raw, _, why in results if why is not None)
+        refused = tuple(why for _, why in refusals)
         record = replace(record, refused=record.refused + refused) if record is not None else None
         if not valid and not extraction.forget_requests and (record is None or record.source == "rules"):
             return Receipt(rev=Revision(0), refused=refused)
@@ -338,11 +340,9 @@ class Writer:
             record=record,
             said_at=said_at,
             file_rows=file_rows,
-            requested_texts=frozenset(
-                candidate.text
-                for raw, (candidate, _) in zip(extraction.candidates, results, strict=True)
-                if candidate is not None and raw.text in extraction.requested_texts
-            ),
+            found_by=extraction.found_by,
+            refusals=refusals,
+            requested_texts=wanted,
         )
         is_busy = scope.space in self.group_queues.drafts or self.committer.locks.space_lock(scope.space).locked()
         if is_busy and self.draft_groups.can_join(draft):

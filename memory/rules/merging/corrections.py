@@ -14,6 +14,7 @@ from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates.mentions import expand_dates, find_mentions, remove_dates, resolve_date
 from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.endings import ALIKE, correct_text, find_holder, replace_contrast
 from muniment.memory.rules.merging.restatements import split_statements, strip_quotation
@@ -205,3 +206,28 @@ def order_neighbours(
             each = replace(each, memory=replace(each.memory, updated_at=later))  # noqa: PLW2901 - the same neighbour
         ordered.append(each)
     return tuple(ordered)
+
+
+def replace_name(candidate: Candidate, memory: StoredMemory) -> str | None:
+    """Return the memory's text under the right name, when the candidate only corrects the name of a person.
+
+    Otherwise None: the rest of the memory would be lost with the wrong name."""
+    new, old = parse_statement(candidate.text), parse_statement(memory.text)
+    fact = candidate.fact
+    if fact is None or fact.persons != (fact.object,) or not new.retracted_words or not old.words - new.words:
+        return None
+    names = re.findall(rf"\b[{tokens.UPPER}][\w-]*", memory.text)
+    wrong = {name for name in names if parse_statement(f"the {name}").words == new.retracted_words}
+    if len(wrong) != 1 or not old.words - new.words - new.retracted_words:
+        return None
+    return re.sub(rf"\b{re.escape(wrong.pop())}\b", lambda _: fact.object, memory.text)
+
+
+def add_matches(
+    near: Sequence[tuple[Neighbour, ...]], matches: Sequence[tuple[Neighbour, ...]]
+) -> list[tuple[Neighbour, ...]]:
+    """Return the neighbours of each candidate with those that match it by words, each once."""
+    return [
+        own + tuple(each for each in more if each.memory.id not in {other.memory.id for other in own}) if more else own
+        for own, more in zip(near, matches, strict=True)
+    ]

@@ -5,7 +5,6 @@ The bands of cosines come from the embedder's profile. A cosine alone never merg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,14 +12,22 @@ from datetime import datetime, timedelta
 from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
-from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_note, is_structured
+from muniment.memory.domain.memory import (
+    MAY_REPLACE,
+    TRUST_RANK,
+    Neighbour,
+    State,
+    StoredMemory,
+    is_note,
+    is_structured,
+)
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.aliases import unite_aliases
-from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since, settle_time
+from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since, replace_name, settle_time
 from muniment.memory.rules.merging.endings import find_ended
 from muniment.memory.rules.merging.judge import (
     is_related,
@@ -39,12 +46,18 @@ from muniment.memory.rules.merging.restatements import (
     retire_read_notes,
 )
 from muniment.memory.rules.merging.wording import Verdict
-from muniment.memory.rules.statements.parse import may_change_known, normalize_sentence, parse_statement
+from muniment.memory.rules.statements.parse import may_change_known, normalize_sentence
 from muniment.memory.rules.statements.predicates import find_user_names, replace_user_names
 
 _MAX_MARKS = 3  # memories that a memory is said to replace perhaps
 OUTDATED = "said before what is known now"
 LESS_TRUSTED = "contradicts what a more trusted source said"
+KNOWN = "known"
+NOTHING_NEW = "says nothing new"
+_OUTCOMES: dict[tuple[Action, State], str] = {
+    ("ADD", "active"): "added", ("ADD", "pending"): "waiting", ("UPDATE", "active"): "updated",
+    ("MERGE", "active"): "merged",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +72,14 @@ class IncomingCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
-    """Changes in order, relations between similar memories, and the reasons of refusals."""
+    """Changes in order, relations between similar memories, and the reasons of refusals.
+
+    `fates` has for each candidate the memory that came of it or says it already, and what came of it."""
 
     changes: tuple[Change, ...]
     relations: tuple[Relation, ...]
     refused: tuple[str, ...] = ()
+    fates: tuple[tuple[MemoryId | None, str], ...] = ()
 
 
 def merge_candidates(
@@ -88,8 +104,9 @@ def merge_candidates(
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
-    refused: list[str] = []
+    fates: dict[MemoryId, tuple[MemoryId | None, str]] = {}
     for item in incoming:
+        fates[item.id] = None, NOTHING_NEW
         neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if file_rows > 1 else None]
         if is_live:
             neighbours = [settle_time(each, at) if each.memory.updated_at > at else each for each in neighbours]
@@ -102,8 +119,8 @@ def merge_candidates(
             said = ((each, each.memory.actor_id or scope.owner) for each in comparable)
             comparable = [each for each, actor in said if actor == speaker or is_structured(each.memory.fact)]
         for change in _decide_changes(item, new_memory, comparable, profile, writing):
-            if isinstance(change, str):
-                refused.append(change)
+            if not isinstance(change, Change):
+                fates[item.id] = (None, change) if isinstance(change, str) else (change, KNOWN)
                 continue
             if change.before is not None and is_decided(item.candidate, change.before, comparable):
                 continue
@@ -111,6 +128,7 @@ def merge_candidates(
                 free = replace(change.after, stable_key=find_free_key(item.candidate, neighbours))
                 change = replace(change, after=free)  # noqa: PLW2901 - the same change
             all_changes.append(change)
+            fates[item.id] = change.after.id, _OUTCOMES.get((change.action, change.after.state), change.action.lower())
             earlier = None if file_rows > 1 else changes.get(change.after.id)
             changes[change.after.id] = (
                 replace(change, action=earlier.action, before=earlier.before) if earlier else change
@@ -121,7 +139,9 @@ def merge_candidates(
     known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     tokens.drop_long_texts()
-    return MergeResult(changes=final, relations=tuple(relations.values()), refused=tuple(refused))
+    refused = tuple(why for memory, why in fates.values() if memory is None and why != NOTHING_NEW)
+    edges = tuple(relations.values())
+    return MergeResult(changes=final, relations=edges, refused=refused, fates=tuple(fates.values()))
 
 
 def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
@@ -234,15 +254,15 @@ def _decide_changes(
     neighbours: Sequence[Neighbour],
     profile: EmbedderProfile,
     writing: WritingSettings,
-) -> tuple[Change | str, ...]:
+) -> tuple[Change | str | MemoryId, ...]:
     """Return the changes of a candidate: of all memories that it puts right, else of the one that it is or changes.
 
-    A reason of its refusal may take their place; there are none when it says nothing new."""
+    The reason of its refusal may take their place, or the memory that says it; nothing does where several say it."""
     candidate, at = incoming.candidate, new_memory.created_at
     if candidate.state == "pending":
         text = normalize_sentence(candidate.text)
-        is_known = any(text == normalize_sentence(item.memory.text) for item in neighbours)
-        return () if is_known else (_add_memory(incoming, new_memory, neighbours),)
+        same = next((item.memory.id for item in neighbours if text == normalize_sentence(item.memory.text)), None)
+        return (same or _add_memory(incoming, new_memory, neighbours),)
     may_change = may_change_known(candidate.text)
     if may_change and (corrected := correct_memories(candidate, incoming.vector, neighbours, at)):
         return corrected
@@ -258,8 +278,7 @@ def _decide_changes(
     marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])  # it is not certain which of them
     if marks:
         new_memory = replace(new_memory, tags=new_memory.tags + marks)
-    change = _merge_candidate(incoming, new_memory, neighbours, profile, writing)
-    return () if change is None else (change,)
+    return (_merge_candidate(incoming, new_memory, neighbours, profile, writing),)
 
 
 def _merge_candidate(
@@ -268,11 +287,12 @@ def _merge_candidate(
     neighbours: Sequence[Neighbour],
     profile: EmbedderProfile,
     writing: WritingSettings,
-) -> Change | str | None:
-    """Return the change of a candidate that ends no memory."""
+) -> Change | str | MemoryId:
+    """Return the change of a candidate that ends no memory, or the memory that says all of it."""
     candidate, at = incoming.candidate, new_memory.created_at
-    if is_note(candidate.fact) and any(is_told(candidate, item.memory) for item in neighbours):
-        return None
+    for item in neighbours if is_note(candidate.fact) else ():
+        if is_told(candidate, item.memory):
+            return item.memory.id
     # A name that owns something may be the user's.
     names = find_user_names(item.memory.fact for item in neighbours)
     named = replace(candidate, text=replace_user_names(candidate.text, names)) if names else candidate
@@ -293,7 +313,7 @@ def _merge_candidate(
             if isinstance(result, Change):
                 result = replace(result, after=replace(result.after, stable_key=choose_key(candidate, memory, others)))
         if result != "different":
-            return result
+            return memory.id if result is None else result
     return _add_memory(incoming, new_memory, neighbours)
 
 
@@ -331,7 +351,7 @@ def _merge_late_statement(
     verdict = judge_candidate(make_candidate(memory), new_memory, is_vouched=is_vouched)
     if verdict != "supersedes":
         return "different" if verdict == "different" else None
-    text = _replace_name(make_candidate(memory), new_memory)
+    text = replace_name(make_candidate(memory), new_memory)
     if text is None:
         return OUTDATED
     after = replace(memory, text=text, turns=_join_turns(memory.turns, incoming.candidate.turns))
@@ -353,7 +373,7 @@ def _change_memory(
     # The newer text wins also where it says less: a correction is never lost because it is shorter.
     after = replace(
         memory,
-        text=_replace_name(candidate, memory) or candidate.text,
+        text=replace_name(candidate, memory) or candidate.text,
         fact=candidate.fact or memory.fact,
         importance=max(candidate.importance, memory.importance),
         confidence=candidate.confidence,
@@ -368,21 +388,6 @@ def _change_memory(
     )
     sim = round(min(sim, 1.0), 4)
     return Change(action=action, after=after, before=memory, vector=incoming.vector, band=band, sim=sim, meta=meta)
-
-
-def _replace_name(candidate: Candidate, memory: StoredMemory) -> str | None:
-    """Return the memory's text under the right name, when the candidate only corrects the name of a person.
-
-    Otherwise None: the rest of the memory would be lost with the wrong name."""
-    new, old = parse_statement(candidate.text), parse_statement(memory.text)
-    fact = candidate.fact
-    if fact is None or fact.persons != (fact.object,) or not new.retracted_words or not old.words - new.words:
-        return None
-    names = re.findall(rf"\b[{tokens.UPPER}][\w-]*", memory.text)
-    wrong = {name for name in names if parse_statement(f"the {name}").words == new.retracted_words}
-    if len(wrong) != 1 or not old.words - new.words - new.retracted_words:
-        return None
-    return re.sub(rf"\b{re.escape(wrong.pop())}\b", lambda _: fact.object, memory.text)
 
 
 def _join_turns(a: tuple[TurnId, ...], b: tuple[TurnId, ...]) -> tuple[TurnId, ...]:

@@ -21,10 +21,12 @@ def cap_changes(merged: MergeResult, limit: int, exempt: Collection[MemoryId], r
     ranked = sorted(counted, key=lambda memory: (-memory.importance, -memory.confidence))
     kept = {memory.id for memory in ranked[: max(limit, 0)]} | (set(exempt) - read)
     changes = tuple(change for change in merged.changes if change.after.id in kept)
+    left_out = {change.after.id for change in merged.changes} - kept - read
     refused = {each.after.id for each in merged.changes if each.before is None} - kept
     return replace(
         merged,
         changes=changes,
+        fates=tuple((None, reason) if fate[0] in left_out else fate for fate in merged.fates),
         relations=tuple(edge for edge in merged.relations if refused.isdisjoint((edge.a, edge.b))),
         refused=merged.refused + (reason,) * sum(each.after.id not in kept | read for each in merged.changes),
     )
