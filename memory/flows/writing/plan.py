@@ -142,7 +142,7 @@ class WriteContext:
     rev: Revision
     at: datetime
     record: ExtractionRecord | None = None
-    requested: frozenset[str] = frozenset()
+    wanted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -165,7 +165,7 @@ class Quotas:
             earlier: frozenset[MemoryId] = frozenset()
             if record.source == "model" or self.model is not None:  # else nothing else has read this turn
                 earlier = await self.ledger.find_supported(write.scope, record.turn)
-            requested = {change.after.id for change in merged.changes if change.after.text in write.requested}
+            requested = {change.after.id for change in merged.changes if change.after.text in write.wanted}
             if len(merged.changes) > most - len(earlier):
                 merged = cap_changes(merged, most - len(earlier), earlier | requested, f"more than {most} a turn")
         most, count = self.settings.write.per_day, len(merged.changes)
@@ -252,9 +252,7 @@ class Planner:
             is_live=draft.node != "worker" and (draft.said_at is None or at - draft.said_at < _LIVE),
             is_by_model=record is not None and record.source == "model",
         )
-        write = WriteContext(
-            scope=scope, node=draft.node, rev=rev, at=at, record=record, requested=draft.requested_texts
-        )
+        write = WriteContext(scope=scope, node=draft.node, rev=rev, at=at, record=record, wanted=draft.requested_texts)
         merged = await self.quotas.apply_quotas(write, merged, known.pending if known else 0)
         changes = embed_changes(merged.changes, draft.candidates, vectors)
         if said_at < at:  # retention counts from now
@@ -368,8 +366,7 @@ def embed_changes(
 
 
 def build_observations(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]]) -> tuple[NewObservation, ...]:
-    """Return what was found in turns, each find once, with what came of it. What may only correct something, and
-    corrects nothing, is none."""
+    """Return what was found in turns, each find once, with what came of it; without what corrects nothing."""
     if draft.found_by is None:
         return ()
     refused = ((candidate, (None, reason)) for candidate, reason in draft.refusals)

@@ -1,0 +1,78 @@
+"""Observations: every find has a row, written with what came of it, and the same row when it is found again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from muniment.memory.client import Memory
+from muniment.memory.domain.layers.observation import Observation
+from muniment.memory.domain.scope import Scope
+from tests.engine import engine, said, scope
+
+
+async def of_session(memory: Memory, who: Scope, session: str = "A") -> list[Observation]:
+    reader = memory.engine.settings.make_owner_reader(who)
+    return await memory.engine.layer_stores.observations.list_of_session(reader, session, 100)
+
+
+def rows(url: str) -> list[dict[str, Any]]:
+    with psycopg.connect(url, row_factory=dict_row) as conn:
+        return conn.execute("select * from muniment.observations order by rev, observation_id").fetchall()
+
+
+async def test_a_find_of_the_rules_has_its_observation(database_url: str) -> None:
+    """It names its turn, its memory and what came of it; another user sees nothing."""
+    who = scope()
+    async with engine(database_url) as memory:
+        turn = said("I'm allergic to peanuts.")
+        receipt = await memory.learn(who, turn)
+        [one] = await of_session(memory, who)
+        assert (one.type, one.outcome, one.memory) == ("constraint", "added", receipt.changes[0].after.id)
+        assert (one.found_by, one.turns, one.statement) == ("rules", (turn.id,), receipt.changes[0].after.text)
+        assert one.rev == receipt.rev
+        assert one.fact == receipt.changes[0].after.fact
+        assert await of_session(memory, scope("ben")) == []
+
+
+async def test_a_find_is_one_row_a_session(database_url: str) -> None:
+    """What is said again in a session is the row that there is; in another session it has the same stable key."""
+    who = scope()
+    async with engine(database_url) as memory:
+        await memory.learn(who, said("I live in Trondheim and I'm allergic to peanuts."))
+        first = await of_session(memory, who)
+        await memory.learn(who, said("I'm allergic to peanuts, and I like skiing."))
+        again = await of_session(memory, who)
+        assert {one.id for one in first} < {one.id for one in again}
+        [peanuts] = [one for one in again if one.type == "constraint"]
+        assert len(peanuts.turns) == 2
+        other = replace(who, session="B", thread="B")
+        await memory.learn(other, said("I'm allergic to peanuts, and I moved to Oslo.", thread="B"))
+        [there] = [one for one in await of_session(memory, who, "B") if one.type == "constraint"]
+        assert (there.stable_key, there.memory, there.outcome) == (peanuts.stable_key, peanuts.memory, "known")
+        assert there.id != peanuts.id
+
+
+async def test_why_nothing_came_of_it(database_url: str) -> None:
+    """A find that is refused has a row without a memory, and with the reason."""
+    who = scope()
+    async with engine(database_url) as memory:
+        facts = [statement("The user wants to see the sea", confidence=0.5, importance=n) for n in range(1, 3)]
+        found = await of_session(memory, who)
+        refused = [one for one in found if one.memory is None]
+        assert {one.outcome for one in refused} == set(receipt.refused)
+        assert len(found) == len(refused) + len(receipt.changes)
+
+
+async def test_what_a_person_asks_to_remember_is_observed(database_url: str) -> None:
+    """A text to remember is read by the rules, too; a candidate that a program gives is no find."""
+    who = scope()
+    async with engine(database_url) as memory:
+        receipt = await memory.remember(who, "I'm allergic to peanuts.")
+        [row] = rows(database_url)
+        assert row["memory_id"] == receipt.changes[0].after.id
+        await memory.relate(who, "Wayfinder", "depends on", "Kafka")
+        assert len(rows(database_url)) == 1
