@@ -28,7 +28,9 @@ from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
+from muniment.memory.flows.layers.forgotten import Forgotten
 from muniment.memory.flows.layers.projections import Projections
+from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.live_settings import LiveSettings
 from muniment.memory.flows.metering import UsageMeter
@@ -127,7 +129,9 @@ class Engine:
     transfer: Transfer
     items: Items
     refiling: Refiling
+    forgotten: Forgotten
     model_extraction: ModelExtraction
+    session_builder: SessionBuilder
     session_keeper: SessionKeeper
     pair_prompts: PairPrompts
     batch_submission: BatchSubmission

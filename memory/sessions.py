@@ -28,7 +28,7 @@ class Sessions:
         """Build memories now from the turns of a session from which nothing was built yet, and return the session.
 
         Raises NotFound, StoreError, ModelError: then the turns wait for the next call."""
-        return await self.engine.run_checked(scope, lambda engine: engine.session_keeper.build_session(scope, session))
+        return await self.engine.run_checked(scope, lambda engine: engine.session_builder.build_session(scope, session))
 
     async def end(self, scope: Scope, session: str, *, why: str = "call") -> Session:
         """Build from the open turns of a session and end it. A later turn lets it go on.

@@ -13,7 +13,6 @@ create table muniment.observations (
   importance smallint not null,
   trust text not null,
   turns uuid[] not null,
-  positions int[] not null,
   found_by text not null,
   memory_id uuid,
   outcome text not null,
@@ -21,6 +20,7 @@ create table muniment.observations (
   at timestamptz not null,
   constraint observations_pk primary key (space_id, observation_id),
   constraint observations_space_fk foreign key (space_id) references muniment.spaces (space_id),
+  constraint observations_session_fk foreign key (space_id, session_id) references muniment.sessions (space_id, session_id) on delete cascade,
   constraint observations_type check (type in (
     'user_fact', 'decision', 'discovery', 'rule', 'constraint', 'fix', 'todo', 'skill_proposal_candidate'))
 );
@@ -31,7 +31,7 @@ comment on table muniment.observations is
   'for erasures.';
 comment on column muniment.observations.space_id is 'The space.';
 comment on column muniment.observations.observation_id is 'Derived from the session and the stable key: found again, it is the same row.';
-comment on column muniment.observations.session_id is 'The session of its turns; null: they are of none.';
+comment on column muniment.observations.session_id is 'The session of its turns, with which it goes; null: they are of none.';
 comment on column muniment.observations.type is 'What sort of statement it is.';
 comment on column muniment.observations.stable_key is 'What is said, in a form that is the same in every session and whoever finds it.';
 comment on column muniment.observations.statement is 'The statement, self-contained.';
@@ -40,8 +40,7 @@ comment on column muniment.observations.category is 'Its category; who may read 
 comment on column muniment.observations.confidence is 'How certain it is, in [0, 1].';
 comment on column muniment.observations.importance is 'From 1 to 5.';
 comment on column muniment.observations.trust is 'How far the words that say it are trusted.';
-comment on column muniment.observations.turns is 'The turns that say it.';
-comment on column muniment.observations.positions is 'Their positions in the session.';
+comment on column muniment.observations.turns is 'The turns that say it: the ledger has their positions in the session.';
 comment on column muniment.observations.found_by is 'Who found it first: rules, or the version of the prompt.';
 comment on column muniment.observations.memory_id is 'The memory that came of it, or that says it already; null: none.';
 comment on column muniment.observations.outcome is 'What came of it: added, updated, merged, known, waiting, or the reason why nothing.';
@@ -84,14 +83,16 @@ declare
   known muniment.observations;
 begin
   for o in select * from jsonb_populate_recordset(null::muniment.observations, observed) loop
-    select min(t.session_id) into o.session_id from muniment.turns t where t.space_id = at_space and t.turn_id = any(o.turns);
+    select min(s.session_id) into o.session_id
+    from muniment.turns t join muniment.sessions s on s.space_id = at_space and s.session_id = t.session_id
+    where t.space_id = at_space and t.turn_id = any(o.turns);
     o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
     select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
     if known.observation_id is null then
       insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
-        importance, trust, turns, positions, found_by, memory_id, outcome, rev, at)
+        importance, trust, turns, found_by, memory_id, outcome, rev, at)
       values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
-        o.importance, o.trust, o.turns, '{}', o.found_by, o.memory_id, o.outcome, at_rev, o.at);
+        o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at);
       continue;
     end if;
     o.turns := array(select distinct turn from unnest(known.turns || o.turns) turn);

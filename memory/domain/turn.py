@@ -132,6 +132,7 @@ class Extraction:
     forget_requests: tuple[ForgetRequest, ...] = ()
     requested_texts: frozenset[str] = frozenset()  # texts of candidates that the person asked to remember
     unread: str = ""
+    refusals: tuple[tuple[Candidate, str], ...] = ()  # finds of which nothing is kept, with the reason
     found_by: str | None = "rules"  # or the version of a prompt; None: nobody has read a turn for it
 
     @property

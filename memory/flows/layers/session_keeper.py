@@ -1,4 +1,4 @@
-"""Sessions: read, searched, built and ended."""
+"""Sessions: read, searched and ended."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, ModelError, NotFound
-from muniment.memory.flows.writing.model_extraction import ModelExtraction
+from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.layers.sessions import SessionStore
-from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.redaction.redact import Redactor
 
 _MAX_PAGE = 1_000  # sessions or turns of one answer
-_BUILT_AT_ONCE = 200  # turns that are read to be built from
 _READ_AT_ONCE = 500  # turns whose words are stored in one write
 _IDLE_AT_ONCE = 100  # sessions of a space that end in one round
 _MAX_DAYS = 36_500
@@ -32,13 +30,12 @@ _MAX_WHY_CHARS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SessionKeeper:
-    """Reads and searches sessions, builds memories from their open turns, and ends them."""
+    """Reads and searches sessions, and ends them."""
 
     clock: Clock
     jobs: JobQueue
-    model: ChatModel | None
-    model_extraction: ModelExtraction
     redactor: Redactor
+    session_builder: SessionBuilder
     sessions: SessionStore
     settings: Settings
 
@@ -57,23 +54,6 @@ class SessionKeeper:
             session=found, turns=tuple(await self.sessions.read_turns(scope, session, since=since, limit=limit))
         )
 
-    async def build_session(self, scope: Scope, session: str) -> Session:
-        """Build memories from the turns of a session from which nothing was built yet, and return it.
-
-        Raises NotFound, ModelError: then the turns wait for the next call."""
-        await self.sessions.number_turns(scope, self.clock.now())
-        found = _require_session(await self.sessions.get_session(scope, session), session)
-        while turns := await self.sessions.read_turns(scope, session, since=found.built_to, limit=_BUILT_AT_ONCE):
-            for turn in turns:
-                if self.model is not None and turn.role == "user" and turn.kind == "message":
-                    await self.model_extraction.extract_turn(scope, turn.id)
-            positions = [turn.position for turn in turns if turn.position is not None]
-            if not positions:
-                break
-            await self.sessions.mark_built(scope, session, positions[-1] + 1)
-            found = _require_session(await self.sessions.get_session(scope, session), session)
-        return found
-
     async def end_session(self, scope: Scope, session: str, why: str) -> Session:
         """Build from the open turns of a session, and end it. Without the model it ends, too, and its turns wait.
 
@@ -81,7 +61,7 @@ class SessionKeeper:
         if not 0 < len(why) <= _MAX_WHY_CHARS:
             raise BadInput(f"why: a text of 1 to {_MAX_WHY_CHARS} characters is wanted")
         try:
-            await self.build_session(scope, session)
+            await self.session_builder.build_session(scope, session)
         finally:
             ended = await self.sessions.end_session(
                 scope, session, self.clock.now(), str(self.redactor.sanitize_text(why))

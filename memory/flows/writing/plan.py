@@ -284,7 +284,7 @@ class Planner:
             jobs=make_expiry_jobs(scope, [proposal.expires_at for proposal in proposals]),
             observations=build_observations(draft, merged.fates),
         )
-        if plan.changes or proposals or (record is not None and record.source != "rules"):
+        if plan.changes or proposals or (record is not None and (record.source != "rules" or draft.node == "worker")):
             return plan, Rejections(refused=merged.refused, unmet=unmet)
         if known is None:
             await self.neighbour_finder.confirm_revision(scope)

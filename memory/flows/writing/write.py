@@ -325,10 +325,11 @@ class Writer:
             valid = await self.consents.drop_already_pending(scope, valid)
         if node != "hotpath":
             valid = await self.consents.drop_refused(scope, valid)
-        refusals = tuple((raw, why) for raw, _, why in results if why is not None)
+        refusals = extraction.refusals + tuple((raw, why) for raw, _, why in results if why is not None)
         refused = tuple(why for _, why in refusals)
         record = replace(record, refused=record.refused + refused) if record is not None else None
-        if not valid and not extraction.forget_requests and (record is None or record.source == "rules"):
+        has_use = valid or extraction.forget_requests or (refusals and node == "worker")
+        if not has_use and (record is None or record.source == "rules"):
             return Receipt(rev=Revision(0), refused=refused)
         documents = [compose_document(each.text, each.aliases) for each in valid]
         draft = Draft(

@@ -237,12 +237,14 @@ class _AnswerFact:
         raw_numbers = given if isinstance(given, list) else [given]
         numbers = {int(n) for n in raw_numbers if _is_finite(n) and float(n).is_integer()}
         valid = sorted(n for n in numbers if 1 <= n <= len(self._turns))
-        target = min(target_numbers)
-        is_elsewhere = valid and target not in valid and not any(self._has_evidence(self._turns[n - 1]) for n in valid)
-        if (not valid or is_elsewhere) and len(target_numbers) == 1 and self._has_evidence(self._turns[target - 1]):
-            if given is not None or "quote" not in self._raw:  # the short form asks for no number
-                self.repairs.append("no supporting turn")
-            valid = sorted(target_numbers)
+        # Of several turns to read a model may name the wrong one; of one, it names it or another that is shown.
+        is_named = len(target_numbers) == 1 and not set(valid).isdisjoint(target_numbers)
+        if not valid or not (is_named or any(self._has_evidence(self._turns[n - 1]) for n in valid)):
+            bearing = [n for n in sorted(target_numbers) if self._has_evidence(self._turns[n - 1])]
+            if bearing:
+                if given is not None or "quote" not in self._raw:  # the short form asks for no number
+                    self.repairs.append("no supporting turn")
+                valid = bearing[:1]
         return tuple(self._turns[n - 1] for n in valid) if set(valid) & set(target_numbers) else ()
 
     def _has_evidence(self, turn: Turn) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.layers.observation import Observation, ObservationId
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.turn import Turn
+from muniment.memory.domain.turn import Source, Turn
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
@@ -31,13 +33,25 @@ class PostgresObservations(ObservationStore):
     async def list_of_memory(self, reader: Reader, memory: MemoryId) -> list[Observation]:
         return await self._list_observations("of_memory", reader, {"memory": memory})
 
-    async def list_open_turns(self, scope: Scope, session: str, limit: int) -> list[Turn]:
-        params = {"space": scope.space, "session": session, "limit": limit}
+    async def list_sources(self, scope: Scope, turns: Sequence[TurnId]) -> Mapping[TurnId, frozenset[Source]]:
+        params = {"space": scope.space, "turns": list(turns)}
         async with self._connections.reading(scope) as conn:
-            cursor = await conn.execute(_OBSERVATIONS["open_turns"], params)
+            found = await (await conn.execute(_OBSERVATIONS["sources"], params)).fetchall()
+        return {TurnId(row["turn_id"]): frozenset(row["sources"]) for row in found}
+
+    async def list_later_turns(self, scope: Scope, since: datetime, limit: int) -> list[Turn]:
+        params = {"space": scope.space, "since": since, "limit": limit}
+        async with self._connections.reading(scope) as conn:
+            cursor = await conn.execute(_OBSERVATIONS["later_turns"], params)
             return [rows.parse_turn(row) for row in await cursor.fetchall()]
 
-    async def _list_observations(self, block: str, reader: Reader, params: Mapping[str, Any]) -> list[Observation]:
+    async def list_forgotten(self, scope: Scope, since: datetime, limit: int) -> list[StoredMemory]:
+        params = {"space": scope.space, "since": since, "limit": limit}
+        async with self._connections.reading(scope) as conn:
+            cursor = await conn.execute(_OBSERVATIONS["forgotten"], params)
+            return [rows.parse_memory(row) for row in await cursor.fetchall()]
+
+    async def _list_observations(self, block: LiteralString, reader: Reader, params: Mapping[str, Any]) -> list[Observation]:
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             cursor = await conn.execute(_OBSERVATIONS[block], {**params, "space": reader.scope.space})
             return _parse_observations(await cursor.fetchall())
