@@ -28,7 +28,6 @@ from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
-from muniment.memory.flows.layers.forgotten import Forgotten
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
@@ -51,6 +50,7 @@ from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
+from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.items import Items

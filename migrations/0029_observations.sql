@@ -110,6 +110,15 @@ end $$;
 comment on function muniment.keep_observations(uuid, jsonb, bigint) is
   'Writes observations, each once a session: one that is found again gets the new turns, and a memory where it had none.';
 
+-- The ledger is out of sight of who has an allowlist of categories. This tells numbers alone.
+create function muniment.list_positions(at_space uuid, said uuid[]) returns int[] language plpgsql stable set app.categories = '*' as $$
+begin
+  return array(
+    select t.position from muniment.turns t
+    where t.space_id = at_space and t.turn_id = any(said) and t.position is not null order by t.position);
+end $$;
+comment on function muniment.list_positions(uuid, uuid[]) is 'The positions of turns in their sessions, in order.';
+
 -- What `commit_plan` was is its first part.
 alter function muniment.commit_plan(uuid, jsonb, bigint, int, jsonb, halfvec[], sparsevec[], jsonb, boolean, jsonb, jsonb, jsonb)
   rename to commit_memories;

@@ -353,14 +353,16 @@ declare
   known muniment.observations;
 begin
   for o in select * from jsonb_populate_recordset(null::muniment.observations, observed) loop
-    select min(t.session_id) into o.session_id from muniment.turns t where t.space_id = at_space and t.turn_id = any(o.turns);
+    select min(s.session_id) into o.session_id
+    from muniment.turns t join muniment.sessions s on s.space_id = at_space and s.session_id = t.session_id
+    where t.space_id = at_space and t.turn_id = any(o.turns);
     o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
     select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
     if known.observation_id is null then
       insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
-        importance, trust, turns, positions, found_by, memory_id, outcome, rev, at)
+        importance, trust, turns, found_by, memory_id, outcome, rev, at)
       values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
-        o.importance, o.trust, o.turns, '{}', o.found_by, o.memory_id, o.outcome, at_rev, o.at);
+        o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at);
       continue;
     end if;
     o.turns := array(select distinct turn from unnest(known.turns || o.turns) turn);
@@ -400,6 +402,18 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) IS 'Inserts or advances the sessions of turns.';
+
+CREATE FUNCTION muniment.list_positions(at_space uuid, said uuid[]) RETURNS integer[]
+    LANGUAGE plpgsql STABLE
+    SET "app.categories" TO '*'
+    AS $$
+begin
+  return array(
+    select t.position from muniment.turns t
+    where t.space_id = at_space and t.turn_id = any(said) and t.position is not null order by t.position);
+end $$;
+
+COMMENT ON FUNCTION muniment.list_positions(at_space uuid, said uuid[]) IS 'The positions of turns in their sessions, in order.';
 
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1489,7 +1503,6 @@ CREATE TABLE muniment.observations (
     importance smallint NOT NULL,
     trust text NOT NULL,
     turns uuid[] NOT NULL,
-    positions integer[] NOT NULL,
     found_by text NOT NULL,
     memory_id uuid,
     outcome text NOT NULL,
@@ -1506,7 +1519,7 @@ COMMENT ON COLUMN muniment.observations.space_id IS 'The space.';
 
 COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the session and the stable key: found again, it is the same row.';
 
-COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns; null: they are of none.';
+COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns, with which it goes; null: they are of none.';
 
 COMMENT ON COLUMN muniment.observations.type IS 'What sort of statement it is.';
 
@@ -1524,9 +1537,7 @@ COMMENT ON COLUMN muniment.observations.importance IS 'From 1 to 5.';
 
 COMMENT ON COLUMN muniment.observations.trust IS 'How far the words that say it are trusted.';
 
-COMMENT ON COLUMN muniment.observations.turns IS 'The turns that say it.';
-
-COMMENT ON COLUMN muniment.observations.positions IS 'Their positions in the session.';
+COMMENT ON COLUMN muniment.observations.turns IS 'The turns that say it: the ledger has their positions in the session.';
 
 COMMENT ON COLUMN muniment.observations.found_by IS 'Who found it first: rules, or the version of the prompt.';
 
@@ -2225,6 +2236,9 @@ ALTER TABLE ONLY muniment.memories
 
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.observations
+    ADD CONSTRAINT observations_session_fk FOREIGN KEY (space_id, session_id) REFERENCES muniment.sessions(space_id, session_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY muniment.observations
     ADD CONSTRAINT observations_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);

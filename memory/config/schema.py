@@ -6,6 +6,8 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from muniment.memory.domain.layers.observation import ObservationType
+
 Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]  # what an integer of Postgres holds
 Amount: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -305,6 +307,18 @@ class Threads(SettingsPart):
     """How many tokens of a thread's messages go before a model."""
 
     max_tokens: Count
+
+
+class ObservationSettings(SettingsPart):
+    """How a session's turns are read by a model: the user's turns of one request, the earlier ones that go with them,
+    the most facts of a request and paths of work of a session; and for each type the least confidence of which a
+    memory is made, null where none is."""
+
+    turns: Count
+    context_turns: Annotated[int, Field(ge=0, le=20)]
+    facts: Count
+    candidates: Count
+    types: dict[ObservationType, Share | None]
 
 
 class Procedures(SettingsPart):

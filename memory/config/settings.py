@@ -33,6 +33,7 @@ from muniment.memory.config.schema import (
     Ledger,
     Limits,
     ModelLimits,
+    ObservationSettings,
     Procedures,
     RecallSettings,
     RedactionSettings,
@@ -89,6 +90,7 @@ class _Sections(SettingsPart):
     session_ledger: Ledger
     threads: Threads
     checkpoints: Checkpoints
+    observations: ObservationSettings
     procedures: Procedures
     database: Database
     jobs: Jobs

@@ -32,10 +32,11 @@ _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
     "extraction": (
         "model.timeout_seconds", "model.max_retries", "model.prompts", "model.max_output_tokens",
         "limits.reading_seconds", "spend.daily_tokens", "spend.daily_money", "insights.*", "episodes.*",
+        "observations.turns", "observations.context_turns", "observations.facts", "observations.candidates",
     ),
     "gates": (
         "limits.turn_chars", "limits.memory_chars", "write.per_turn", "write.per_day", "redact.email", "redact.phone",
-        "redact.national_ids", "redact.door_codes", "consent.*",
+        "redact.national_ids", "redact.door_codes", "consent.*", "observations.types.*",
     ),
     "atomization": ("procedures.chars", "procedures.steps", "procedures.failures"),
     "consolidation": (

@@ -9,8 +9,9 @@ from typing import Literal
 from muniment.memory.domain.scope import Scope
 
 JobName = Literal[
-    "extract", "reflect", "expire", "index", "round", "tend", "collect", "learn", "learn_path", "embed", "end_session"
-]
+    "extract", "build", "build_missed", "reflect", "expire", "index", "round", "tend", "collect", "learn", "learn_path",
+    "embed", "end_session",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Job:
     scope: Scope
     key: str = ""
     at: datetime | None = None  # not before
+    turns: int = 0  # of the user that have to wait in the session of this key; with fewer it is no job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

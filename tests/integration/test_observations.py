@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.scope import Scope
-from tests.engine import engine, said, scope
+from tests.engine import engine, said, scope, settings
 
 
 async def of_session(memory: Memory, who: Scope, session: str = "A") -> list[Observation]:
@@ -59,12 +59,14 @@ async def test_a_find_is_one_row_a_session(database_url: str) -> None:
 async def test_why_nothing_came_of_it(database_url: str) -> None:
     """A find that is refused has a row without a memory, and with the reason."""
     who = scope()
-    async with engine(database_url) as memory:
-        facts = [statement("The user wants to see the sea", confidence=0.5, importance=n) for n in range(1, 3)]
-        found = await of_session(memory, who)
-        refused = [one for one in found if one.memory is None]
-        assert {one.outcome for one in refused} == set(receipt.refused)
-        assert len(found) == len(refused) + len(receipt.changes)
+    bound = settings(database_url)
+    tuned = bound.model_copy(update={"write": bound.write.model_copy(update={"per_day": 1})})
+    async with engine(database_url, tuned=tuned) as memory:
+        receipt = await memory.learn(who, said("I'm allergic to peanuts. I live in Oslo."))
+        assert receipt.refused == ("more than 1 a day",)
+        found = {one.outcome: one for one in await of_session(memory, who)}
+        assert found.keys() == {"added", "more than 1 a day"}
+        assert found["more than 1 a day"].memory is None
 
 
 async def test_what_a_person_asks_to_remember_is_observed(database_url: str) -> None:

@@ -16,6 +16,7 @@ from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
 from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
+from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -25,7 +26,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.reads import MemoryReads
 
 _PAGE = 500
-_MODEL_JOBS: frozenset[JobName] = frozenset({"extract", "reflect", "collect"})
+_MODEL_JOBS: frozenset[JobName] = frozenset({"extract", "build", "build_missed", "reflect", "collect"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +44,7 @@ class JobRegistry:
     model_extraction: ModelExtraction
     procedures: Procedures
     reads: MemoryReads
+    session_builder: SessionBuilder
     session_keeper: SessionKeeper
     turn_learning: TurnLearning
     writer: Writer
@@ -51,6 +53,8 @@ class JobRegistry:
         """Return what performs each job, called with the scope and the job's key."""
         return {
             "extract": self.model_extraction.perform_extraction,
+            "build": self.session_builder.perform_building,
+            "build_missed": self.session_builder.build_missed,
             "reflect": lambda scope, _key: self.insights.find_insights(scope),
             "expire": self.consents.perform_expiry,
             "index": self.indexes.perform_indexing,
@@ -84,7 +88,8 @@ class JobRegistry:
         async for scope in self.reads.list_spaces():
             last: Turn | None = None
             while turns := await self.jobs.list_unextracted_turns(scope, last, _PAGE):
-                jobs = self.writer.turn_reader.make_extraction_jobs(scope, turns)
-                await self.jobs.enqueue_jobs(jobs)
-                count, last = count + len(jobs), turns[-1]
+                readable = self.writer.turn_reader.list_readable(scope, turns)
+                sessions = dict.fromkeys(turn.session or turn.thread or "" for turn in readable)
+                await self.jobs.enqueue_jobs([Job(name="build_missed", scope=scope, key=each) for each in sessions])
+                count, last = count + len(readable), turns[-1]
         return count

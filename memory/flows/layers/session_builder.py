@@ -10,20 +10,19 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.layers.session import Session
 from muniment.memory.domain.plan import ExtractionRecord
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Turn
+from muniment.memory.domain.turn import Source, Turn
 from muniment.memory.errors import NotFound
-from muniment.memory.flows.layers.forgotten import Forgotten
+from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.sessions import SessionStore
 from muniment.memory.ports.llm import ChatModel
-from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.redaction.redact import Redactor
 
 _READ_AT_ONCE = 200  # turns
 _EARLIER = 8  # positions before the open turns among which those of the context are
+_NOBODY: frozenset[Source] = frozenset()
 _REQUEST_CHARS = 24_000  # of the turns that one request is to read
 
 
@@ -39,7 +38,6 @@ class SessionBuilder:
     model: ChatModel | None
     model_extraction: ModelExtraction
     observations: ObservationStore
-    redactor: Redactor
     sessions: SessionStore
     settings: Settings
     writer: Writer
@@ -48,28 +46,49 @@ class SessionBuilder:
         """Build from the open turns of a session and return it; with `is_whole` from all, else while there are enough
         for a request. Raises NotFound, ModelError: then the turns wait for the next call."""
         await self.sessions.number_turns(scope, self.clock.now())
-        while True:
-            found = await self.sessions.get_session(scope, session)
-            if found is None:
-                raise NotFound(f"there is no session {session!r}", session=session)
-            first = max(0, found.built_to - _EARLIER)
-            turns = [
-                turn
-                for turn in await self.sessions.read_turns(scope, session, since=first, limit=_READ_AT_ONCE)
-                if turn.position is not None
-            ]
-            run = self._cut_run([turn for turn in turns if _is_open(turn, found)], is_whole=is_whole)
-            if not run:
-                return found
-            owner = replace(
-                scope, project=scope.project or found.project, app=scope.app or found.app, agent=scope.agent or found.agent
-            )
-            await self._build_run(owner, [turn for turn in turns if not _is_open(turn, found)], run)
-            await self.sessions.mark_built(scope, session, (run[-1].position or 0) + 1)
+        found = await self._get_session(scope, session)
+        while (end := await self._build_next(scope, found, found.built_to, is_whole=is_whole)) is not None:
+            await self.sessions.mark_built(scope, session, end)
+            found = await self._get_session(scope, session)
+        return found
 
     async def perform_building(self, scope: Scope, key: str) -> None:
         """Perform the job `build`; its key is the session. Raises ModelError."""
         await self.build_session(scope, key, is_whole=False)
+
+    async def build_missed(self, scope: Scope, key: str) -> None:
+        """Perform the job `build_missed`, whose key is a session: build from the turns that no model has read, wherever
+        they are. Raises NotFound, ModelError."""
+        await self.sessions.number_turns(scope, self.clock.now())
+        found, since = await self._get_session(scope, key), 0
+        while (end := await self._build_next(scope, found, since, is_whole=True, is_missed=True)) is not None:
+            since = end
+
+    async def _get_session(self, scope: Scope, session: str) -> Session:
+        if (found := await self.sessions.get_session(scope, session)) is None:
+            raise NotFound(f"there is no session {session!r}", session=session)
+        return found
+
+    async def _build_next(
+        self, scope: Scope, session: Session, since: int, *, is_whole: bool, is_missed: bool = False
+    ) -> int | None:
+        """Build from the next turns of a session from a position on. Returns the position behind them, None where there
+        is nothing to build from."""
+        first = max(0, since - _EARLIER)
+        found = await self.sessions.read_turns(scope, session.id, since=first, limit=_READ_AT_ONCE)
+        turns = [(turn.position, turn) for turn in found if turn.position is not None]
+        run = self._cut_run([turn for position, turn in turns if position >= since], is_whole=is_whole)
+        if not run:
+            return None
+        owner = replace(
+            scope,
+            project=scope.project or session.project,
+            app=scope.app or session.app,
+            agent=scope.agent or session.agent,
+        )
+        earlier = [turn for position, turn in turns if position < since]
+        await self._build_run(owner, earlier, run, is_missed=is_missed)
+        return (run[-1].position or 0) + 1
 
     def _cut_run(self, turns: Sequence[Turn], *, is_whole: bool) -> Sequence[Turn]:
         """Return the first of the open turns up to where a request has enough to read; none where it has to wait."""
@@ -79,9 +98,10 @@ class SessionBuilder:
             return turns[: said[most]]
         return turns if is_whole or len(said) == most or len(turns) > _READ_AT_ONCE - 2 * _EARLIER else ()
 
-    async def _build_run(self, scope: Scope, earlier: Sequence[Turn], run: Sequence[Turn]) -> None:
-        """Build from a run of turns: first by the rules, from what they have not kept anything of, then by the model."""
-        said = [turn for turn in run if _is_message_of_user(turn) and self._is_readable(scope, turn)]
+    async def _build_run(self, scope: Scope, earlier: Sequence[Turn], run: Sequence[Turn], *, is_missed: bool) -> None:
+        """Build from a run of turns: by the rules from those of which nothing was kept, then by the model. What a
+        person asked to keep by a call, or a program gave, a model reads only where it was missed."""
+        said = self.writer.turn_reader.list_readable(scope, run)
         if not said:
             return
         sources = await self.observations.list_sources(scope, [turn.id for turn in said])
@@ -91,7 +111,12 @@ class SessionBuilder:
                 await self._read_by_rules(scope, turn, messages[: messages.index(turn)])
         if self.model is None:
             return
-        unread = [turn for turn in said if "model" not in sources.get(turn.id, ())]
+        unread = [
+            turn
+            for turn in said
+            if "model" not in (read_by := sources.get(turn.id, _NOBODY))
+            and (read_by or turn.id not in sources or is_missed)
+        ]
         for targets in _split_by_length(unread):
             start = max(0, messages.index(targets[0]) - self.settings.observations.context_turns)
             later = (n for n, turn in enumerate(messages) if turn in unread and n > messages.index(targets[-1]))
@@ -115,15 +140,6 @@ class SessionBuilder:
             record,
             said_at=turn.at,
         )
-
-    def _is_readable(self, scope: Scope, turn: Turn) -> bool:
-        """Whether a turn may say something, and may be read."""
-        is_denied = self.redactor.find_denial_reason(scope, turn) is not None
-        return not is_denied and gate.find_skip_reason(turn.text, turn.role) is None
-
-
-def _is_open(turn: Turn, session: Session) -> bool:
-    return turn.position is not None and turn.position >= session.built_to
 
 
 def _is_message_of_user(turn: Turn) -> bool:

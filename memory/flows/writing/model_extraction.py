@@ -15,8 +15,8 @@ from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Extraction, Passage, Turn
 from muniment.memory.errors import NotFound
-from muniment.memory.flows.layers.forgotten import Forgotten
 from muniment.memory.flows.metering import UsageMeter
+from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger

@@ -115,9 +115,10 @@ class TurnReader:
             payload=self.redactor.sanitize_value(turn.payload) if turn.payload else None,
         )
 
-    def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, by_model: bool) -> tuple[Job, ...]:
-        """Return the jobs that follow from redacted turns: `by_model` one for each turn that it may read, and at most
-        two a thread for procedures: one at once for a request to keep one, one at `work_at` for all work before."""
+    def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, waiting: int) -> tuple[Job, ...]:
+        """Return the jobs that follow from redacted turns: one a session for when so many are `waiting` for a model, 0
+        for never; and at most two a thread for procedures: one at once for a request to keep one, one at `work_at` for
+        all work before."""
         jobs: dict[str, Job] = {}
         for turn in turns:
             if turn.thread is None:
@@ -130,19 +131,21 @@ class TurnReader:
             elif turn.role == "tool" and is_work_turn(turn):
                 key = f"{_WORK_KEY} {turn.thread}"
                 jobs[key] = Job(name="learn_path", scope=scope, key=key, at=work_at)
-        extraction = self.make_extraction_jobs(scope, turns) if by_model else ()
-        return (*extraction, *jobs.values())
+        readable = self.list_readable(scope, turns) if waiting else ()
+        sessions = dict.fromkeys(turn.session or turn.thread or "" for turn in readable)
+        building = [Job(name="build", scope=scope, key=each, turns=waiting) for each in sessions]
+        return (*building, *jobs.values())
 
-    def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-        """Return a job for each of the user's turns from which a model may extract statements."""
-        return tuple(
-            Job(name="extract", scope=scope, key=str(turn.id))
+    def list_readable(self, scope: Scope, turns: Sequence[Turn]) -> list[Turn]:
+        """Return the user's turns from which a model may extract statements."""
+        return [
+            turn
             for turn in turns
             if turn.role == "user"
             and turn.kind == "message"
             and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
             and self.redactor.find_denial_reason(scope, turn) is None
-        )
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -229,10 +232,10 @@ class Writer:
         told = [turn for turn in turns if self.redactor.find_denial_reason(scope, turn) is None]
         safe = [await self.read_texts(self.turn_reader.sanitize_turn, (turn,), turn) for turn in told]
         if safe:
-            now, by_model = self.clock.now(), self.model is not None
+            now, waiting = self.clock.now(), self.settings.observations.turns if self.model else 0
             work_at = now + timedelta(seconds=self.settings.procedures.wait_seconds)
             idle_at = now + timedelta(minutes=self.settings.session_ledger.idle_minutes)
-            jobs = await self.read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, by_model)
+            jobs = await self.read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, waiting)
             sessions = dict.fromkeys(turn.session or turn.thread or "" for turn in safe)
             jobs += tuple(Job(name="end_session", scope=scope, key=key, at=idle_at) for key in sessions)
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=now)
@@ -323,8 +326,7 @@ class Writer:
         )
         if any(candidate.state == "pending" for candidate in valid):
             valid = await self.consents.drop_already_pending(scope, valid)
-        if node != "hotpath":
-            valid = await self.consents.drop_refused(scope, valid)
+        valid = await self.consents.drop_refused(scope, valid) if node != "hotpath" else valid
         refusals = extraction.refusals + tuple((raw, why) for raw, _, why in results if why is not None)
         refused = tuple(why for _, why in refusals)
         record = replace(record, refused=record.refused + refused) if record is not None else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from muniment.memory.domain.ids import MemoryId, TurnId

@@ -52,7 +52,7 @@ def refuse_finds(
     refused = {each: reason for each in finds if (reason := find_refusal(each, settings)) is not None}
     new = [each for each in finds if each not in refused and not (each.fact and each.fact.key in known_keys)]
     ranked = sorted(new, key=lambda each: (-each.importance, -each.confidence))
-    return refused | {each: f"more than {settings.facts} a request" for each in ranked[settings.facts :]}
+    return refused | dict.fromkeys(ranked[settings.facts :], f"more than {settings.facts} a request")
 
 
 def is_unwanted(candidate: Candidate, requests: Sequence[ForgetRequest], scope: Scope) -> bool:

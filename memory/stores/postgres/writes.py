@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
-from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.plan import Change, KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import RequestKey, Scope
 from muniment.memory.errors import BadInput, StoreError
@@ -39,6 +39,7 @@ _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
 _MAX_HEIRS = 16  # steps from a superseded memory to the one that stays
 JOB_PRIORITY = 0
+_IN_ORDER: frozenset[JobName] = frozenset({"extract", "build", "build_missed", "end_session"})
 KEPT_REQUESTS = timedelta(days=1)  # how long a request may be sent again
 
 
@@ -289,7 +290,7 @@ async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ..
 async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
     """Enqueue in the caller's transaction, without waiting in a pipeline. A job that waits already keeps its time."""
     for job in jobs:
-        await conn.execute(_JOBS["enqueue"], encode_job(job))
+        await conn.execute(_JOBS["enqueue_full" if job.turns else "enqueue"], encode_job(job))
 
 
 def encode_job(job: Job) -> dict[str, Any]:
@@ -300,10 +301,13 @@ def encode_job(job: Job) -> dict[str, Any]:
         "name": job.name,
         "priority": JOB_PRIORITY,
         # Turns of a space are extracted in order; a job that waits for its time must not block them.
-        "lock": str(scope.space) if job.name == "extract" else dedup_key,
+        "lock": str(scope.space) if job.name in _IN_ORDER else dedup_key,
         "dedup_key": dedup_key,
         "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
         "at": job.at,
+        "space": scope.space,
+        "session": job.key,
+        "turns": job.turns,
     }
 
 

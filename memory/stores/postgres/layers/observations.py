@@ -51,7 +51,9 @@ class PostgresObservations(ObservationStore):
             cursor = await conn.execute(_OBSERVATIONS["forgotten"], params)
             return [rows.parse_memory(row) for row in await cursor.fetchall()]
 
-    async def _list_observations(self, block: LiteralString, reader: Reader, params: Mapping[str, Any]) -> list[Observation]:
+    async def _list_observations(
+        self, block: LiteralString, reader: Reader, params: Mapping[str, Any]
+    ) -> list[Observation]:
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             cursor = await conn.execute(_OBSERVATIONS[block], {**params, "space": reader.scope.space})
             return _parse_observations(await cursor.fetchall())

@@ -3,6 +3,18 @@ insert into jobs.queue (name, priority, lock, dedup_key, args, scheduled_at)
 values (%(name)s, %(priority)s, %(lock)s, %(dedup_key)s, %(args)s, %(at)s)
 on conflict (dedup_key) where status = 'todo' do nothing
 
+-- name: enqueue_full (inserts a job for a session, unless it waits already or fewer turns of the user wait to be built from)
+insert into jobs.queue (name, priority, lock, dedup_key, args, scheduled_at)
+select %(name)s::text, %(priority)s::int, %(lock)s::text, %(dedup_key)s::text, %(args)s::jsonb, %(at)s::timestamptz
+where %(turns)s::int <= (
+  select count(*) from (
+    select from muniment.turns t
+    where t.space_id = %(space)s and t.session_id = %(session)s and t.role = 'user' and t.kind = 'message'
+      and t.position >= (
+        select s.built_to from muniment.sessions s where s.space_id = %(space)s and s.session_id = %(session)s)
+    limit %(turns)s::int) waiting)
+on conflict (dedup_key) where status = 'todo' do nothing
+
 -- name: register (inserts a worker)
 insert into jobs.workers default values returning id as worker_id
 
@@ -98,10 +110,11 @@ where space_id = %(space)s and role = 'user' and kind = 'message' and (at, turn_
   and {{unneeded}}
 order by at, turn_id limit %(limit)s
 
--- name: unneeded (no job needs the turn; the queue may be on another node than the turns)
-%(space)s::text || ':extract:' || t.turn_id::text not in (
-    select j.dedup_key from jobs.queue j
-    where j.status = 'todo' and j.name = 'extract' and j.lock = %(space)s::text
-    union all
-    select j.dedup_key from jobs.queue j
-    where j.status = 'doing' and j.lock = %(space)s::text)
+-- name: unneeded (no job needs the turn or its session; the queue may be on another node than the turns)
+not (array[%(space)s::text || ':extract:' || t.turn_id::text, %(space)s::text || ':build:' || t.session_id,
+    %(space)s::text || ':build_missed:' || t.session_id] && array(
+  select j.dedup_key from jobs.queue j
+  where j.status = 'todo' and j.name in ('extract', 'build', 'build_missed') and j.lock = %(space)s::text
+  union all
+  select j.dedup_key from jobs.queue j
+  where j.status = 'doing' and j.lock = %(space)s::text))

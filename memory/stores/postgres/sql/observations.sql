@@ -1,8 +1,7 @@
 -- name: columns (the columns of an observation)
 o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence, o.importance,
-o.trust, o.turns, o.found_by, o.memory_id, o.outcome, o.rev, o.at, array(
-  select t.position from muniment.turns t
-  where t.space_id = %(space)s and t.turn_id = any(o.turns) and t.position is not null order by t.position) as positions
+o.trust, o.turns, o.found_by, o.memory_id, o.outcome, o.rev, o.at,
+muniment.list_positions(%(space)s, o.turns) as positions
 
 -- name: of_session (the observations of a session, in the order of its turns)
 select {{columns}} from muniment.observations o
