@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import Consent, Decision, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.memory import State, StoredMemory, compose_document, find_replaced
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
@@ -108,14 +107,12 @@ class Consents:
             scope, requests, [memories[id_] for id_ in distinct if id_ in memories], ruling
         )
 
-    async def review_memories(
-        self, scope: Scope, ids: Sequence[MemoryId], *, approve: bool, by: str | None = None, node: Node = "face"
-    ) -> Receipt:
+    async def review_memories(self, scope: Scope, ids: Sequence[MemoryId], *, approve: bool, by: str | None) -> Receipt:
         """Approve memories that wait or were rejected, or reject memories that wait or are active, all or none.
 
         One that is approved takes the place of the memory that it was proposed for. Raises NotFound for another one."""
         decision: Decision = "approved" if approve else "rejected"
-        ruling = _Ruling(decision=decision, by=by or scope.actor or scope.owner, node=node)
+        ruling = _Ruling(decision=decision, by=by or scope.actor or scope.owner, node="face")
         return await self._commit_decision(scope, (), ids, ruling, ("pending", "rejected" if approve else "active"))
 
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
@@ -346,15 +343,6 @@ class Consents:
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
         after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
         return Change(action="DELETE", before=memory, after=after, meta=meta)
-
-
-def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, ...]:
-    """Return a job for the end of each day (UTC) on which a request expires."""
-    days = sorted({moment.astimezone(UTC).date() for moment in expiries})
-    ends = [datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC) for day in days]
-    return tuple(
-        Job(name="expire", scope=scope, key=day.isoformat(), at=end) for day, end in zip(days, ends, strict=True)
-    )
 
 
 def _normalize_text(text: str) -> str:
