@@ -31,6 +31,7 @@ from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
+from muniment.memory.flows.layers.skills import Skills
 from muniment.memory.flows.live_settings import LiveSettings
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.process_state import (
@@ -115,6 +116,7 @@ class Engine:
     absence_explainer: AbsenceExplainer
     statistics: Statistics
     consents: Consents
+    skills: Skills
     neighbour_finder: NeighbourFinder
     committer: PlanCommitter
     quotas: Quotas

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.layers.projections import Projection, ProjectionRequest, ProjectionStatus, RebuildResult
+from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
 
@@ -40,6 +41,22 @@ class ProjectionDoor:
     async def list_conflicts(self, scope: Scope) -> Sequence[Sequence[Projection]]:
         """Return the slots in which memories that are trusted alike say different things, the active one first."""
         return await self.engine.projections.list_conflicts(scope)
+
+    async def list_skills(
+        self, scope: Scope, *, statuses: Sequence[ProjectionStatus] = (), limit: int = 100, offset: int = 0
+    ) -> Sequence[Projection]:
+        """Return the skills in these states, else those that are published or wait for a review. Raises BadInput."""
+        return await self.engine.skills.list_skills(scope, statuses, limit, offset)
+
+    async def review_skill(self, scope: Scope, given: str, *, publish: bool, by: str | None = None) -> Receipt:
+        """Publish or reject a skill, by the beginning of its id, in the name of `by` or the scope's actor.
+
+        Raises NotFound, BadInput for one that is so already."""
+        return await self.engine.skills.review_skill(scope, given, publish=publish, by=by)
+
+    async def render_skills(self, scope: Scope) -> Mapping[str, str]:
+        """Return the published skills as texts of `SKILL.md`, by the name of the folder that each belongs in."""
+        return await self.engine.skills.render_skills(scope)
 
     async def rebuild(self, scope: Scope) -> RebuildResult:
         """Make all projections of a space anew from its memories. Raises NotFound for an unknown space."""

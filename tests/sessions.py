@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.memory import Role, StoredMemory
 from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.rules.procedures import tool_calls
 from muniment.testing.fakes import FixedClock
-from tests.engine import NOON, scope
+from tests.engine import NOON, scope, settings
 
 Line: TypeAlias = "tuple[str, str] | tuple[str, dict[str, Any], str] | tuple[str, dict[str, Any], str, bool]"
 
@@ -92,6 +93,12 @@ def session(
         )
         turns.append(tool_calls.make_tool_turn(use, session=thread, thread=thread, redact=str))
     return turns
+
+
+def unreviewed(url: str) -> Settings:
+    """The settings of a test in which what is found in work is published at once."""
+    tuned = settings(url)
+    return tuned.model_copy(update={"procedures": tuned.procedures.model_copy(update={"review": "none"})})
 
 
 def after(minutes: float = 10) -> FixedClock:

@@ -323,11 +323,12 @@ class ObservationSettings(SettingsPart):
 
 class Procedures(SettingsPart):
     """Learned procedures: the most characters and steps of one, failures before a success that make a path worth
-    keeping, and seconds without more work after which it is looked for."""
+    keeping, which wait for a review, and seconds without more work after which a path is looked for."""
 
     chars: Count
     steps: Count
     failures: Count
+    review: Literal["none", "unwished", "all"]
     wait_seconds: Seconds
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
+from uuid import UUID
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.scope import normalize_key
@@ -114,6 +115,12 @@ def compose_document(text: str, aliases: Sequence[str]) -> str:
     return f"{text} ({', '.join(aliases)})" if aliases else text
 
 
+def find_replaced(memory: StoredMemory) -> MemoryId | None:
+    """Return the id of the memory that a memory which waits for approval takes the place of; None for a new one."""
+    ids = (tag.removeprefix(REPLACES) for tag in memory.tags if tag.startswith(REPLACES))
+    return next((MemoryId(UUID(id_)) for id_ in ids), None)
+
+
 def list_replaced(memory: StoredMemory) -> list[str]:
     """Return the ids of the memories that a memory perhaps replaces: it was not certain which of them."""
     return [tag.removeprefix(MAY_REPLACE) for tag in memory.tags if tag.startswith(MAY_REPLACE)]
@@ -123,6 +130,7 @@ NOTE = "said"  # the predicate of a note: what a person said of themselves, in t
 # The predicates of what is kept in a person's own words and has a kind: a decision, a rule, a discovery, a fix.
 _WORDED = frozenset({NOTE, "decided", "keeps_rule", "found_out", "fixed_by"})
 _REQUESTED = "note"  # the predicate of a text that a person asked to remember, and in which the rules read no fact
+REPLACES = "replaces "  # the start of a tag of a pending memory that takes the place of another one, whose id follows
 MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps replaces another one, whose id follows
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)

@@ -25,7 +25,7 @@ from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.testing.openai_server import ScriptedOpenAI
 from tests.engine import NOON, engine, scope
 from tests.erasing import all_rows
-from tests.sessions import PARSER, PARSER_TOLD, Line, after, procedures, session
+from tests.sessions import PARSER, PARSER_TOLD, Line, after, procedures, session, unreviewed
 
 ACME: list[Line] = [("user", "Extract the tables from scan.pdf for the Acme merger"), *PARSER[1:]]
 
@@ -35,7 +35,7 @@ async def interrupted(url: str, erase: Callable[[Memory], Awaitable[object]]) ->
     """An engine whose model takes for its first answer until another process has erased something."""
     loop = asyncio.get_running_loop()
     asked: list[object] = []
-    async with engine(url, clock=after()) as other:
+    async with engine(url, clock=after(), tuned=unreviewed(url)) as other:
 
         def reply(body: object) -> str:
             asked.append(body)
@@ -47,7 +47,7 @@ async def interrupted(url: str, erase: Callable[[Memory], Awaitable[object]]) ->
             model = OpenAIChat(
                 "tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=10, max_retries=0
             )
-            async with engine(url, model=model, clock=after()) as memory:
+            async with engine(url, model=model, clock=after(), tuned=unreviewed(url)) as memory:
                 yield memory
             assert asked
 
@@ -97,7 +97,7 @@ async def test_what_is_erased_meanwhile_is_in_no_path(database_url: str) -> None
 async def test_a_path_that_is_erased_while_it_is_told_anew(database_url: str) -> None:
     """The procedure itself is erased while a model tells the same work at greater length."""
     held: list[MemoryId] = []
-    async with engine(database_url, clock=after()) as memory:
+    async with engine(database_url, clock=after(), tuned=unreviewed(database_url)) as memory:
         await memory.conversation.record(scope(), session(PARSER))
         await memory.conversation.learn_path(scope())
         held += [one.id for one in await procedures(memory)]
@@ -138,7 +138,7 @@ async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
         trust="tool",
     )
     add = Change(action="ADD", after=made, vector=hash_vector("x"))
-    async with engine(database_url) as memory:
+    async with engine(database_url, tuned=unreviewed(database_url)) as memory:
         turns = session(PARSER)
         await memory.conversation.record(scope(), turns)
         store = memory.engine.store
@@ -164,7 +164,10 @@ async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
 
 async def test_learning_and_erasing_at_once(database_url: str) -> None:
     """However they meet, what was erased last is gone."""
-    async with engine(database_url, clock=after()) as memory, engine(database_url, clock=after()) as other:
+    async with (
+        engine(database_url, clock=after(), tuned=unreviewed(database_url)) as memory,
+        engine(database_url, clock=after(), tuned=unreviewed(database_url)) as other,
+    ):
         spaces = [scope(f"u{n}") for n in range(24)]
         for who in spaces:
             await memory.conversation.record(who, session(PARSER))

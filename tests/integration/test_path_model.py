@@ -15,14 +15,14 @@ from muniment.memory.errors import BadExtraction
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.engine import engine, scope
-from tests.sessions import PARSER, PARSER_TOLD, PDF, PDF_TOLD, Line, after, learned, procedures, session
+from tests.sessions import PARSER, PARSER_TOLD, PDF, PDF_TOLD, Line, after, learned, procedures, session, unreviewed
 
 
 @asynccontextmanager
 async def told(url: str, reply: Replies, **more: Any) -> AsyncIterator[tuple[Memory, ScriptedOpenAI]]:
     with ScriptedOpenAI(reply, **more) as server:
         model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=1, max_retries=0)
-        async with engine(url, model=model, clock=after()) as memory:
+        async with engine(url, model=model, clock=after(), tuned=unreviewed(url)) as memory:
             yield memory, server
 
 

@@ -13,7 +13,7 @@ from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.turn import ToolUse
 from muniment.memory.errors import Denied
 from muniment.memory.payload import encode_hit
-from tests.engine import NOON, engine, said, scope, settings
+from tests.engine import NOON, engine, said, scope
 from tests.sessions import (
     DEPLOYMENT,
     DEPLOYMENT_TOLD,
@@ -25,12 +25,13 @@ from tests.sessions import (
     after,
     learned,
     procedures,
+    unreviewed,
 )
 
 
 @pytest.fixture
 async def memory(database_url: str) -> AsyncIterator[Memory]:
-    async with engine(database_url, clock=after()) as opened:
+    async with engine(database_url, clock=after(), tuned=unreviewed(database_url)) as opened:
         yield opened
 
 
@@ -70,7 +71,7 @@ async def test_a_whole_procedure_has_room(memory: Memory) -> None:
 
 async def test_an_agent_of_procedures_alone(database_url: str) -> None:
     """One that may read nothing else finds nothing and is told nothing, unless it names them."""
-    tuned = settings(database_url)
+    tuned = unreviewed(database_url)
     tuned = tuned.model_copy(update={"allowlists": {**tuned.allowlists, "robot": ("procedural",)}})
     async with engine(database_url, tuned=tuned, clock=after()) as memory:
         await learned(memory, PARSER)

@@ -16,7 +16,7 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
-from tests.engine import NOON, engine, note, scope, settings
+from tests.engine import NOON, engine, note, scope
 from tests.sessions import (
     DEPLOYMENT,
     DEPLOYMENT_TOLD,
@@ -29,6 +29,7 @@ from tests.sessions import (
     learned,
     procedures,
     session,
+    unreviewed,
 )
 
 THANKS: Line = ("user", "Thanks! Remember how we did this.")
@@ -36,7 +37,7 @@ THANKS: Line = ("user", "Thanks! Remember how we did this.")
 
 @pytest.fixture
 async def memory(database_url: str) -> AsyncIterator[Memory]:
-    async with engine(database_url, clock=after()) as opened:
+    async with engine(database_url, clock=after(), tuned=unreviewed(database_url)) as opened:
         yield opened
 
 
@@ -289,7 +290,7 @@ async def test_a_job_knows_its_thread(memory: Memory) -> None:
 
 async def test_denied_work_is_not_learned(database_url: str) -> None:
     """A tool that read a denied path, and a denied tag, leave no turn; so there is no path."""
-    tuned = settings(database_url)
+    tuned = unreviewed(database_url)
     rules = tuned.redact.model_copy(update={"deny_paths": ("*/private/*",)})
     async with engine(database_url, tuned=tuned.model_copy(update={"redact": rules}), clock=after()) as memory:
         private = [
@@ -298,7 +299,7 @@ async def test_denied_work_is_not_learned(database_url: str) -> None:
         ]
         assert await learned(memory, private) == []  # type: ignore[arg-type]
         assert {row["role"] for row in await memory.export(scope()) if row["type"] == "turn"} == {"user"}
-    async with engine(database_url, clock=after()) as memory:
+    async with engine(database_url, clock=after(), tuned=unreviewed(database_url)) as memory:
         await memory.conversation.record(scope(thread="B"), session(private, thread="B"))  # type: ignore[arg-type]
         memory.engine = memory.engine.rebuild(settings=tuned.model_copy(update={"redact": rules}))
         assert (await memory.conversation.learn_path(scope(thread="B"))).skipped == "no path that succeeded"
@@ -306,7 +307,10 @@ async def test_denied_work_is_not_learned(database_url: str) -> None:
 
 async def test_two_workers_make_one(database_url: str) -> None:
     """Both look at the same thread at once: one procedure, one line of the journal."""
-    async with engine(database_url, clock=after()) as one, engine(database_url, clock=after()) as other:
+    async with (
+        engine(database_url, clock=after(), tuned=unreviewed(database_url)) as one,
+        engine(database_url, clock=after(), tuned=unreviewed(database_url)) as other,
+    ):
         await one.conversation.record(scope(), session(PARSER))
         await asyncio.gather(*(memory.conversation.learn_path(scope()) for memory in (one, other, one, other)))
         assert len(await procedures(one)) == 1
@@ -330,7 +334,7 @@ async def test_work_that_goes_on_is_one_procedure(memory: Memory, monkeypatch: p
 
 async def test_the_caps_of_the_day_hold(database_url: str) -> None:
     """What a user's space may change in a day by itself, procedures may, too; it is refused with the reason."""
-    tuned = settings(database_url)
+    tuned = unreviewed(database_url)
     writing = tuned.write.model_copy(update={"per_day": 1})
     async with engine(database_url, tuned=tuned.model_copy(update={"write": writing}), clock=after()) as memory:
         await learned(memory, PARSER)
@@ -342,7 +346,7 @@ async def test_the_caps_of_the_day_hold(database_url: str) -> None:
 
 async def test_it_keeps_to_its_size(database_url: str) -> None:
     """At most so many characters and steps; where not even its shortest form has room, it is refused."""
-    tuned = settings(database_url)
+    tuned = unreviewed(database_url)
     for chars, steps, expected in ((180, 2, 1), (20, 2, 0)):
         rules = tuned.procedures.model_copy(update={"chars": chars, "steps": steps})
         async with engine(database_url, tuned=tuned.model_copy(update={"procedures": rules}), clock=after()) as memory:

@@ -12,7 +12,15 @@ from uuid import uuid4
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
-from muniment.memory.domain.memory import STATES, Neighbour, StoredMemory, compose_document
+from muniment.memory.domain.memory import (
+    REPLACES,
+    STATES,
+    Neighbour,
+    State,
+    StoredMemory,
+    compose_document,
+    find_replaced,
+)
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
@@ -48,6 +56,7 @@ from muniment.memory.rules.procedures.procedure import (
     parse_procedure,
     render_procedure,
 )
+from muniment.memory.rules.procedures.review import needs_review, publish_memory, retire_replaced
 from muniment.memory.rules.procedures.traces import SolutionPath, find_paths, make_candidate
 from muniment.memory.rules.redaction.redact import Redactor
 
@@ -55,6 +64,7 @@ _log = logging.getLogger(__name__)
 _TURNS = 300  # of a thread, read at once
 _MAX_KNOWN = 500  # procedures that a path is compared with
 _MAX_SOURCE_TURNS = 200  # turns of a procedure, the latest
+_KNOWN: tuple[State, ...] = ("pending", "active")  # the states of a procedure that a path of its goal changes
 _FORM = AnswerForm(name="procedure", schema=trace_answer.PROCEDURE_SCHEMA, max_tokens=700)
 
 
@@ -183,10 +193,14 @@ class Procedures:
             change = self._make_change(write, draft, [*memories.values()], near, vectors)
             if change is None:
                 continue
-            if earlier := changes.get(change.after.id):
-                change = replace(change, action=earlier.action, before=earlier.before)
-            changes[change.after.id] = change
-            memories[change.after.id] = change.after
+            former = find_replaced(change.before) if change.before and change.after.state == "active" else None
+            replaced, parts = memories.get(former) if former else None, [change]
+            if replaced is not None and replaced.state == "active":
+                parts.append(retire_replaced(replaced, change.after, {}))
+            for part in parts:
+                id_, earlier = part.after.id, changes.get(part.after.id)
+                changes[id_] = replace(part, action=earlier.action, before=earlier.before) if earlier else part
+                memories[id_] = part.after
         merged = await self.quotas.apply_quotas(write, MergeResult(changes=tuple(changes.values()), relations=()))
         sources = tuple(turn for draft, _ in matches for turn in draft.path.turns)
         plan = WritePlan(
@@ -202,7 +216,9 @@ class Procedures:
         near: Sequence[Neighbour],
         vectors: VectorCache,
     ) -> Change | None:
-        """Return the new procedure, or the known one of the same goal with the newer path and the failures of both."""
+        """Return the new procedure, or the known one of the same goal with the newer path and the failures of both.
+
+        What waits for a review changes nothing that is published: it becomes a proposal of its own."""
         candidate, _ = validate_candidate(
             make_candidate(draft.path, draft.procedure),
             categories=frozenset(self.settings.categories),
@@ -211,9 +227,11 @@ class Procedures:
         if candidate is None:
             return None
         old = self._find_same_goal(draft, memories, near) or self._find_reworded(draft, memories, vectors)
+        waits = needs_review(self.settings.procedures.review, is_requested=draft.path.is_requested)
+        candidate = replace(candidate, state="pending" if waits else "active")
+        # A procedure outlives the run that it was learned in: a memory of a run is forgotten with it.
+        scope = replace(write.scope, agent=draft.path.agent, session=draft.path.session, run=None)
         if old is None:
-            # A procedure outlives the run that it was learned in: a memory of a run is forgotten with it.
-            scope = replace(write.scope, agent=draft.path.agent, session=draft.path.session, run=None)
             memory = make_memory(candidate, MemoryId(uuid4()), scope, write.at)
             return Change(action="ADD", after=memory, vector=draft.vector, band="new")
         before = parse_procedure(old.text)
@@ -224,6 +242,12 @@ class Procedures:
         procedure = replace(draft.procedure, goal=goal)
         procedure = self._fit_procedure(merge_procedures(procedure, before)) or procedure
         text = render_procedure(procedure)
+        [vector] = vectors.get_vectors([compose_document(text, old.aliases)])
+        if waits and old.state == "active" and text != old.text:
+            tags = (*candidate.tags, f"{REPLACES}{old.id}")
+            revised = replace(candidate, text=text, tags=tags, aliases=old.aliases)
+            memory = make_memory(revised, MemoryId(uuid4()), scope, write.at)
+            return Change(action="ADD", after=memory, vector=vector, band="new")
         after = replace(
             old,
             text=text,
@@ -234,8 +258,8 @@ class Procedures:
             tags=tuple(dict.fromkeys(old.tags + candidate.tags)),
             updated_at=max(write.at, old.updated_at),
         )
+        after = after if waits or old.state == "active" else publish_memory(after, write.at)
         is_same = procedure.steps == before.steps
-        [vector] = vectors.get_vectors([compose_document(text, old.aliases)])
         return Change(
             action="MERGE" if is_same else "UPDATE",
             after=after,
@@ -247,10 +271,11 @@ class Procedures:
     def _find_same_goal(
         self, draft: _PathDraft, memories: Sequence[StoredMemory], near: Sequence[Neighbour]
     ) -> StoredMemory | None:
-        """Return the active procedure of the same work or the same goal: by its turns, by its words, or by its vector
-        where one goal only says more than the other. A vector alone does not tell staging from production."""
+        """Return the known procedure of the same work or the same goal, a proposal before what is published: by its
+        turns, by its words, or by its vector where one goal only says more than the other. A vector alone does not tell
+        staging from production."""
         turns = {call.turn for call, _ in draft.path.uses}
-        active = _parse_active(memories)
+        active = _parse_known(memories)
         goal = draft.procedure.goal
         similar = {
             neighbour.memory.id
@@ -273,9 +298,9 @@ class Procedures:
     def _find_reworded(
         self, draft: _PathDraft, memories: Sequence[StoredMemory], vectors: VectorCache
     ) -> StoredMemory | None:
-        """Return the active procedure of the same steps whose goal says the same in another wording."""
+        """Return the known procedure of the same steps whose goal says the same in another wording."""
         goal = draft.procedure.goal
-        for memory, known in _parse_active(memories) if draft.path.request else ():
+        for memory, known in _parse_known(memories) if draft.path.request else ():
             wordings = split_wordings(known.goal)
             if any(is_distinct(wording, goal) for wording in wordings):
                 continue
@@ -301,12 +326,13 @@ def _covers_path(memory: StoredMemory, path: SolutionPath) -> bool:
         return False
     is_raised = path.is_requested and memory.importance < make_candidate(path, path.procedure).importance
     is_later = memory.event_time is not None and memory.event_time >= path.at
-    return memory.state != "active" or (is_later and not is_raised)
+    return memory.state not in _KNOWN or (is_later and not is_raised)
 
 
-def _parse_active(memories: Sequence[StoredMemory]) -> list[tuple[StoredMemory, Procedure]]:
+def _parse_known(memories: Sequence[StoredMemory]) -> list[tuple[StoredMemory, Procedure]]:
     return [
         (memory, procedure)
+        for state in _KNOWN
         for memory in memories
-        if memory.state == "active" and (procedure := parse_procedure(memory.text)) is not None
+        if memory.state == state and (procedure := parse_procedure(memory.text)) is not None
     ]

@@ -51,23 +51,28 @@ class Projections:
         return chosen[request.offset : request.offset + request.limit]
 
     async def list_slot(self, scope: Scope, given: str) -> list[Projection]:
-        """Return all projections of a slot, by the beginning of the id of a projection or of a memory in it.
+        """Return all projections of a slot, by the beginning of the id of a projection in it, or of a memory.
+
+        Raises NotFound, BadInput for the beginning of several slots."""
+        one = await self.find_projection(scope, given)
+        return await self.list_projections(scope, ProjectionRequest(types=(one.type,), key=one.key, limit=_MAX_LISTED))
+
+    async def find_projection(self, scope: Scope, given: str, type_: str | None = None) -> Projection:
+        """Return the projection, of a type if one is given, whose id begins so, or the id of its memory.
 
         Raises NotFound, BadInput for the beginning of several."""
         start = given.strip().lower()
         if not _BEGINNING.fullmatch(start):
             raise BadInput(f"{given[:40]!r} is neither an id nor the beginning of one")
-        await self.refresh_lagging(scope)
-        request = ProjectionRequest(beginning=start.replace("-", ""), limit=_MAX_LISTED)
-        found = await self.projection_store.list_projections(self.settings.make_owner_reader(scope), request)
-        slots = {(each.type, each.key) for each in found}
-        if not slots:
-            raise NotFound(f"no projection {given!r} in the space of {scope.owner!r}", id=given)
-        if len(slots) > 1:
-            raise BadInput(f"{given!r} is the beginning of several projections: {len(slots)}")
-        [(type_, key)] = slots
-        whole = ProjectionRequest(types=(type_,), key=key, limit=_MAX_LISTED)
-        return await self.list_projections(scope, whole)
+        request = ProjectionRequest(
+            types=(type_,) if type_ else (), beginning=start.replace("-", ""), limit=_MAX_LISTED
+        )
+        found = await self.list_projections(scope, request)
+        if not found:
+            raise NotFound(f"no {type_ or 'projection'} {given!r} in the space of {scope.owner!r}", id=given)
+        if len({(each.type, each.key) for each in found}) > 1 or (type_ and len(found) > 1):
+            raise BadInput(f"{given!r} is the beginning of {len(found)} projections: give more of the id")
+        return found[0]
 
     async def list_conflicts(self, scope: Scope) -> list[list[Projection]]:
         """Return the slots in which memories that are trusted as much as the active one say something else."""

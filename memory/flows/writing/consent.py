@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import Consent, Decision, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
-from muniment.memory.domain.memory import StoredMemory, compose_document
+from muniment.memory.domain.memory import State, StoredMemory, compose_document, find_replaced
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
@@ -38,6 +37,7 @@ from muniment.memory.rules.policy.consent import (
     is_refused,
     is_support_lost,
 )
+from muniment.memory.rules.procedures.review import publish_memory, retire_replaced
 from muniment.memory.rules.redaction.redact import Redactor
 
 _MAX_CONSENTS = 1000
@@ -106,6 +106,14 @@ class Consents:
         return await self._commit_decision(
             scope, requests, [memories[id_] for id_ in distinct if id_ in memories], ruling
         )
+
+    async def review_memories(self, scope: Scope, ids: Sequence[MemoryId], *, approve: bool, by: str | None) -> Receipt:
+        """Approve memories that wait or were rejected, or reject memories that wait or are active, all or none.
+
+        One that is approved takes the place of the memory that it was proposed for. Raises NotFound for another one."""
+        decision: Decision = "approved" if approve else "rejected"
+        ruling = _Ruling(decision=decision, by=by or scope.actor or scope.owner, node="face")
+        return await self._commit_decision(scope, (), ids, ruling, ("pending", "rejected" if approve else "active"))
 
     async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
         """Decide requests by a person's message, and return those that it answers; none for another message.
@@ -235,14 +243,19 @@ class Consents:
         return await self.ledger.list_consents(scope, ("pending",), _MAX_CONSENTS)
 
     async def _commit_decision(
-        self, scope: Scope, requests: Sequence[Consent], memories: Sequence[MemoryId], ruling: _Ruling
+        self,
+        scope: Scope,
+        requests: Sequence[Consent],
+        memories: Sequence[MemoryId],
+        ruling: _Ruling,
+        states: Sequence[State] = ("pending",),
     ) -> Receipt:
-        """Commit the decisions in one transaction."""
+        """Commit the decisions on requests, and on memories in one of the states, in one transaction."""
         attempts = self.settings.write.attempts
         async with self.locks.space_lock(scope.space):
             for attempt in range(attempts):
                 rev, _ = await self.reads.find_neighbours(scope, (), 0)
-                plan = await self._build_plan(scope, requests, memories, ruling, rev)
+                plan = await self._build_plan(scope, requests, memories, ruling, rev, states)
                 try:
                     return await self.writes.commit(plan)
                 except Conflict:
@@ -252,7 +265,13 @@ class Consents:
         raise Conflict
 
     async def _build_plan(
-        self, scope: Scope, requests: Sequence[Consent], memories: Sequence[MemoryId], ruling: _Ruling, rev: Revision
+        self,
+        scope: Scope,
+        requests: Sequence[Consent],
+        memories: Sequence[MemoryId],
+        ruling: _Ruling,
+        rev: Revision,
+        states: Sequence[State],
     ) -> WritePlan:
         now, reader = self.clock.now(), self.settings.make_owner_reader(scope)
         is_approved = ruling.decision == "approved"
@@ -272,11 +291,15 @@ class Consents:
                 changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
         for id_ in memories:
             memory = await self.reads.get_memory(reader, id_)
-            if memory is None or memory.state != "pending":
+            if memory is None or memory.state not in states:
                 raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
-            after = replace(memory, state="active" if is_approved else "rejected", updated_at=now)
+            after = publish_memory(memory, now) if is_approved else replace(memory, state="rejected", updated_at=now)
             meta = {"consent": ruling.decision, "by": ruling.by}
             changes.append(Change(action="UPDATE" if is_approved else "DELETE", before=memory, after=after, meta=meta))
+            replaced = find_replaced(memory) if is_approved else None
+            former = await self.reads.get_memory(reader, replaced) if replaced else None
+            if former is not None and former.state == "active":
+                changes.append(retire_replaced(former, after, meta))
         decisions = tuple(
             replace(request, decision=ruling.decision, decided_at=now, decided_by=ruling.by) for request in requests
         )
@@ -320,15 +343,6 @@ class Consents:
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
         after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
         return Change(action="DELETE", before=memory, after=after, meta=meta)
-
-
-def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, ...]:
-    """Return a job for the end of each day (UTC) on which a request expires."""
-    days = sorted({moment.astimezone(UTC).date() for moment in expiries})
-    ends = [datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC) for day in days]
-    return tuple(
-        Job(name="expire", scope=scope, key=day.isoformat(), at=end) for day, end in zip(days, ends, strict=True)
-    )
 
 
 def _normalize_text(text: str) -> str:

@@ -33,7 +33,7 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
-from muniment.memory.flows.writing.consent import Consents, make_expiry_jobs
+from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache
 from muniment.memory.ports.clock import Clock
@@ -43,7 +43,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.corrections import add_matches, list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
-from muniment.memory.rules.policy.consent import build_proposals
+from muniment.memory.rules.policy.consent import build_proposals, make_expiry_jobs
 from muniment.memory.rules.policy.quotas import cap_changes
 from muniment.memory.rules.statements.parse import is_correcting
 

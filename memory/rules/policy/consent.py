@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from muniment.memory.domain.consent import SENSITIVE, Consent, ProfileField, Proposal
 from muniment.memory.domain.ids import MemoryId, TurnId
+from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.memory import Fact, State, StoredMemory, is_note
 from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -114,6 +116,15 @@ def build_proposals(
                 field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at, quiet=quiet
             )
     return tuple(proposals.values())
+
+
+def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, ...]:
+    """Return a job for the end of each day (UTC) on which a request expires."""
+    days = sorted({moment.astimezone(UTC).date() for moment in expiries})
+    ends = [datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC) for day in days]
+    return tuple(
+        Job(name="expire", scope=scope, key=day.isoformat(), at=end) for day, end in zip(days, ends, strict=True)
+    )
 
 
 def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:

@@ -47,11 +47,11 @@ class ProjectionType:
 
 
 def project_profile(memory: StoredMemory) -> Iterator[Slot]:
-    """The slot of the profile that a fact about the user fills.
+    """The slot of the profile that a fact about the user fills, which is found everywhere.
 
     Of an attribute with one value at a time there is one slot, of another one for each value."""
     fact = memory.fact
-    if fact is None or fact.kind not in _PROFILE_KINDS or fact.subject != USER:
+    if fact is None or fact.kind not in _PROFILE_KINDS or fact.subject != USER or memory.reach != "user":
         return
     name = normalize_predicate(fact.kind, fact.predicate)
     is_single = fact.single if name.single is None else name.single
