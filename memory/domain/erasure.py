@@ -34,6 +34,7 @@ class Traces:
     built_on: tuple[MemoryStatement, ...] = ()  # other memories that say it, or come from these turns
     former: tuple[MemoryStatement, ...] = ()  # former texts of others that say it
     around: tuple[MemoryStatement, ...] = ()  # others that say it in their context only
+    sessions: tuple[str, ...] = ()  # sessions whose metadata say it
     texts: tuple[str, ...] = field(default=(), repr=False)
     derived: tuple[str, ...] = field(default=(), repr=False)  # texts of other memories that are erased with it
     shingle_hashes: tuple[int, ...] = field(default=(), repr=False)  # of all these texts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from muniment.memory.domain.erasure import MemoryStatement
 from muniment.memory.domain.ids import TurnId
@@ -28,6 +28,21 @@ def mentions_any(statements: Sequence[str], text: str) -> bool:
     pieces = [frozenset(hash_shingles([piece])) for piece in _split_pieces(text)]
     sentences = [tokens.get_lexeme_set(sentence) for sentence in _SENTENCE.split(text)]
     return any(_is_mentioned(statement, pieces, sentences) for statement in near)
+
+
+def join_texts(*values: Any) -> str:
+    """Return the texts of JSON values, names too, each on a line of its own."""
+    lines: list[str] = []
+    waiting = [*reversed(values)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            lines.append(value)
+        elif isinstance(value, Mapping):
+            waiting += [part for item in reversed(value.items()) for part in reversed(item)]
+        elif isinstance(value, list | tuple):
+            waiting += reversed(value)
+    return "\n".join(lines)
 
 
 def turn_states_any(statements: Sequence[str], turn: Turn) -> bool:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from muniment.memory.domain.erasure import ErasureReceipt, MemoryStatement, Traces
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
+from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, turn_states_any
+from muniment.memory.flows.background.derived import (
+    echoes_any,
+    find_affected_part,
+    join_texts,
+    mentions_any,
+    turn_states_any,
+)
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.process_state import ProcessCache, WriteBehind
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.layers.sessions import SessionStore
 from muniment.memory.ports.operation.erasure import ErasureStore
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.reads import MemoryReads
@@ -42,6 +50,7 @@ class Erasures:
     erasure: ErasureStore
     reads: MemoryReads
     redactor: Redactor
+    sessions: SessionStore
     text_reader: TextReader
     write_behind: WriteBehind
     writer: Writer
@@ -62,7 +71,7 @@ class Erasures:
                 if derived:
                     is_trace = echoes_any(fresh, turn)
                 else:
-                    is_trace = mentions_any(fresh, turn.text) or turn_states_any(fresh, turn)
+                    is_trace = mentions_any(fresh, join_texts(turn.text, turn.payload)) or turn_states_any(fresh, turn)
                 if is_trace:
                     turns[turn.id] = None
                 recalled = frozenset(turn.recalled)
@@ -85,6 +94,7 @@ class Erasures:
             built_on=tuple(others.removed),
             former=tuple(others.former),
             around=tuple(others.context),
+            sessions=await self._find_sessions(scope, (*texts, *derived)),
             texts=texts,
             derived=tuple(derived),
             shingle_hashes=tuple({value for text in (*texts, *derived) for value in hash_shingles([text])}),
@@ -146,6 +156,15 @@ class Erasures:
             elif part == "context":
                 related.context.append(statement)
         return related
+
+    async def _find_sessions(self, scope: Scope, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the sessions whose metadata say one of the texts."""
+        found: list[str] = []
+        request = SessionRequest(limit=_PAGE)
+        while page := (await self.sessions.list_sessions(scope, request)).sessions:
+            found += [each.id for each in page if each.metadata and mentions_any(texts, join_texts(each.metadata))]
+            request = replace(request, offset=request.offset + _PAGE)
+        return tuple(found)
 
     async def _iterate_statements(self, scope: Scope, start: MemoryId) -> AsyncGenerator[MemoryStatement, None]:
         """Yield what the memories say and have said, from the memory `start` on, in the order of their ids."""

@@ -31,7 +31,7 @@ _OF_MEMORIES = (
 )  # fmt: skip
 # A table, for the receipt's count, and the block that removes the traces of a memory from it.
 _OF_TRACES = (
-    ("postings", "postings"), ("memory_versions", "former_versions"), ("turns", "turns"),
+    ("postings", "postings"), ("memory_versions", "former_versions"), ("turns", "turns"), ("sessions", "sessions"),
     ("extractions", "extractions"), ("consent_requests", "unsupported_requests"),
 )  # fmt: skip
 _VERSIONED = ("memories", "memory_versions")
@@ -176,6 +176,7 @@ def _build_trace_params(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
     return {
         "ids": ids,
         "turns": list(traces.turns),
+        "sessions": list(traces.sessions),
         "keys": [str(turn) for turn in traces.turns],
         "prints": list(traces.shingle_hashes),
         "former_ids": _list_ids(traces.former),

@@ -139,6 +139,9 @@ returning rev
 -- name: turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
 
+-- name: sessions (empties the metadata of sessions)
+update muniment.sessions set metadata = '{}' where space_id = %(space)s and session_id = any(%(sessions)s) and metadata <> '{}'
+
 -- name: drop_support (removes turns from what rests on them)
 update muniment.{table} set turns = array(
   select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
