@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -47,10 +48,13 @@ class SlotStore(Protocol):
 class Schedule:
     """Enqueues the job `round` once in every slot of `cleanup_interval_seconds`, however many processes do."""
 
-    def __init__(self, store: SlotStore, clock: Clock, rules: Ledger) -> None:
-        self._store, self._clock = store, clock
-        self._every = timedelta(seconds=rules.cleanup_interval_seconds)
-        self._last_slot: datetime | None = None if rules.run_on_startup else self._find_slot()
+    def __init__(self, store: SlotStore, clock: Clock, find_rules: Callable[[], Ledger]) -> None:
+        self._store, self._clock, self._find_rules = store, clock, find_rules
+        self._last_slot: datetime | None = None if find_rules().run_on_startup else self._find_slot()
+
+    @property
+    def _every(self) -> timedelta:
+        return timedelta(seconds=self._find_rules().cleanup_interval_seconds)
 
     async def request_round(self) -> None:
         """Enqueue the job of the current slot, unless that was done. Raises StoreError."""
