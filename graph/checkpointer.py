@@ -105,8 +105,8 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
     settings = load_settings()
     async with (
         open_thread_saver(settings) as saver,
-        run_janitor(saver, settings),
         bootstrap.create_memory(settings) as memory,
+        run_janitor(saver, memory.engine.settings),
         bootstrap.run_worker(settings, memory),
     ):
         yield saver

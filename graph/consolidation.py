@@ -43,8 +43,8 @@ def _build_configured() -> StateGraph[
     consolidation.ConsolidationState, Who, consolidation.ConsolidationInput, consolidation.ConsolidationState
 ]:
     """The graph of this process's settings. Memory connects at its first use."""
-    settings = load_settings()
-    return build(bootstrap.create_memory(settings), settings)
+    memory = bootstrap.create_memory(load_settings())
+    return build(memory, memory.engine.settings)
 
 
 builder = _build_configured()

@@ -160,9 +160,8 @@ async def _check_thread_exists(saver: CheckpointTables, thread: str) -> None:
 
 
 async def _prune_periodically(saver: CheckpointTables, settings: Settings) -> None:
-    interval = settings.session_ledger.cleanup_interval_seconds
     if not settings.session_ledger.run_on_startup:
-        await asyncio.sleep(interval)
+        await asyncio.sleep(settings.session_ledger.cleanup_interval_seconds)
     while True:
         try:
             result = await prune_if_due(saver, settings)
@@ -172,7 +171,7 @@ async def _prune_periodically(saver: CheckpointTables, settings: Settings) -> No
                 )
         except StoreError as error:  # the next round tries again
             _log.warning("checkpoints not pruned: %s", type(error).__name__)
-        await asyncio.sleep(interval)
+        await asyncio.sleep(settings.session_ledger.cleanup_interval_seconds)
 
 
 async def prune_if_due(saver: CheckpointTables, settings: Settings) -> PruneResult | None:

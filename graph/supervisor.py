@@ -125,8 +125,8 @@ def _choose_subagents(subagents: Sequence[Subagent] | None, settings: Settings) 
 
 def _build_configured() -> StateGraph[State, Who, Input, Output]:
     """The graph of this process's settings. Memory and model connect at their first use."""
-    settings = load_settings()
-    return build(bootstrap.create_memory(settings), bootstrap.make_chat_model(settings), settings, interrupts=True)
+    memory = bootstrap.create_memory(load_settings())
+    return build(memory, memory.engine.model, interrupts=True)
 
 
 builder = _build_configured()

@@ -10,7 +10,7 @@ from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult
 from muniment.memory.domain.embedding import DATABASE, SwitchProgress, SwitchRange
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.maintenance import IndexingResult, MaintenanceResult, RefilingResult
+from muniment.memory.domain.maintenance import IndexingResult, LedgerCounts, MaintenanceResult, RefilingResult
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import SpaceActivity, UsageReport
@@ -138,6 +138,12 @@ class Admin:
 
         May be interrupted and repeated. Raises NotFound for an unknown space, StoreError."""
         return await self.engine.run_checked(scope, lambda engine: engine.maintenance_flow.maintain_space(scope))
+
+    async def clean_ledger(self, scope: Scope, *, dry: bool = True) -> LedgerCounts:
+        """Count the turns and sessions of a space that are past their days, and remove them unless `dry`.
+
+        Memories stay. Raises StoreError."""
+        return await self.engine.maintenance_flow.clean_ledger(scope, dry=dry)
 
     async def refile_space(self, scope: Scope, *, dry: bool = False) -> RefilingResult:
         """Move the memories of a space to the categories that facts of their kind have now; `dry` only counts them.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
+from muniment.memory.config.overrides import lay_over_valid
 from muniment.memory.config.settings import (
     DEFAULT_EMBEDDER,
     HASH_EMBEDDER,
@@ -120,6 +121,17 @@ def _follow_limits(chat: ChatModel, settings: Settings) -> None:
         chat.limit_requests(settings.model.timeout_seconds, settings.model.max_output_tokens)
 
 
+async def read_settings_in_force(settings: Settings) -> Settings:
+    """Return the settings with what an operator has changed in the database. No embedder is loaded. Raises
+    StoreDown."""
+    store = _make_store(settings, settings.embedder)
+    try:
+        await store.open(any_model=True)
+        return lay_over_valid(settings, (await store.settings.read_overrides()).values)[0]
+    finally:
+        await store.close()
+
+
 @asynccontextmanager
 async def open_memory(
     settings: Settings | None = None,
@@ -158,7 +170,7 @@ async def open_worker(
             rules=settings.jobs,
             on_outcome=on_outcome,
             periodic=(
-                Schedule(queue.maintenance, memory.engine.clock, settings.session_ledger),
+                Schedule(queue.maintenance, memory.engine.clock, lambda: memory.engine.settings.session_ledger),
                 IndexSchedule(memory.jobs.enqueue_overgrown),
             )
             if with_schedule

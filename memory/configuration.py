@@ -38,6 +38,10 @@ class Configuration:
         """Return the latest changes, the newest first, of a stage or of all. Raises StoreError."""
         return await self.engine.live_settings.read_history(stage, limit)
 
+    def parse_value(self, key: str, text: str) -> Any:
+        """Return the value of a key that a person has typed. Raises BadInput for a key of no stage."""
+        return self.engine.live_settings.parse_value(key, text)
+
     def list_keys(self, stage: Stage | None = None) -> Sequence[SettingKey]:
         """Return the settings of a stage, or of all, with the type of each and what it allows."""
         return self.engine.live_settings.list_keys(stage)

@@ -48,11 +48,11 @@ class ChatSession:
 
         Raises BadConfig, StoreDown."""
         memory = self._memory = await self._exit_stack.enter_async_context(bootstrap.create_memory(self.settings))
+        self.settings = memory.engine.settings  # which follow what an operator changes
         saver = await self._exit_stack.enter_async_context(open_thread_saver(self.settings))
-        model = bootstrap.make_chat_model(self.settings)
+        model = memory.engine.model
         self._has_model = model is not None
         if model is not None:
-            self._exit_stack.push_async_callback(model.close)
             # Jobs that need no model can wait until the chat is over.
             await self._exit_stack.enter_async_context(bootstrap.run_worker(self.settings, memory))
         await self._exit_stack.enter_async_context(run_janitor(saver, self.settings))

@@ -18,7 +18,7 @@ from muniment.memory.domain.scope import Grant, Permission, Scope
 from muniment.memory.errors import BadInput, Denied, NotFound, NotPermitted
 
 MAX_NAME_CHARS = 200
-_BEARER = HTTPBearer(auto_error=False, description="A token of `muniment token create`.")
+BEARER = HTTPBearer(auto_error=False, description="A token of `muniment token create`.")
 UserHeader = Annotated[
     str | None,
     Header(alias="X-Muniment-User", description="For whom a token asks that speaks for no user by itself."),
@@ -124,13 +124,13 @@ def require_permission(permission: Permission) -> Callable[..., Awaitable[Caller
 
     async def find_caller(
         request: Request,
-        _: Annotated[object, Security(_BEARER)],
+        _: Annotated[object, Security(BEARER)],
         header: UserHeader = None,
         user: UserParameter = None,
     ) -> Caller:
         grant: Grant = request.state.grant
         grant.require_permission(permission)
-        scope = grant.make_scope(_choose_name(_decode_header(header), user))
+        scope = grant.make_scope(choose_user(header, user))
         return Caller(grant=grant, scope=scope, service=get_service(request))
 
     return find_caller
@@ -160,9 +160,9 @@ def check_name(value: str, what: str) -> str:
     return value
 
 
-def _choose_name(header: str | None, parameter: str | None) -> str | None:
+def choose_user(header: str | None, parameter: str | None) -> str | None:
     """Return the user that a request names. Raises BadInput for two."""
-    named = {check_name(each, "user") for each in (header, parameter) if each is not None}
+    named = {check_name(each, "user") for each in (_decode_header(header), parameter) if each is not None}
     if len(named) > 1:
         raise BadInput("user: the header X-Muniment-User and the parameter name two users")
     return named.pop() if named else None

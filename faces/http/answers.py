@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from muniment.memory.config.changes import SettingSource, Stage
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
 from muniment.memory.domain.query import Reason, Ruling
 from muniment.memory.domain.usage import SpaceActivity
+
+SettingValue: TypeAlias = bool | int | float | str | list[str] | None
 
 
 class HitAnswer(BaseModel):
@@ -220,6 +223,79 @@ class ErasureAnswer(BaseModel):
     what: Literal["memory", "user", "purge"]
     at: datetime
     counts: dict[str, int]
+
+
+class SettingAnswer(BaseModel):
+    """A setting in force. `default` is what Muniment brings."""
+
+    key: str
+    stage: Stage
+    value: SettingValue
+    default: SettingValue
+    source: SettingSource = Field(description="The default file, the process's own file or program, or an override.")
+    allowed: str
+    about: str
+    by: str | None = Field(description="Who has brought the override.")
+    at: datetime | None
+
+
+class StageAnswer(BaseModel):
+    """The settings of a stage."""
+
+    stage: Stage
+    title: str
+    settings: list[SettingAnswer]
+
+
+class SettingsAnswer(BaseModel):
+    """The settings in force, and their revision."""
+
+    rev: int
+    stages: list[StageAnswer]
+    ignored: dict[str, str] = Field(description="Overrides that this process cannot take, and why.")
+
+
+class SettingChangeAnswer(BaseModel):
+    """A change of a setting: the values in force before and after it."""
+
+    rev: int
+    key: str
+    former: SettingValue
+    value: SettingValue
+    is_reset: bool
+    by: str
+    at: datetime
+
+
+class SettingsChangedAnswer(BaseModel):
+    """The new revision of the settings, and what was changed."""
+
+    rev: int
+    changes: list[SettingChangeAnswer]
+
+
+class SettingChangesAnswer(BaseModel):
+    """The latest changes, newest first."""
+
+    changes: list[SettingChangeAnswer]
+
+
+class RebuildAnswer(BaseModel):
+    """How many projections there were and are, and how many of them were not as they should have been."""
+
+    spaces: int
+    before: int
+    after: int
+    changed: int
+
+
+class CleanupAnswer(BaseModel):
+    """How many turns and sessions are past their days; they are removed unless it is a dry run."""
+
+    dry_run: bool
+    spaces: int
+    turns: int
+    sessions: int
 
 
 class HealthAnswer(BaseModel):

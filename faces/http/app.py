@@ -9,7 +9,18 @@ from starlette.types import ASGIApp, Scope
 from muniment import __version__
 from muniment.faces.http.errors import add_handlers
 from muniment.faces.http.guard import Guard
-from muniment.faces.http.routes import changes, consents, conversations, erasure, memories, operations, query, transfer
+from muniment.faces.http.routes import (
+    administration,
+    changes,
+    configuration,
+    consents,
+    conversations,
+    erasure,
+    memories,
+    operations,
+    query,
+    transfer,
+)
 from muniment.faces.http.service import Service
 from muniment.faces.mcp.endpoint import METHODS, PATH, McpEndpoint
 
@@ -39,7 +50,9 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.service = service
-    groups = (query, changes, memories, erasure, conversations, consents, transfer, operations)
+    groups = (
+        query, changes, memories, erasure, conversations, consents, transfer, operations, configuration, administration,
+    )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
         app.include_router(group.router)

@@ -140,3 +140,17 @@ class DecisionBody(Body):
 
     ids: Annotated[list[UUID], Field(min_length=1, max_length=100)]
     approve: bool
+
+
+class SettingsBody(Body):
+    """Settings to change, by their keys, and those to be as the file says again."""
+
+    values: Annotated[dict[Name, Any], Field(max_length=100)] = {}
+    reset: Annotated[list[Name], Field(max_length=100)] = []
+    rev: Annotated[int | None, Field(ge=0, le=2**63 - 1, description="The revision that was seen.")] = None
+
+
+class CleanupBody(Body):
+    """Whether to count alone."""
+
+    dry_run: bool = True

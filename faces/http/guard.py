@@ -23,6 +23,7 @@ from muniment.memory.errors import MunimentError
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
 STREAM_PATHS = frozenset({"/export", "/import"})
+ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
 CHANGES_PATH = "/memory/changes"
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
@@ -193,7 +194,8 @@ def _choose_timeout(rules: Serving, scope: Scope, headers: Headers) -> float | N
     if path == MCP_PATH:
         return None  # it may wait for a person, and bounds its work itself
     is_erasure = scope["method"] == "DELETE" and scope["query_string"]  # it reads a whole space, and checkpoints
-    return rules.transfer_seconds if is_erasure or path in STREAM_PATHS else rules.timeout_seconds
+    is_long = is_erasure or path in STREAM_PATHS or path.startswith(ADMIN_PATHS)
+    return rules.transfer_seconds if is_long else rules.timeout_seconds
 
 
 def _name_operation(scope: Scope) -> str:

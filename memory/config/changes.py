@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 Stage: TypeAlias = Literal["extraction", "gates", "atomization", "consolidation", "retrieval", "maintenance"]
@@ -70,3 +71,22 @@ class SettingsView:
     rev: int
     settings: tuple[SettingState, ...]
     ignored: Mapping[str, str] = field(default_factory=dict)
+
+
+def encode_settings(view: SettingsView, titles: Mapping[Stage, str]) -> dict[str, Any]:
+    """Return the settings in force by their stages, as JSON values."""
+    stages = [
+        {"stage": stage, "title": titles[stage], "settings": [_encode_times(asdict(each)) for each in states]}
+        for stage, states in groupby(view.settings, key=lambda each: each.stage)
+    ]
+    return {"rev": view.rev, "stages": stages, "ignored": dict(view.ignored)}
+
+
+def encode_changes(changes: Sequence[SettingChange]) -> list[dict[str, Any]]:
+    """Return changes of settings as JSON values."""
+    return [_encode_times(asdict(change)) for change in changes]
+
+
+def _encode_times(record: dict[str, Any]) -> dict[str, Any]:
+    at: datetime | None = record["at"]
+    return record | {"at": at and at.astimezone(UTC).isoformat()}

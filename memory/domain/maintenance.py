@@ -63,6 +63,14 @@ class MaintenanceResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerCounts:
+    """Numbers of turns and sessions of a space that are past their days."""
+
+    turns: int
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RefilingResult:
     """How many memories of a space were moved, by their former and their new category."""
 

@@ -15,7 +15,7 @@ from muniment.memory.config.changes import (
     SettingsView,
     Stage,
 )
-from muniment.memory.config.overrides import check_value, find_setting, lay_over, lay_over_valid
+from muniment.memory.config.overrides import check_value, find_setting, lay_over, lay_over_valid, parse_value
 from muniment.memory.config.settings import Settings
 from muniment.memory.config.stages import SettingKey, get_value, list_settings, load_default
 from muniment.memory.errors import BadInput, Conflict, StoreError
@@ -127,6 +127,10 @@ class LiveSettings:
     async def read_history(self, stage: Stage | None, limit: int) -> Sequence[SettingChange]:
         """Return the latest changes of the settings of a stage, or of all, the newest first. Raises StoreError."""
         return await self._store.read_history([each.key for each in self._list(stage)], limit)
+
+    def parse_value(self, key: str, text: str) -> Any:
+        """Return the value of a key that a person has typed. Raises BadInput for a key of no stage."""
+        return parse_value(find_setting(list_settings(self._base), key), text)
 
     def list_keys(self, stage: Stage | None = None) -> Sequence[SettingKey]:
         """Return the settings of a stage, or of all, with what each allows."""

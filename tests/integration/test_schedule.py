@@ -105,7 +105,7 @@ async def test_who_asks_for_rounds(database_url: str) -> None:
 
     rules = settings(database_url).session_ledger
     desk = Desk()
-    rounds = Schedule(desk, clock, rules)
+    rounds = Schedule(desk, clock, lambda: rules)
     for hours in (0, 4, 2, 6):
         clock.advance(hours * 3600)
         await rounds.request_round()
@@ -118,7 +118,7 @@ async def test_who_asks_for_rounds(database_url: str) -> None:
     await rounds.request_round()
     assert len(asked) == 4
 
-    late = Schedule(desk, clock, rules.model_copy(update={"run_on_startup": False}))
+    late = Schedule(desk, clock, lambda: rules.model_copy(update={"run_on_startup": False}))
     await late.request_round()
     assert len(asked) == 4
     clock.advance(6 * 3600)

@@ -14,7 +14,7 @@ from muniment.faces.cli import chat_commands, options, session
 from muniment.faces.cli.loop import LoopThread
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen, terminal
-from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import MunimentError, TooLarge
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def run_chat(
             if unfinished and not as_json:
                 terminal.print_hint("The last turn was cut short; here is the end of it.")
                 _show_turn(unfinished, as_json=False, is_terminal=True)
-            code = _run_turns(loop, chat_session, settings, as_json=as_json)
+            code = _run_turns(loop, chat_session, as_json=as_json)
         finally:
             loop.run(chat_session.close())
     if code:
         raise typer.Exit(code)
 
 
-def _run_turns(loop: LoopThread, chat_session: ChatSession, settings: Settings, *, as_json: bool) -> int:
+def _run_turns(loop: LoopThread, chat_session: ChatSession, *, as_json: bool) -> int:
     """Every line is a turn. An error is told and the next line is read; returned is the code of the first."""
     code = 0
     is_terminal = sys.stdin.isatty() and not as_json
@@ -84,20 +84,18 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, settings: Settings, 
             if not as_json and chat_commands.is_command(text):
                 loop.run(chat_commands.run_command(chat_session, text))
             else:
-                _take_turn(loop, chat_session, settings, text, as_json=as_json, is_terminal=is_terminal)
+                _take_turn(loop, chat_session, text, as_json=as_json, is_terminal=is_terminal)
         except MunimentError as error:
             exit_code = screen.report_error(error, as_json=as_json)
             code = code or exit_code
     return code
 
 
-def _take_turn(
-    loop: LoopThread, chat_session: ChatSession, settings: Settings, text: str, *, as_json: bool, is_terminal: bool
-) -> None:
+def _take_turn(loop: LoopThread, chat_session: ChatSession, text: str, *, as_json: bool, is_terminal: bool) -> None:
     """Send a message and show the turn. Raises TooLarge, StoreError."""
-    if len(text) > settings.limits.turn_chars:
+    if len(text) > (most := chat_session.settings.limits.turn_chars):
         raise TooLarge(
-            f"the message has {len(text):,} characters; at most {settings.limits.turn_chars:,} are allowed",
+            f"the message has {len(text):,} characters; at most {most:,} are allowed",
             size=len(text),
         )
     early_replies: list[dict[str, Any]] = []

@@ -77,10 +77,11 @@ async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bo
         session.open_memory(settings, quiet=False, embedder=embedder) as memory,
         bootstrap.open_tokens(settings) as tokens,
         bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext() as worker,
-        saver.schedule_pruning(settings, once=False) if with_worker else contextlib.nullcontext(),
+        saver.schedule_pruning(memory.engine.settings, once=False) if with_worker else contextlib.nullcontext(),
     ):
         if tracing is not None:
             stack.push_async_callback(asyncio.to_thread, tracing.close)
         host, port = listener.getsockname()[:2]
         screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
-        await server.serve_requests(server.create_service(settings, memory, tokens, worker, tracing), listener)
+        service = server.create_service(memory.engine.settings, memory, tokens, worker, tracing)
+        await server.serve_requests(service, listener)

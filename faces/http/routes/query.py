@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
 
 from muniment.faces.http.access import Caller, Reader
 from muniment.faces.http.answers import ExplanationAnswer, QueryAnswer
-from muniment.faces.http.bodies import QueryBody, StrictRoute, WhyNotBody
+from muniment.faces.http.bodies import MAX_COUNT, Name, QueryBody, StrictRoute, WhyNotBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
-from muniment.memory.domain.query import Query
+from muniment.memory.domain import query as queries
 from muniment.memory.errors import NotFound
 from muniment.memory.payload import encode_answer, encode_explanation
 
-router = APIRouter(prefix="/memory", tags=["query"], route_class=StrictRoute, responses=ERROR_RESPONSES)
+router = APIRouter(tags=["query"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 
 
-@router.post("/query", response_model=QueryAnswer)
+@router.post("/memory/query", response_model=QueryAnswer)
 async def query_memory(body: QueryBody, caller: Reader) -> Response:
     """Return the best memories within the agent's allowlist."""
     agent, query = _parse_query(body, caller)
@@ -24,7 +26,32 @@ async def query_memory(body: QueryBody, caller: Reader) -> Response:
     return make_response(encode_answer(answer, explain=query.explain))
 
 
-@router.post("/why-not", response_model=ExplanationAnswer)
+@router.get("/v1/user-memory/search", response_model=QueryAnswer)
+async def search_user_memory(
+    caller: Reader,
+    query: Annotated[str, Query(description="The question.")],
+    agent: Annotated[Name | None, Query(description="Who asks; may be left out where the token has one agent.")] = None,
+    category: Annotated[list[Name] | None, Query(max_length=100)] = None,
+    top_k: Annotated[int | None, Query(ge=1, le=MAX_COUNT)] = None,
+    budget_tokens: Annotated[int | None, Query(ge=1, le=MAX_COUNT)] = None,
+    threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
+    returns: Annotated[Literal["bullets", "full"] | None, Query(alias="return")] = None,
+    explain: bool = False,
+    as_of: Annotated[str | None, Query(description="A revision, or an ISO date or time.")] = None,
+) -> Response:
+    """Return the best memories within the agent's allowlist: what `POST /memory/query` answers, in the same order."""
+    given: dict[str, Any] = {
+        "categories": category,
+        "top_k": top_k,
+        "budget_tokens": budget_tokens,
+        "threshold": threshold,
+    }
+    given |= {"return": returns, "as_of": as_of, "agent": agent}
+    named = {name: value for name, value in given.items() if value is not None}
+    return await query_memory(QueryBody.model_validate({"query": query, "explain": explain, **named}), caller)
+
+
+@router.post("/memory/why-not", response_model=ExplanationAnswer)
 async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
     """Return the first reason that keeps a memory out of the answer to a query."""
     agent, query = _parse_query(body, caller)
@@ -35,9 +62,9 @@ async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
     return make_response(encode_explanation(verdict))
 
 
-def _parse_query(body: QueryBody, caller: Caller) -> tuple[str, Query]:
+def _parse_query(body: QueryBody, caller: Caller) -> tuple[str, queries.Query]:
     """Return the agent and the query of a body. Raises BadInput, Denied."""
     agent, recall = caller.choose_agent(body.agent), caller.service.settings.recall
     given = body.model_dump(by_alias=True, exclude_unset=True, exclude={"memory_id"})
-    defaults = Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens)
+    defaults = queries.Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens)
     return agent, codec.parse_query(given, defaults)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -13,7 +14,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import JobName
-from muniment.memory.domain.maintenance import DueMemories, MaintenanceResult, RetentionTerms
+from muniment.memory.domain.maintenance import DueMemories, LedgerCounts, MaintenanceResult, RetentionTerms
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
@@ -47,10 +48,13 @@ class SlotStore(Protocol):
 class Schedule:
     """Enqueues the job `round` once in every slot of `cleanup_interval_seconds`, however many processes do."""
 
-    def __init__(self, store: SlotStore, clock: Clock, rules: Ledger) -> None:
-        self._store, self._clock = store, clock
-        self._every = timedelta(seconds=rules.cleanup_interval_seconds)
-        self._last_slot: datetime | None = None if rules.run_on_startup else self._find_slot()
+    def __init__(self, store: SlotStore, clock: Clock, find_rules: Callable[[], Ledger]) -> None:
+        self._store, self._clock, self._find_rules = store, clock, find_rules
+        self._last_slot: datetime | None = None if find_rules().run_on_startup else self._find_slot()
+
+    @property
+    def _every(self) -> timedelta:
+        return timedelta(seconds=self._find_rules().cleanup_interval_seconds)
 
     async def request_round(self) -> None:
         """Enqueue the job of the current slot, unless that was done. Raises StoreError."""
@@ -106,14 +110,7 @@ class Maintenance:
         now, terms = self.clock.now(), self.retention
         due, forgotten = await self._forget_all(scope, now)
         due, purged = await self._purge_all(scope, due, now)
-        checked = max(terms.events, timedelta(days=self.settings.consolidation.fingerprint_days))
-        turns = await self.maintenance.delete_expired(
-            scope,
-            now,
-            turns_before=now - terms.turns,
-            events_before=now - terms.events,
-            checked_before=now - checked,
-        )
+        turns = await self._delete_expired(scope, now)
         await self.item_store.delete_expired(scope, now)
         await self.projections.refresh_lagging(scope)
         run, checked_rev = await self._consolidate_changed(scope, due, forgotten + purged)
@@ -121,6 +118,25 @@ class Maintenance:
             due = await self._find_due(scope, now)
         await self.maintenance.record_maintenance(scope, checked_rev, now, due.next_due_at, terms)
         return MaintenanceResult(forgotten=forgotten, purged=purged, turns=turns, run=run)
+
+    async def clean_ledger(self, scope: Scope, *, dry: bool) -> LedgerCounts:
+        """Count what is past its days in the ledger of a space, and remove it unless `dry`."""
+        now = self.clock.now()
+        counts = await self.maintenance.count_expired(scope, now, turns_before=now - self.retention.turns)
+        if not dry:
+            await self._delete_expired(scope, now)
+        return counts
+
+    async def _delete_expired(self, scope: Scope, now: datetime) -> int:
+        terms = self.retention
+        checked = max(terms.events, timedelta(days=self.settings.consolidation.fingerprint_days))
+        return await self.maintenance.delete_expired(
+            scope,
+            now,
+            turns_before=now - terms.turns,
+            events_before=now - terms.events,
+            checked_before=now - checked,
+        )
 
     async def _consolidate_changed(
         self, scope: Scope, due: DueMemories, own_changes: int

@@ -9,7 +9,7 @@ from typing import Protocol
 from muniment.memory.domain.embedding import UnembeddedRow
 from muniment.memory.domain.ids import Revision, Vector
 from muniment.memory.domain.jobs import JobName
-from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
+from muniment.memory.domain.maintenance import DueMemories, IndexingResult, LedgerCounts, RetentionTerms
 from muniment.memory.domain.scope import Scope
 
 
@@ -34,6 +34,10 @@ class MaintenanceStore(Protocol):
 
         `checked_rev` is the revision that was checked, None when the check did not reach the end. Changes by a
         consolidation count as checked; the first other change after it makes the space due again."""
+        ...
+
+    async def count_expired(self, scope: Scope, now: datetime, *, turns_before: datetime) -> LedgerCounts:
+        """Count the turns, and the sessions with none but such, that `delete_expired` would remove."""
         ...
 
     async def enqueue_due_spaces(

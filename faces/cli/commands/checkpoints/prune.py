@@ -55,24 +55,27 @@ def prune_checkpoints(
       muniment checkpoints prune --keep 50 --older-than 365
     """
     settings = load_settings()
-    rules = settings.checkpoints
-    count, days = keep or rules.keep, rules.ttl_days if older_than is None else older_than
     owner = session.make_scope(settings, user) if user is not None else None
     thread_name = options.check_name(thread, "--thread") if thread is not None else None
 
-    async def work() -> PruneResult:
+    async def work() -> tuple[PruneResult, int, float | None]:
         # LangGraph and the database's driver: nothing for `--help` to wait for.
         from muniment.graph import janitor  # noqa: PLC0415
+        from muniment.memory import bootstrap  # noqa: PLC0415
+
+        rules = (await bootstrap.read_settings_in_force(settings)).checkpoints
+        count, days = keep or rules.keep, rules.ttl_days if older_than is None else older_than
 
         async with open_saver(settings, quiet=as_json) as saver:
             threads = await select_threads(saver, owner, thread_name)
             total = len(threads) if threads is not None else None
             with terminal.show_progress("pruning", total, quiet=as_json) as advance:
-                return await janitor.prune_threads(
+                pruned = await janitor.prune_threads(
                     saver, keep=count, days=days, threads=threads, dry=dry_run, on_progress=advance
                 )
+                return pruned, count, days
 
-    freed = session.run_async(work())
+    freed, count, days = session.run_async(work())
     if as_json:
         screen.print_json({"dry_run": dry_run, "keep": count, "older_than": days, **asdict(freed)})
     else:

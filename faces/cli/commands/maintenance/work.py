@@ -86,11 +86,10 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
         elif screen.is_interactive():
             screen.print_line(_format_outcome(outcome))
 
-    pruning = saver.schedule_pruning(settings, once=drain) if max_jobs is None else contextlib.nullcontext()
     async with (
         session.open_memory(settings, quiet=as_json) as memory,
         bootstrap.open_worker(settings, memory, report_outcome, with_schedule=max_jobs is None) as worker,
-        pruning,
+        saver.schedule_pruning(memory.engine.settings, once=drain) if max_jobs is None else contextlib.nullcontext(),
     ):
         if settings.chat_model is None and not as_json:
             screen.print_stderr(f"muniment: warning: {_NO_MODEL_MESSAGE}")

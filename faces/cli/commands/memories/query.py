@@ -74,10 +74,11 @@ def query_memory(
         "explain": explain,
         "as_of": as_of,
     }
-    request = build_query(settings, text, "TEXT", arguments, filters)
+    build_query(settings, text, "TEXT", arguments, filters)  # what is not valid is refused before anything is opened
 
     async def work() -> tuple[Answer, datetime]:
         async with session.open_memory(settings, quiet=as_json) as memory:
+            request = build_query(memory.engine.settings, text, "TEXT", arguments, filters)
             return await memory.query(scope, agent, request), memory.now()
 
     answer, now = session.run_async(work())

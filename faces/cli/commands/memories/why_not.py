@@ -65,11 +65,12 @@ def explain_absence(
         "threshold": threshold,
         "as_of": as_of,
     }
-    request = build_query(settings, text, "--query", arguments, filters)
+    build_query(settings, text, "--query", arguments, filters)  # what is not valid is refused before anything is opened
 
     async def work() -> Explanation:
         async with session.open_memory(settings, quiet=as_json) as memory:
             full_id = await memory.find_id(scope, memory_id)
+            request = build_query(memory.engine.settings, text, "--query", arguments, filters)
             return await memory.why_not(scope, agent, full_id, request)
 
     verdict = session.run_async(work())

@@ -10,7 +10,7 @@ from uuid import UUID
 from muniment.memory.domain.embedding import UnembeddedRow
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job, JobName
-from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
+from muniment.memory.domain.maintenance import DueMemories, IndexingResult, LedgerCounts, RetentionTerms
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
@@ -94,6 +94,12 @@ class PostgresMaintenance(MaintenanceStore):
                     for block in ("drop_pairs", "drop_runs"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": checked_before})
                     return deleted
+
+    async def count_expired(self, scope: Scope, now: datetime, *, turns_before: datetime) -> LedgerCounts:
+        params = {"space": scope.space, "before": turns_before, "now": now}
+        async with self._connections.reading(scope) as conn:
+            row = await (await conn.execute(_MAINTENANCE["count_stale"], params)).fetchone()
+        return LedgerCounts(**require_row(row))
 
     async def enqueue_due_spaces(
         self, now: datetime, every: timedelta, spread: timedelta, terms: RetentionTerms

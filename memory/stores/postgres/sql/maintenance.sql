@@ -58,22 +58,35 @@ where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')
 where space_id = %(space)s and (tend_at is null or tend_at > %(at)s::timestamptz + %(keep)s::interval)
 
--- name: stale_turns (old turns that no job needs; a session may have days of its own, null for ever)
-select t.turn_id from muniment.turns t
+-- name: stale (turns that are past their days; a session may have days of its own, null for ever)
+select t.turn_id, t.session_id from muniment.turns t
 left join muniment.sessions s on s.space_id = %(space)s and s.session_id = t.session_id and s.own_retention
 where t.space_id = %(space)s
   and t.at < case when s.session_id is null then %(before)s else %(now)s - make_interval(days => s.retention_days) end
-  and {{jobs.unneeded}}
+
+-- name: stale_turns (old turns that no job needs)
+{{stale}} and {{jobs.unneeded}}
 limit %(limit)s
 
 -- name: drop_turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(ids)s)
 
+-- name: old_session (a session past its days)
+s.space_id = %(space)s
+  and s.last_at < case when s.own_retention then %(now)s - make_interval(days => s.retention_days) else %(before)s end
+
 -- name: drop_sessions (deletes old sessions without turns)
 delete from muniment.sessions s
-where s.space_id = %(space)s
-  and s.last_at < case when s.own_retention then %(now)s - make_interval(days => s.retention_days) else %(before)s end
+where {{old_session}}
   and not exists (select from muniment.turns t where t.space_id = %(space)s and t.session_id = s.session_id)
+
+-- name: count_stale (how many turns are past their days, and sessions with none but such)
+with stale as ({{stale}} and {{jobs.unneeded}})
+select (select count(*) from stale) as turns, (
+  select count(*) from muniment.sessions s
+  where {{old_session}} and not exists (
+    select from muniment.turns t where t.space_id = %(space)s and t.session_id = s.session_id
+      and not exists (select from stale where stale.turn_id = t.turn_id))) as sessions
 
 -- name: drop_events (deletes old events)
 delete from muniment.events where space_id = %(space)s and ts < %(before)s
