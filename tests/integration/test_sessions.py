@@ -1,4 +1,4 @@
-"""Sessions: their rows, the order of their events, their end, how long they are kept, and the search in what was said."""
+"""Sessions: their rows, the order of their events, their end, how long they are kept, and the search in them."""
 
 from __future__ import annotations
 
@@ -269,9 +269,7 @@ async def test_an_export_keeps_sessions_and_events(memory: Memory) -> None:
     await memory.load(scope("copy"), rows)
     assert list(await memory.export(scope("copy"))) == rows
     new = ("position", "kind", "payload", "visible")
-    older = [
-        {key: value for key, value in row.items() if key not in new} for row in rows if row["type"] != "session"
-    ]
+    older = [{key: value for key, value in row.items() if key not in new} for row in rows if row["type"] != "session"]
     await memory.load(scope("older"), older)
     assert [position for position, _ in await read_texts(memory, who=scope("older"))] == [0, 1]
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from muniment.memory.client import Memory
+from muniment.memory.domain.layers.projections import PROJECTION_STATUSES
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.rules.procedures.skill_file import name_skill, render_skill
@@ -30,8 +31,10 @@ async def read_by(memory: Memory, agent: str) -> list[str]:
 
 async def states(memory: Memory) -> list[tuple[str, str]]:
     """The skills with their states."""
-    every = ("active", "pending", "rejected", "superseded", "conflict", "support", "outranked")
-    return [(skill.title, skill.status) for skill in await memory.projections.list_skills(scope(), statuses=every)]
+    return [
+        (skill.title, skill.status)
+        for skill in await memory.projections.list_skills(scope(), statuses=PROJECTION_STATUSES)
+    ]
 
 
 async def test_what_is_found_waits_until_it_is_published(database_url: str) -> None:
@@ -42,8 +45,7 @@ async def test_what_is_found_waits_until_it_is_published(database_url: str) -> N
         assert (skill.status, skill.data["goal"]) == ("pending", skill.title)
         assert await read_by(memory, "planner") == []
         assert await read_by(memory, "executor") == []
-        [failure] = await memory.projections.list(scope(), types=("tool_failure_catalog",)) or [None]
-        assert failure is None
+        assert not await memory.projections.list(scope(), types=("tool_failure_catalog",))
         receipt = await memory.projections.review_skill(scope(), str(skill.id)[:8], publish=True)
         assert [change.after.state for change in receipt.changes] == ["active"]
         assert [one.status for one in await memory.projections.list_skills(scope())] == ["active"]

@@ -39,7 +39,7 @@ def join_texts(*values: Any) -> str:
         if isinstance(value, str):
             lines.append(value)
         elif isinstance(value, Mapping):
-            waiting += [part for item in reversed(value.items()) for part in reversed(item)]
+            waiting += [part for item in reversed([*value.items()]) for part in reversed(item)]
         elif isinstance(value, list | tuple):
             waiting += reversed(value)
     return "\n".join(lines)

@@ -156,8 +156,6 @@ begin
   if consumed is not null then
     perform muniment.keep_sessions(
       at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
-    perform muniment.keep_sessions(
-      at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
       recalled, consumed_rev, said_at, kind, payload, visible, words)
     select at_space, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text,
