@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
-from muniment.memory.domain.query import Reason, Ruling
+from muniment.memory.domain.query import Reason, Ruling, StageName
+from muniment.memory.domain.scope import OwnerType
 from muniment.memory.domain.usage import SpaceActivity
 
 
@@ -20,6 +21,7 @@ class HitAnswer(BaseModel):
 
     id: str = Field(description="The whole id, or of a bullet a beginning that no other memory has.")
     text: str
+    of: OwnerType | None = Field(None, description="Whose it is, where that is not the user: somebody shares it.")
     kind: Kind | None = None
     category: str | None = None
     created_at: datetime | None = None
@@ -65,6 +67,15 @@ class OmissionAnswer(BaseModel):
     score: float
 
 
+class StageAnswer(BaseModel):
+    """A stage of a read with its time; what it counts is beside it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: StageName
+    ms: float
+
+
 class QueryAnswer(BaseModel):
     """An answer of `memory.query`."""
 
@@ -73,6 +84,7 @@ class QueryAnswer(BaseModel):
     results: list[HitAnswer]
     degraded: bool = Field(False, description="The embedder was away: memories were found by their words alone.")
     tokens: int | None = Field(None, description="Of the results; with `explain`.")
+    stages: list[StageAnswer] | None = Field(None, description="Of the read, in order; with `explain`.")
     left_out: list[OmissionAnswer] | None = Field(None, description="With `explain`.")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+
+from muniment.memory.errors import BadInput
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]  # what an integer of Postgres holds
 Amount: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, le=1_000_000_000)]
+_SHOWN_CHARS = 40  # of an unknown name in an error
 # A thousand years: what is so far before or after now is still in the calendar.
 _DAYS = 366_000
 Days: TypeAlias = Annotated[float, Field(gt=0, le=_DAYS)]
@@ -60,8 +63,9 @@ class Limits(SettingsPart):
     reading_seconds: Seconds
 
 
-class RecallSettings(SettingsPart):
-    """How a query is answered: budgets in tokens of the rendered payload, similarities and weights in [0, 1]."""
+class CallerSettings(SettingsPart):
+    """How the query of a caller is answered: budgets in tokens of the rendered payload, similarities and weights in
+    [0, 1]. A profile overrides some of it."""
 
     top_k: Count
     budget_tokens: Count
@@ -94,7 +98,6 @@ class RecallSettings(SettingsPart):
     importance_weight: Share
     pinned_boost: Share
     insight_factor: Share
-    index_from: Count
     own_boost: Share
     hint_boost: Share
     told_weight: Share
@@ -103,7 +106,42 @@ class RecallSettings(SettingsPart):
     others_penalty: Share
     keyword_relevance: Positive
     strange_penalty: Share
+
+
+# Every field of CallerSettings, each with any default: a profile has those that are set.
+_Overrides = create_model(  # type: ignore[call-overload]
+    "_Overrides",
+    __base__=SettingsPart,
+    **{
+        name: (Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, 0)
+        for name, field in CallerSettings.model_fields.items()
+    },
+)
+
+
+def _parse_overrides(value: Any) -> dict[str, Any]:
+    overrides: dict[str, Any] = _Overrides.model_validate(value).model_dump(exclude_unset=True)
+    return overrides
+
+
+class RecallSettings(CallerSettings):
+    """How queries are answered: for a caller without a profile, by profile, and which agents have one; whose spaces are
+    read beside the own one, and from how many memories on a space has indexes."""
+
+    index_from: Count
     beside: Annotated[tuple[SharedOwner, ...], Field(strict=False)]
+    profiles: dict[str, Annotated[dict[str, Any], BeforeValidator(_parse_overrides)]]
+    agents: dict[str, str]
+
+    def choose_profile(self, agent: str, profile: str | None = None) -> Self:
+        """Return the settings for one caller: with what the named profile overrides, without a name with what that of
+        the agent does. Raises BadInput for an unknown profile."""
+        name = self.agents.get(agent) if profile is None else profile
+        if name is not None and name not in self.profiles:
+            known = ", ".join(sorted(self.profiles)) or "none; recall.profiles has some"
+            raise BadInput(f"profile: unknown profile {name[:_SHOWN_CHARS]!r}; allowed: {known}")
+        overrides = self.profiles[name] if name is not None else {}
+        return self.model_copy(update={**overrides, "agents": {}})
 
 
 class DeltaHeader(SettingsPart):

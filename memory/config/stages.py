@@ -57,7 +57,7 @@ FIXED = (
     "database.*", "jobs.*", "serve.*", "users.*", "model.prompt_folder", "model.tool_schema", "model.tool_rounds",
     "model.handoffs", "redact.patterns", "redact.deny_tags", "redact.deny_paths", "redact.deny_projects",
     "spend.currency", "spend.prices", "embedders.*.scripts", "embedders.*.reads", "forgetting.categories",
-    "checkpoints.messages", "checkpoints.durability",
+    "checkpoints.messages", "checkpoints.durability", "recall.profiles", "recall.agents",
 )  # fmt: skip
 _KINDS_OF_SCOPES = ("user", "project", "agent", "session", "run")
 _BOUNDS = {
