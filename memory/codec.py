@@ -38,10 +38,7 @@ _MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
 _FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
-FILTER_KINDS: dict[str, type] = {
-    "user_id": str, "agent_id": str, "run_id": str, "actor_id": str, "role": str, "category": str, "pinned": bool,
-    "importance_min": int, "importance_max": int, "updated_after": datetime, "updated_before": datetime,
-}  # fmt: skip
+FILTER_KINDS: dict[str, type] = {name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items()}
 
 
 def encode_value(value: Any) -> Any:
@@ -226,9 +223,7 @@ def format_decisions(requests: Sequence[Consent]) -> str:
     return " ".join(parts)
 
 
-_QUERY_FIELDS = frozenset(
-    {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain", "profile", "as_of"}
-)
+_QUERY_FIELDS = {"query", "return"} | {each.name for each in fields(Query)} - {"text", "returns"}
 FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets
 
 
@@ -289,8 +284,7 @@ def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     if returns not in get_args(Returns):
         given = repr(returns) if isinstance(returns, str) else type(returns).__name__
         raise BadInput(f"return: {given} given; allowed: {', '.join(get_args(Returns))}")
-    profile = raw.get("profile") or base.profile
-    if profile is not None and not isinstance(profile, str):
+    if not isinstance(profile := raw.get("profile") or base.profile, str | None):
         raise BadInput(f"profile: {type(profile).__name__} given, text wanted")
     budget = base.budget_tokens * (FULL_BUDGET_FACTOR if returns == "full" else 1)
     return Query(
