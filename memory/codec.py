@@ -38,10 +38,7 @@ _MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
 _FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
-FILTER_KINDS: dict[str, type] = {
-    "user_id": str, "agent_id": str, "run_id": str, "actor_id": str, "role": str, "category": str, "pinned": bool,
-    "importance_min": int, "importance_max": int, "updated_after": datetime, "updated_before": datetime,
-}  # fmt: skip
+FILTER_KINDS: dict[str, type] = {name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items()}
 
 
 def encode_value(value: Any) -> Any:
@@ -226,6 +223,7 @@ def format_decisions(requests: Sequence[Consent]) -> str:
     return " ".join(parts)
 
 
+_QUERY_FIELDS = {"query", "return"} | {each.name for each in fields(Query)} - {"text", "returns"}
 FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets
 
 
@@ -274,9 +272,8 @@ def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     """Return a query from JSON, with `defaults` for what is not given. `agent` is ignored: the caller binds it. Raises
     BadInput."""
     base = defaults or Query(text="")
-    allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain", "as_of"}
-    if unknown := set(raw) - allowed - {"agent"}:
-        raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(allowed))}")
+    if unknown := set(raw) - _QUERY_FIELDS - {"agent"}:
+        raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(_QUERY_FIELDS))}")
     text = raw.get("query")
     if not isinstance(text, str):
         raise BadInput(f"query: {type(text).__name__} given, text wanted")
@@ -287,6 +284,8 @@ def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     if returns not in get_args(Returns):
         given = repr(returns) if isinstance(returns, str) else type(returns).__name__
         raise BadInput(f"return: {given} given; allowed: {', '.join(get_args(Returns))}")
+    if not isinstance(profile := raw.get("profile") or base.profile, str | None):
+        raise BadInput(f"profile: {type(profile).__name__} given, text wanted")
     budget = base.budget_tokens * (FULL_BUDGET_FACTOR if returns == "full" else 1)
     return Query(
         text=text,
@@ -297,6 +296,7 @@ def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
         budget_tokens=_parse_whole_number(raw.get("budget_tokens"), budget, "budget_tokens"),
         threshold=_parse_share(raw.get("threshold"), base.threshold),
         explain=_parse_flag(raw.get("explain"), base.explain, "explain"),
+        profile=profile,
         as_of=base.as_of if raw.get("as_of") is None else parse_as_of(raw["as_of"]),
     )
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 from unicodedata import category, normalize
 
-from muniment.memory.codec import FULL_BUDGET_FACTOR, encode_record, encode_value
+from muniment.memory.codec import FULL_BUDGET_FACTOR, encode_record, encode_value, parse_query
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.query import Answer, Explanation, Hit, Returns
+from muniment.memory.domain.query import Answer, Explanation, Hit, Query, Returns
 
 # JSON on one line, without spaces between its parts.
 dump_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -147,8 +147,8 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
 
 
 def encode_answer(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """Return an answer of `memory.query`; with `explain` also its tokens and omissions with the reasons. `degraded` is
-    in it only where it is true."""
+    """Return an answer of `memory.query`; with `explain` also its tokens, the stages of the read with their times and
+    counts, and omissions with the reasons. `degraded` is in it only where it is true."""
     encoded: dict[str, Any] = {
         "format": FORMAT,
         "rev": answer.rev,
@@ -158,6 +158,9 @@ def encode_answer(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         encoded["degraded"] = True
     if explain:
         encoded["tokens"] = answer.tokens
+        encoded["stages"] = [
+            {"name": each.name, "ms": round(each.milliseconds, 3), **each.counts} for each in answer.stages
+        ]
         encoded["left_out"] = [
             {"id": str(each.id), "reason": each.reason, "score": round(each.score, 4)} for each in answer.omissions
         ]
@@ -179,6 +182,17 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
         memory = explanation.memory
         encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {format_statement(memory)}"}
     return encoded
+
+
+def parse_agent_query(
+    settings: Settings, agent: str, raw: Mapping[str, Any], *, threshold: float | None = None
+) -> Query:
+    """Return a query from JSON; what it leaves open is that of the profile which it names, or its agent has. Raises
+    BadInput."""
+    named = raw.get("profile")
+    recall = settings.recall.choose_profile(agent, named if isinstance(named, str) else None)
+    usual = Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens, threshold=threshold)
+    return parse_query(raw, usual)
 
 
 def build_parameters(settings: Settings, agent: str, *, full: bool | None = None) -> dict[str, Any]:

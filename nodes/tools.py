@@ -16,7 +16,6 @@ from langchain_core.tools import BaseTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt import ToolNode
 
-from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
@@ -24,7 +23,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
-from muniment.memory.payload import build_parameters, dump_compact, encode_answer, fence_text
+from muniment.memory.payload import build_parameters, dump_compact, encode_answer, fence_text, parse_agent_query
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
 from muniment.nodes.reply_stream import ReplyStream, clean_arguments
@@ -189,8 +188,5 @@ class Toolbox:
         allowed = build_parameters(self.settings, self.agent, full=True)["properties"]
         if unknown := sorted(set(arguments) - set(allowed)):
             raise BadInput(f"{QUERY_TOOL}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
-        recall = self.settings.recall
-        threshold = 0.0 if self.is_wide else None
-        usual = Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens, threshold=threshold)
-        query = codec.parse_query(arguments, usual)
+        query = parse_agent_query(self.settings, self.agent, arguments, threshold=0.0 if self.is_wide else None)
         return query if self.as_of is None else replace(query, as_of=Revision(self.as_of))

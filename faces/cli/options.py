@@ -14,10 +14,20 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput
+from muniment.memory.payload import parse_agent_query
 
 MAX_NAME_CHARS = 200
 
 User = Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Whose memory. Nobody sees another's.")]
+Project = Annotated[
+    str | None,
+    typer.Option(
+        "--project", metavar="NAME", help="The project that is worked on; its memory is read, too, where it is shared."
+    ),
+]
+Profile = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="Of recall.profiles, in place of the agent's.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too; the exit code stays the same.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first characters (4 or more).")]
 
@@ -37,6 +47,13 @@ Budget = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option("--threshold", metavar="X", help="From 0 to 1: less relevant is left out."),
+]
+Returns = Annotated[str, typer.Option("--return", metavar="bullets|full", help="Bullets, or whole memories.")]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain", help="Show the parts of each score, the stages of the read, and what was left out and why."
+    ),
 ]
 Filter = Annotated[
     list[str] | None,
@@ -71,6 +88,11 @@ def check_text(value: str, option: str) -> str:
     """A text as typed, with U+FFFD for bytes that were not UTF-8. Raises BadInput when it is empty."""
     if not value.strip():
         raise BadInput(f"{option}: is empty")
+    return decode_text(value)
+
+
+def decode_text(value: str) -> str:
+    """A text as typed, with U+FFFD for bytes that were not UTF-8."""
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -90,13 +112,12 @@ def check_agent(settings: Settings, agent: str, option: str = "--agent") -> None
 
 
 def build_query(
-    settings: Settings, text: str, option: str, arguments: Mapping[str, Any], filter_pairs: Sequence[str] | None
+    settings: Settings, agent: str, text: str, arguments: Mapping[str, Any], filter_pairs: Sequence[str] | None
 ) -> Query:
     """A query as typed: its text, the other fields of `memory.query`, and its filters. Raises BadInput."""
-    recall = settings.recall
-    return codec.parse_query(
-        {"query": check_text(text, option), "filters": parse_filters(filter_pairs or ()), **arguments},
-        Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens),
+    typed = decode_text(text) if text.strip() else ""
+    return parse_agent_query(
+        settings, agent, {"query": typed, "filters": parse_filters(filter_pairs or ()), **arguments}
     )
 
 

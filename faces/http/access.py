@@ -26,6 +26,16 @@ UserHeader = Annotated[
 UserParameter = Annotated[
     str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="As the header X-Muniment-User.")
 ]
+ProjectHeader = Annotated[
+    str | None,
+    Header(
+        alias="X-Muniment-Project",
+        description="The project that is worked on. Its memory is read beside the user's where it is shared.",
+    ),
+]
+ProjectParameter = Annotated[
+    str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="As the header X-Muniment-Project.")
+]
 KeyHeader = Annotated[
     str | None,
     Header(
@@ -60,7 +70,8 @@ class Caller:
         for what, name in (("session", session), ("thread", thread)):
             if name is not None:
                 check_name(name, what)
-        return self.grant.make_scope(self.scope.owner, session=session, thread=thread)
+        project = self.scope.project
+        return self.grant.make_scope(self.scope.owner, session=session, thread=thread, project=project)
 
     async def write_once(
         self, write: Callable[..., Awaitable[Receipt]], *args: Any, scope: Scope | None = None, **options: Any
@@ -127,10 +138,13 @@ def require_permission(permission: Permission) -> Callable[..., Awaitable[Caller
         _: Annotated[object, Security(BEARER)],
         header: UserHeader = None,
         user: UserParameter = None,
+        project_header: ProjectHeader = None,
+        project: ProjectParameter = None,
     ) -> Caller:
         grant: Grant = request.state.grant
         grant.require_permission(permission)
-        scope = grant.make_scope(choose_user(header, user))
+        owner = choose_name("user", header, user)
+        scope = grant.make_scope(owner, project=choose_name("project", project_header, project))
         return Caller(grant=grant, scope=scope, service=get_service(request))
 
     return find_caller
@@ -160,19 +174,14 @@ def check_name(value: str, what: str) -> str:
     return value
 
 
-def choose_user(header: str | None, parameter: str | None) -> str | None:
-    """Return the user that a request names. Raises BadInput for two."""
-    named = {check_name(each, "user") for each in (_decode_header(header), parameter) if each is not None}
-    if len(named) > 1:
-        raise BadInput("user: the header X-Muniment-User and the parameter name two users")
-    return named.pop() if named else None
-
-
-def _decode_header(value: str | None) -> str | None:
-    """Return a header that is UTF-8. Raises BadInput for another."""
-    if value is None:
-        return None
+def choose_name(what: str, header: str | None, parameter: str | None) -> str | None:
+    """Return the user or project that a request names. Raises BadInput for two, and for a header that is not UTF-8."""
+    title = f"X-Muniment-{what.title()}"
     try:
-        return value.encode("latin-1").decode("utf-8")
+        decoded = None if header is None else header.encode("latin-1").decode("utf-8")
     except UnicodeDecodeError:
-        raise BadInput("X-Muniment-User: is not UTF-8") from None
+        raise BadInput(f"{title}: is not UTF-8") from None
+    named = {check_name(each, what) for each in (decoded, parameter) if each is not None}
+    if len(named) > 1:
+        raise BadInput(f"{what}: the header {title} and the parameter name two {what}s")
+    return named.pop() if named else None

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.memory.config.changes import SettingSource, Stage
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
-from muniment.memory.domain.query import Reason, Ruling
+from muniment.memory.domain.query import Reason, Ruling, StageName
+from muniment.memory.domain.scope import OwnerType
 from muniment.memory.domain.usage import SpaceActivity
 
 SettingValue: TypeAlias = bool | int | float | str | list[str] | None
@@ -23,6 +24,7 @@ class HitAnswer(BaseModel):
 
     id: str = Field(description="The whole id, or of a bullet a beginning that no other memory has.")
     text: str
+    of: OwnerType | None = Field(None, description="Whose it is, where that is not the user: somebody shares it.")
     kind: Kind | None = None
     category: str | None = None
     created_at: datetime | None = None
@@ -68,6 +70,15 @@ class OmissionAnswer(BaseModel):
     score: float
 
 
+class StageAnswer(BaseModel):
+    """A stage of a read with its time; what it counts is beside it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: StageName
+    ms: float
+
+
 class QueryAnswer(BaseModel):
     """An answer of `memory.query`."""
 
@@ -76,6 +87,7 @@ class QueryAnswer(BaseModel):
     results: list[HitAnswer]
     degraded: bool = Field(False, description="The embedder was away: memories were found by their words alone.")
     tokens: int | None = Field(None, description="Of the results; with `explain`.")
+    stages: list[StageAnswer] | None = Field(None, description="Of the read, in order; with `explain`.")
     left_out: list[OmissionAnswer] | None = Field(None, description="With `explain`.")
 
 
@@ -239,7 +251,7 @@ class SettingAnswer(BaseModel):
     at: datetime | None
 
 
-class StageAnswer(BaseModel):
+class SettingStageAnswer(BaseModel):
     """The settings of a stage."""
 
     stage: Stage
@@ -251,7 +263,7 @@ class SettingsAnswer(BaseModel):
     """The settings in force, and their revision."""
 
     rev: int
-    stages: list[StageAnswer]
+    stages: list[SettingStageAnswer]
     ignored: dict[str, str] = Field(description="Overrides that this process cannot take, and why.")
 
 

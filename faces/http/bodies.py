@@ -83,7 +83,7 @@ class FilterBody(Body):
 class QueryBody(Body):
     """A request of `memory.query`."""
 
-    query: str = Field(description="The question.")
+    query: str = Field(description="The question. An empty one, and `*`, ask for what is newest.")
     agent: Name | None = Field(None, description="Who asks; may be left out where the token has one agent.")
     categories: Annotated[list[Name], Field(max_length=100)] = []
     filters: FilterBody | None = None
@@ -92,6 +92,7 @@ class QueryBody(Body):
     budget_tokens: Annotated[int | None, Field(ge=1, le=MAX_COUNT)] = None
     threshold: Annotated[float | None, Field(ge=0, le=1)] = None
     explain: bool = False
+    profile: Name | None = Field(None, description="Of recall.profiles, in place of the agent's.")
     as_of: int | str | None = Field(None, description="A revision, or an ISO date or time.")
 
 

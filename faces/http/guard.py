@@ -18,7 +18,7 @@ from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.http.service import Service
 from muniment.faces.mcp.endpoint import PATH as MCP_PATH
-from muniment.memory.config.schema import Serving
+from muniment.memory.config.processes import Serving
 from muniment.memory.errors import MunimentError
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody

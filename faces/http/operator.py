@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request, Security
 
-from muniment.faces.http.access import BEARER, UserHeader, UserParameter, choose_user
+from muniment.faces.http.access import BEARER, UserHeader, UserParameter, choose_name
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.domain.scope import Grant, Scope
 from muniment.memory.errors import Denied, NotPermitted
@@ -73,7 +73,7 @@ async def find_keeper(
     grant.require_permission("admin")
     if grant.agents:
         raise Denied("the token is for some agents only, and this has every category")
-    named = choose_user(header, user)
+    named = choose_name("user", header, user)
     scope = None if grant.owner is None and named is None else grant.make_scope(named)
     return Keeper(scope, grant, get_service(request))
 

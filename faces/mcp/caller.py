@@ -32,14 +32,16 @@ def create_caller(settings: Settings, scope: Scope, agent: str, *, may_write: bo
     return Caller(scope=scope, agent=agent, allowed=frozenset(settings.allowlists[agent]), may_write=may_write)
 
 
-def identify_caller(settings: Settings, grant: Grant, *, with_writes: bool) -> Caller:
-    """Return the caller that a token names: its user and its agent, or without agents the supervisor.
+def identify_caller(settings: Settings, grant: Grant, *, with_writes: bool, project: str | None = None) -> Caller:
+    """Return the caller that a token names: its user and its agent, or without agents the supervisor. The project is
+    the one that the program works on.
 
     It may write where the service lets MCP write and the token permits it. Raises NotPermitted for a token that may not
     read, and for one of no user or of several agents."""
     grant.require_permission("read")
     may_write = with_writes and grant.permits("write")
     try:
-        return create_caller(settings, grant.make_scope(), grant.choose_agent() or DEFAULT_AGENT, may_write=may_write)
+        scope, agent = grant.make_scope(project=project), grant.choose_agent() or DEFAULT_AGENT
+        return create_caller(settings, scope, agent, may_write=may_write)
     except BadInput:
         raise NotPermitted(_NOT_ONE) from None

@@ -32,6 +32,7 @@ PATH = "/mcp"
 METHODS = ("POST", "DELETE")  # no stream of the server's own: it never begins to speak
 _MAX_SESSIONS = 2_000  # of clients of the protocol before 2026-07-28, which are asked within a session; 40 kB each
 _MAX_OF_TOKEN = 20
+_PROJECT, _MAX_NAME_CHARS = b"x-muniment-project", 200
 _SESSION = "mcp-session-id"
 _IDLE_SECONDS = 600.0
 _HERE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?")
@@ -102,10 +103,10 @@ class McpEndpoint:
             raise
 
     def _find_caller(self, ctx: Context) -> Caller:
-        return self._identify(_find_grant(ctx))
+        return self._identify(_find_grant(ctx), _find_project(ctx))
 
-    def _identify(self, grant: Grant) -> Caller:
-        return identify_caller(self._settings, grant, with_writes=self._settings.serve.mcp_write)
+    def _identify(self, grant: Grant, project: str | None = None) -> Caller:
+        return identify_caller(self._settings, grant, with_writes=self._settings.serve.mcp_write, project=project)
 
 
 def _get_grant(scope: Scope) -> Grant:
@@ -116,6 +117,12 @@ def _get_grant(scope: Scope) -> Grant:
 def _find_grant(ctx: Any) -> Grant:
     """Return the grant of the HTTP request from which a request of the protocol comes."""
     return _get_grant(ctx.request.scope)
+
+
+def _find_project(ctx: Any) -> str | None:
+    """Return the project that the header of the HTTP request names; None for one that cannot be the name of any."""
+    raw = dict(ctx.request.scope["headers"]).get(_PROJECT, b"").decode("utf-8", "replace")
+    return raw if raw.strip() and raw.isprintable() and len(raw) <= _MAX_NAME_CHARS else None
 
 
 def _make_end(scope: Scope, session: str) -> tuple[Scope, Receive, Send]:

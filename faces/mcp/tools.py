@@ -21,7 +21,7 @@ from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound, NotReady, TooLarge
-from muniment.memory.payload import dump_compact, encode_answer, fence_text
+from muniment.memory.payload import dump_compact, encode_answer, fence_text, parse_agent_query
 
 T = TypeVar("T")
 _MAX_CHARS = 2_000  # of a text that a question shows whole
@@ -56,8 +56,7 @@ class ToolCaller:
             return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
     async def _query(self, arguments: Mapping[str, Any]) -> CallToolResult:
-        recall = self.memory.engine.settings.recall
-        query = codec.parse_query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
+        query = parse_agent_query(self.memory.engine.settings, self.caller.agent, arguments)
         self._check_categories(query)
         await self.ctx.session.report_progress(0, 1, "searching")
         answer = await self._bound_time(self.memory.query(self.caller.scope, self.caller.agent, query))

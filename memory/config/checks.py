@@ -6,16 +6,25 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from muniment.memory.config.schema import EmbedderProfile, Limits, RecallSettings, Spending
-from muniment.memory.config.yaml_file import KeyPath
+from muniment.memory.config.yaml_file import KeyPath, format_key, suggest_name
 from muniment.memory.errors import MunimentError
 
 Refuse: TypeAlias = Callable[[KeyPath, str], MunimentError]
 
 
 def check_recall(recall: RecallSettings, limits: Limits, refuse: Refuse) -> None:
-    """Raise what `refuse` makes of a query's default that is over its limit."""
+    """Raise what `refuse` makes of a query's default that is over its limit, and of an agent's profile that there is
+    not."""
     if recall.top_k > limits.top_k:
         raise refuse(("recall", "top_k"), f"is {recall.top_k}; allowed: at most limits.top_k")
+    for name, overrides in recall.profiles.items():
+        if overrides.get("top_k", 0) > limits.top_k:
+            path: KeyPath = ("recall", "profiles", name, "top_k")
+            raise refuse(path, f"is {overrides['top_k']}; allowed: at most limits.top_k")
+    for agent, profile in recall.agents.items():
+        if profile not in recall.profiles:
+            known = suggest_name(profile, recall.profiles) if recall.profiles else "; recall.profiles has none"
+            raise refuse(("recall", "agents", agent), f"there is no profile {format_key(profile)}{known}")
 
 
 def check_embedders(

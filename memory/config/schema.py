@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from muniment.memory.domain.layers.observation import ObservationType
+from muniment.memory.errors import BadInput
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]  # what an integer of Postgres holds
 Amount: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, le=1_000_000_000)]
+_SHOWN_CHARS = 40  # of an unknown name in an error
 # A thousand years: what is so far before or after now is still in the calendar.
 _DAYS = 366_000
 Days: TypeAlias = Annotated[float, Field(gt=0, le=_DAYS)]
@@ -62,8 +64,9 @@ class Limits(SettingsPart):
     reading_seconds: Seconds
 
 
-class RecallSettings(SettingsPart):
-    """How a query is answered: budgets in tokens of the rendered payload, similarities and weights in [0, 1]."""
+class CallerSettings(SettingsPart):
+    """How the query of a caller is answered: budgets in tokens of the rendered payload, similarities and weights in
+    [0, 1]. A profile overrides some of it."""
 
     top_k: Count
     budget_tokens: Count
@@ -96,7 +99,6 @@ class RecallSettings(SettingsPart):
     importance_weight: Share
     pinned_boost: Share
     insight_factor: Share
-    index_from: Count
     own_boost: Share
     hint_boost: Share
     told_weight: Share
@@ -105,7 +107,42 @@ class RecallSettings(SettingsPart):
     others_penalty: Share
     keyword_relevance: Positive
     strange_penalty: Share
+
+
+# Every field of CallerSettings, each with any default: a profile has those that are set.
+_Overrides = create_model(  # type: ignore[call-overload]
+    "_Overrides",
+    __base__=SettingsPart,
+    **{
+        name: (Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, 0)
+        for name, field in CallerSettings.model_fields.items()
+    },
+)
+
+
+def _parse_overrides(value: Any) -> dict[str, Any]:
+    overrides: dict[str, Any] = _Overrides.model_validate(value).model_dump(exclude_unset=True)
+    return overrides
+
+
+class RecallSettings(CallerSettings):
+    """How queries are answered: for a caller without a profile, by profile, and which agents have one; whose spaces are
+    read beside the own one, and from how many memories on a space has indexes."""
+
+    index_from: Count
     beside: Annotated[tuple[SharedOwner, ...], Field(strict=False)]
+    profiles: dict[str, Annotated[dict[str, Any], BeforeValidator(_parse_overrides)]]
+    agents: dict[str, str]
+
+    def choose_profile(self, agent: str, profile: str | None = None) -> Self:
+        """Return the settings for one caller: with what the named profile overrides, without a name with what that of
+        the agent does. Raises BadInput for an unknown profile."""
+        name = self.agents.get(agent) if profile is None else profile
+        if name is not None and name not in self.profiles:
+            known = ", ".join(sorted(self.profiles)) or "none; recall.profiles has some"
+            raise BadInput(f"profile: unknown profile {name[:_SHOWN_CHARS]!r}; allowed: {known}")
+        overrides = self.profiles[name] if name is not None else {}
+        return self.model_copy(update={**overrides, "agents": {}})
 
 
 class DeltaHeader(SettingsPart):
@@ -292,23 +329,6 @@ class Ledger(SettingsPart):
     search_agents: Texts
 
 
-class Checkpoints(SettingsPart):
-    """How the supervisor's messages are saved with LangGraph's checkpoints, when the chat saves a turn, and what stays:
-    so many of the newest of each namespace of a thread, and threads that somebody has touched within so many days, null
-    for all."""
-
-    messages: Literal["whole", "delta"]
-    durability: Literal["sync", "async", "exit"]
-    keep: Count
-    ttl_days: Days | None
-
-
-class Threads(SettingsPart):
-    """How many tokens of a thread's messages go before a model."""
-
-    max_tokens: Count
-
-
 class ObservationSettings(SettingsPart):
     """How a session's turns are read by a model: the user's turns of one request, the earlier ones that go with them,
     the most facts of a request and paths of work of a session; and for each type the least confidence of which a
@@ -330,40 +350,3 @@ class Procedures(SettingsPart):
     failures: Count
     review: Literal["none", "unwished", "all"]
     wait_seconds: Seconds
-
-
-class Database(SettingsPart):
-    """How long a connection waits for a sign of the other end, in seconds, before it counts as lost."""
-
-    silent_seconds: Annotated[int, Field(ge=2, le=3600)]
-
-
-class Jobs(SettingsPart):
-    """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
-
-    concurrency: Count
-    stalled_seconds: Seconds
-
-
-class Serving(SettingsPart):
-    """What the HTTP service takes: bytes of a body and of an import, rows of an import, seconds of a request and of an
-    import or export, seconds of its end, requests and streams of a token, and where spans go."""
-
-    body_bytes: Count
-    import_bytes: Count
-    import_rows: Count
-    timeout_seconds: Seconds
-    transfer_seconds: Seconds
-    notice_seconds: Annotated[float, Field(ge=0)]
-    drain_seconds: Count
-    mcp_write: bool  # whether MCP has tools that write
-    requests_per_second: Count
-    burst: Count
-    streams: Count
-    traces_url: str | None
-
-
-class Users(SettingsPart):
-    """Where a run of the graph has to name its user; else it is the user `me`."""
-
-    required: Literal["always", "server", "never"]

@@ -18,18 +18,17 @@ from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
+from muniment.memory.config.processes import Checkpoints, Database, Jobs, Serving, Threads, Users
 from muniment.memory.config.schema import (
+    CallerSettings,
     Category,
-    Checkpoints,
     ConsentRules,
     Consolidation,
-    Database,
     DeltaHeader,
     EmbedderProfile,
     Episodes,
     Forgetting,
     Insights,
-    Jobs,
     Ledger,
     Limits,
     ModelLimits,
@@ -37,12 +36,9 @@ from muniment.memory.config.schema import (
     Procedures,
     RecallSettings,
     RedactionSettings,
-    Serving,
     SettingsPart,
     Spending,
     Texts,
-    Threads,
-    Users,
     WritingSettings,
 )
 from muniment.memory.config.yaml_file import (
@@ -311,6 +307,8 @@ def _list_siblings(tree: dict[str, Any], path: KeyPath) -> Iterable[str]:
         return Category.model_fields
     if path[:1] == ("embedders",):
         return EmbedderProfile.model_fields
+    if path[:2] == ("recall", "profiles"):
+        return CallerSettings.model_fields
     for part in path[:-1]:
         tree = tree.get(str(part), {})
     return tree

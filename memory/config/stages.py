@@ -59,6 +59,7 @@ FIXED = (
     "model.tool_schema", "model.tool_rounds", "model.handoffs", "redact.patterns", "redact.deny_tags",
     "redact.deny_paths", "redact.deny_projects", "spend.currency", "spend.prices", "embedders.*.scripts",
     "embedders.*.reads", "forgetting.categories", "checkpoints.messages", "checkpoints.durability",
+    "recall.profiles", "recall.agents",
 )  # fmt: skip
 _KINDS_OF_SCOPES = ("user", "project", "agent", "session", "run")
 _BOUNDS = {

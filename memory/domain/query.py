@@ -11,6 +11,8 @@ from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import OwnerType
 
 Returns = Literal["bullets", "full"]
+LISTINGS = ("", "*")  # texts of a query that asks for what is newest
+StageName = Literal["scope", "access", "meaning", "words", "structure", "rank", "pack"]
 Reason = Literal[
     "below threshold", "far below the best", "no more alike than the rest", "over budget", "near-duplicate",
     "beyond top_k", "category full",  # the last one in a context only
@@ -40,7 +42,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One request to `memory.query`. The agent and the scope are bound by the caller, not by a model."""
+    """One request to `memory.query`. The agent and the scope are bound by the caller, not by a model.
+
+    An empty text and `*` ask for what is newest."""
 
     text: str
     categories: tuple[str, ...] = ()
@@ -80,6 +84,15 @@ class Omission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stage of a read, with its time and what it counted."""
+
+    name: StageName
+    milliseconds: float
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An answer of `memory.query`: hits in order, the revision, and the tokens of the rendered payload.
 
@@ -91,6 +104,7 @@ class Answer:
     returns: Returns = "bullets"
     omissions: tuple[Omission, ...] = ()
     degraded: bool = False
+    stages: tuple[Stage, ...] = field(default=(), compare=False)  # only with `explain`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,7 @@ class Grant:
         session: str | None = None,
         thread: str | None = None,
         run: str | None = None,
+        project: str | None = None,
     ) -> Scope:
         """Return whose memory a request concerns: the token's user, or for a token without one the named user of its
         tenant. Tenant and actor come from the token alone.
@@ -179,4 +180,5 @@ class Grant:
             session=session,
             thread=thread,
             run=run,
+            project=project,
         )

@@ -183,7 +183,7 @@ FUTURE = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
         (["query", "x", "--agent", "planner", "--filter", "user_id=ben"], 3, "another user"),
         (["why-not", "4f2a91bc", "--agent", "planner"], 2, "--query"),
         (["why-not", "4f2a91bc", "--query", "x"], 2, "--agent"),
-        (["why-not", "4f2a91bc", "--query", " ", "--agent", "planner"], 2, "--query: is empty"),
+        (["why-not", "4f2a91bc", "--query", " ", "--agent", "planner"], 2, "query: is empty"),
         (["why-not", "4f2a91bc", "--query", "x", "--agent", "nobody"], 2, "planner"),
         (["why-not", "4f2a91bc", "--query", "x", "--agent", "planner"], 4, "4f2a91bc"),
         (["why-not", str(UUID(int=7)), "--query", "x", "--agent", "planner"], 4, "another space, or unknown"),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.options import DEFAULT_USER, User, check_agent
+from muniment.faces.cli.options import DEFAULT_USER, Project, User, check_agent
 from muniment.faces.cli.output import screen
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig
@@ -21,6 +21,7 @@ def serve_mcp(
         str, typer.Option("--agent", "-a", metavar="A", help="Who asks; its allowlist says what the client may read.")
     ] = "supervisor",
     user: User = DEFAULT_USER,
+    project: Project = None,
     write: Annotated[
         bool, typer.Option("--write", help="Also memory.remember and memory.forget; you are asked before each.")
     ] = False,
@@ -46,7 +47,7 @@ def serve_mcp(
       muniment mcp --user ana --agent planner --write
     """
     settings = load_settings()
-    scope = session.make_scope(settings, user)
+    scope = session.make_scope(settings, user, project=project)
     check_agent(settings, agent)
     try:
         # The extra brings the protocol: nothing for the other commands to wait for, or to need.

@@ -54,10 +54,14 @@ def format_details(memory: StoredMemory, now: datetime) -> str:
     return ", ".join(details)
 
 
-def print_bullet(memory: StoredMemory, categories: Mapping[str, Category], now: datetime) -> None:
-    """Print a memory as a bullet, wrapped at the terminal's width under its first word."""
+def print_bullet(
+    memory: StoredMemory, categories: Mapping[str, Category], now: datetime, *, shared_by: str | None = None
+) -> None:
+    """Print a memory as a bullet, wrapped at the terminal's width under its first word, with whose it is where somebody
+    shares it."""
+    owner = f", of the {shared_by}" if shared_by else ""
     text = Text.assemble(
-        (f"{get_label(memory.category, categories)}: ", "bold"),
+        (f"{get_label(memory.category, categories)}{owner}: ", "bold"),
         screen.join_lines(memory.text),
         (f"  ({format_details(memory, now)})", "dim"),
     )

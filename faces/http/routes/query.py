@@ -10,10 +10,9 @@ from muniment.faces.http.access import Caller, Reader
 from muniment.faces.http.answers import ExplanationAnswer, QueryAnswer
 from muniment.faces.http.bodies import MAX_COUNT, Name, QueryBody, StrictRoute, WhyNotBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
-from muniment.memory import codec
 from muniment.memory.domain import query as queries
 from muniment.memory.errors import NotFound
-from muniment.memory.payload import encode_answer, encode_explanation
+from muniment.memory.payload import encode_answer, encode_explanation, parse_agent_query
 
 router = APIRouter(tags=["query"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 
@@ -64,7 +63,6 @@ async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
 
 def _parse_query(body: QueryBody, caller: Caller) -> tuple[str, queries.Query]:
     """Return the agent and the query of a body. Raises BadInput, Denied."""
-    agent, recall = caller.choose_agent(body.agent), caller.service.settings.recall
+    agent = caller.choose_agent(body.agent)
     given = body.model_dump(by_alias=True, exclude_unset=True, exclude={"memory_id"})
-    defaults = queries.Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens)
-    return agent, codec.parse_query(given, defaults)
+    return agent, parse_agent_query(caller.service.settings, agent, given)

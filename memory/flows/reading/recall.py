@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isnan
@@ -11,14 +11,17 @@ from math import isnan
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, Revision
-from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
+from muniment.memory.domain.query import LISTINGS, Answer, Brief, Hit, Omission, Query
 from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
+from muniment.memory.flows.reading.candidates import build_listing, is_read_whole, needs_more_candidates
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
+from muniment.memory.flows.reading.retrieval import Retrieval, ThreadView
 from muniment.memory.flows.reading.spelling import Spelling
+from muniment.memory.flows.reading.stages import StageWatch
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
@@ -30,44 +33,21 @@ from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.intents import find_dimensions
+from muniment.memory.rules.retrieval.listing import list_newest
 from muniment.memory.rules.retrieval.question import find_periods, find_proper_nouns, find_unknown_words, parse_question
 from muniment.memory.rules.retrieval.rank import (
-    CUTS,
     RankingContext,
     build_weights,
     compute_gate,
     find_related_hits,
     rank_hits,
 )
-from muniment.memory.rules.retrieval.render import TokenBudget, choose_vocabulary, is_loaded, warm_up
+from muniment.memory.rules.retrieval.render import choose_vocabulary, is_loaded, warm_up
 
 _SHOWN_CHARS = 40  # of an unknown name in an error
 _MAX_CATEGORIES = 1_000  # names of categories in one query
-_MAX_CANDIDATES = 1_000  # beyond so many candidates no more are searched for
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval:
-    """A read request with everything that its answer comes from."""
-
-    search: Search | None
-    snapshot: SearchSnapshot
-    ranking: RankingContext
-    token_budget: TokenBudget
-    answer: Answer
-    header: str = ""  # of a brief: what changed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadView:
-    """What a brief reads beside the hits: the stable categories, and what changed since `horizon` for this thread."""
-
-    stable: Sequence[str] = ()
-    stable_limit: int = 100
-    thread: str | None = None
-    horizon: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,8 +70,13 @@ class Recall:
         """Return the best memories within the agent's allowlist and the query's token budget.
 
         Unless it reads the past, their access is counted. Raises Denied, BadInput."""
-        reader, search = await self.authorize_query(scope, agent, query)
-        answer = (await self.retrieve_hits(reader, query, search)).answer
+        if query.profile is not None or agent in self.settings.recall.agents:
+            return await self.apply_profile(agent, query.profile).query_memories(
+                scope, agent, replace(query, profile=None)
+            )
+        watch = StageWatch() if query.explain else None
+        reader, search = await self.authorize_query(scope, agent, query, watch)
+        answer = (await self.retrieve_hits(reader, query, search, watch=watch)).answer
         await self._record_search(scope, query.as_of, answer.hits)
         return answer
 
@@ -100,6 +85,8 @@ class Recall:
 
         How-to memory is no part of a brief. Raises BadConfig for an unknown agent, BadInput for a revision that the
         space has not reached."""
+        if agent in self.settings.recall.agents:
+            return await self.apply_profile(agent).build_brief(scope, agent, text, as_of)
         settings, reader = self.settings, self.make_reader(scope, agent)
         reader = replace(reader, allowed=reader.allowed - {CATEGORY})
         stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
@@ -131,23 +118,37 @@ class Recall:
             relevance=max((hit.relevance for hit in hits), default=0.0),
         )
 
+    def apply_profile(self, agent: str, profile: str | None = None) -> Recall:
+        """Return what answers by the named profile of `recall.profiles`, without a name by that of the agent. Raises
+        BadInput for an unknown one."""
+        recall = self.settings.recall.choose_profile(agent, profile)
+        return replace(self, settings=self.settings.model_copy(update={"recall": recall}))
+
     async def mark_seen(self, scope: Scope, rev: Revision) -> None:
         """Advance the cursor of the scope's thread to `rev`. Raises BadInput without a thread."""
         if scope.thread is None:
             raise BadInput("a scope without a thread has no cursor")
         await self.writes.advance_cursor(scope, scope.thread, rev)
 
-    async def authorize_query(self, scope: Scope, agent: str, query: Query) -> tuple[Reader, Search]:
+    async def authorize_query(
+        self, scope: Scope, agent: str, query: Query, watch: StageWatch | None = None
+    ) -> tuple[Reader, Search]:
         """Return the reader that the agent's allowlist makes, and the search. Raises Denied, BadInput, BadConfig."""
         reader = self.make_reader(scope, agent)
+        if watch:
+            watch.note_stage("scope", spaces=1 + len(reader.beside))
         categories = self.resolve_categories(agent, query, reader.allowed)
+        if watch:
+            watch.note_stage("access", categories=len(categories))
         if query.top_k > self.settings.limits.top_k:
             raise BadInput(f"top_k: {query.top_k} given, at most {self.settings.limits.top_k} allowed (limits.top_k)")
         if query.threshold is not None and isnan(query.threshold):
             raise BadInput("threshold: a number from 0 to 1 wanted")
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
-        search = await self.prepare_search(query, categories)
+        if query.text.strip() in LISTINGS:
+            return reader, build_listing(query, categories, build_weights("", self.profile, self.settings.recall))
+        search = await self.prepare_search(query, categories, watch)
         return reader, replace(search, with_rivals=True)
 
     def make_reader(self, scope: Scope, agent: str) -> Reader:
@@ -181,7 +182,9 @@ class Recall:
         hidden = frozenset() if CATEGORY in named else {CATEGORY}
         return tuple(sorted(query.categories or allowed - hidden))
 
-    async def prepare_search(self, query: Query, categories: tuple[str, ...]) -> Search:
+    async def prepare_search(
+        self, query: Query, categories: tuple[str, ...], watch: StageWatch | None = None
+    ) -> Search:
         """Return the query as the store takes it: redacted, embedded, with its terms, periods and hints. Without the
         embedder it searches by words alone."""
         # Redacted before it is cut: half a secret is no longer recognized as one.
@@ -190,7 +193,11 @@ class Recall:
         recall = self.settings.recall
         vector = await self.available_embedder.embed_query(text)
         profile = self.profile.drop_scripts() if vector is NO_VECTOR else self.profile
+        if watch:
+            watch.note_stage("meaning")
         question, weights = parse_question(text), build_weights(text, profile, recall)
+        if watch:
+            watch.note_stage("words", terms=len(question.terms))
         return Search(
             vector=vector,
             terms=question.terms,
@@ -205,7 +212,12 @@ class Recall:
         )
 
     async def retrieve_hits(
-        self, reader: Reader, query: Query, search: Search | None, view: ThreadView | None = None
+        self,
+        reader: Reader,
+        query: Query,
+        search: Search | None,
+        view: ThreadView | None = None,
+        watch: StageWatch | None = None,
     ) -> Retrieval:
         """Search, rank and pack. With a `view` the answer is rendered as a brief, else as the query asks. Nothing is
         recorded.
@@ -217,7 +229,6 @@ class Recall:
         if not is_loaded(vocabulary):  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
         beside, given, text = view or ThreadView(), query, query.text[: self.settings.limits.query_chars]
-        degraded = search is not None and search.vector is NO_VECTOR
         while True:
             snapshot = await self.reads.read_snapshot(
                 reader,
@@ -228,6 +239,8 @@ class Recall:
                 horizon=beside.horizon,
                 as_of=as_of,
             )
+            if watch:
+                watch.note_search(search, snapshot)
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
             missing = snapshot.missing_terms if query is given else frozenset[str]()
@@ -237,39 +250,19 @@ class Recall:
                     corrected = await self.prepare_search(query, search.categories)
                     search = replace(corrected, with_rivals=search.with_rivals, watched=search.watched)
                     continue
-            if search and search.candidates < snapshot.corpus_size and self._is_read_whole(search, snapshot):
+            if (
+                search
+                and search.candidates < snapshot.corpus_size
+                and is_read_whole(search, snapshot, self.settings.recall)
+            ):
                 search = replace(search, candidates=snapshot.corpus_size)
                 continue
-            header = self._render_header(snapshot) if view else ""
-            budget = (
-                render.make_brief_budget(self.settings.recall, header, vocabulary)
-                if view
-                else render.make_query_budget(query, snapshot.rev, vocabulary, degraded=degraded)
-            )
-            ranking = self._make_ranking_context(reader.scope, query, search, snapshot, is_context=view is not None)
-            hits, spent, omissions = self._pack_hits(snapshot, ranking, budget)
-            if search is None or len(snapshot.hits) < search.candidates:
-                break
-            if not _needs_more_candidates(search, hits, omissions, query.top_k):
-                break
+            retrieval = self._pack_hits(reader.scope, query, search, snapshot, view, watch)
+            if search is None or search.is_listing or len(snapshot.hits) < search.candidates:
+                return retrieval
+            if not needs_more_candidates(search, retrieval.answer, query.top_k):
+                return retrieval
             search = replace(search, candidates=4 * search.candidates)
-        answer = Answer(
-            hits=tuple(hits),
-            rev=snapshot.rev,
-            tokens=spent,
-            returns=query.returns,
-            omissions=tuple(omissions),
-            degraded=degraded,
-        )
-        return Retrieval(
-            search=search, snapshot=snapshot, ranking=ranking, token_budget=budget, answer=answer, header=header
-        )
-
-    def _is_read_whole(self, search: Search, snapshot: SearchSnapshot) -> bool:
-        """Return whether a small space is ranked whole: where words alone select, the answer may be in others."""
-        recall = self.settings.recall
-        is_close = recall.told_weight and snapshot.corpus_size <= recall.told_among
-        return bool(is_close and recall.semantic_weight and not search.weights.semantic)
 
     def _render_header(self, snapshot: SearchSnapshot) -> str:
         if not snapshot.delta or not snapshot.delta.entries:
@@ -327,10 +320,32 @@ class Recall:
         )
 
     def _pack_hits(
-        self, snapshot: SearchSnapshot, ranking: RankingContext, token_budget: TokenBudget
-    ) -> tuple[list[Hit], int, list[Omission]]:
+        self,
+        scope: Scope,
+        query: Query,
+        search: Search | None,
+        snapshot: SearchSnapshot,
+        view: ThreadView | None,
+        watch: StageWatch | None,
+    ) -> Retrieval:
         """Return the relevant hits, then the memories with an edge to them, as far as they fit."""
-        hits, spent, omissions = token_budget.pack_hits(rank_hits(snapshot.hits, ranking))
+        vocabulary = choose_vocabulary(self.settings.chat_model)
+        is_listed = search is not None and search.is_listing
+        degraded = search is not None and search.vector is NO_VECTOR and not is_listed
+        header = self._render_header(snapshot) if view else ""
+        token_budget = (
+            render.make_brief_budget(self.settings.recall, header, vocabulary)
+            if view
+            else render.make_query_budget(query, snapshot.rev, vocabulary, degraded=degraded)
+        )
+        ranking = self._make_ranking_context(scope, query, search, snapshot, is_context=view is not None)
+        ranked: Iterable[Hit | Omission] = (
+            list_newest(snapshot.hits) if is_listed else rank_hits(snapshot.hits, ranking)
+        )
+        if watch:  # else each is ranked when it is asked for
+            ranked = [*ranked]
+            watch.note_stage("rank", relevant=sum(isinstance(one, Hit) for one in ranked))
+        hits, spent, omissions = token_budget.pack_hits(ranked)
         # A query with a higher threshold than usual gets no related memories. Texts below the embedder's `check` band
         # are alike in form only.
         if ranking.threshold <= self.settings.recall.threshold and len(hits) < token_budget.top_k:
@@ -340,7 +355,20 @@ class Recall:
             if related := find_related_hits(snapshot.hits, hits, ranking, min_strength=min_strength):
                 hits, spent, _ = token_budget.pack_hits([*hits, *related])
         shown = {hit.memory.id for hit in hits}
-        return hits, spent, [omission for omission in omissions if omission.id not in shown]
+        if watch:
+            watch.note_stage("pack", hits=len(hits), tokens=spent)
+        answer = Answer(
+            hits=tuple(hits),
+            rev=snapshot.rev,
+            tokens=spent,
+            returns=query.returns,
+            omissions=tuple(omission for omission in omissions if omission.id not in shown),
+            degraded=degraded,
+            stages=watch.list_stages() if watch else (),
+        )
+        return Retrieval(
+            search=search, snapshot=snapshot, ranking=ranking, token_budget=token_budget, answer=answer, header=header
+        )
 
     async def _record_search(self, scope: Scope, as_of: Revision | datetime | None, hits: Sequence[Hit]) -> None:
         """Count the access to the hits, unless the past was read, and buffer the event."""
@@ -355,17 +383,3 @@ class Recall:
             thread_id=scope.thread,
         )
         await self.write_behind.track_event(scope, event)
-
-
-def _needs_more_candidates(search: Search, hits: Sequence[Hit], omissions: Sequence[Omission], top_k: int) -> bool:
-    """Whether more candidates may have better memories: near-duplicates or a full category took their places.
-
-    When the last candidates are below the threshold, more candidates have none."""
-    if len(hits) >= top_k or not omissions or search.candidates >= _MAX_CANDIDATES:
-        return False
-    reasons = {omission.reason for omission in omissions}
-    last = omissions[-1]
-    is_exhausted = last.reason in CUTS and (not hits or last.score <= hits[-1].score)
-    if is_exhausted or "over budget" in reasons:
-        return False
-    return "near-duplicate" in reasons or ("category full" in reasons and len(search.categories) > 1)

@@ -16,7 +16,11 @@ from muniment.faces.cli.options import (
     AsOf,
     Budget,
     Categories,
+    Explain,
     Filter,
+    Profile,
+    Project,
+    Returns,
     Threshold,
     TopK,
     User,
@@ -31,7 +35,9 @@ from muniment.memory.payload import encode_answer
 
 
 def query_memory(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, in your own words.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What to look for, in your own words; * for what is newest.")
+    ],
     agent: Agent,
     user: User = DEFAULT_USER,
     categories: Categories = None,
@@ -40,12 +46,10 @@ def query_memory(
     budget: Budget = None,
     threshold: Threshold = None,
     as_of: AsOf = None,
-    returns: Annotated[
-        str, typer.Option("--return", metavar="bullets|full", help="Bullets, or whole memories.")
-    ] = "bullets",
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show each score's parts, and what was left out and why.")
-    ] = False,
+    profile: Profile = None,
+    project: Project = None,
+    returns: Returns = "bullets",
+    explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask the memory, as one of the agents asks it with its tool `memory.query`.
@@ -61,9 +65,11 @@ def query_memory(
       muniment query deadline --agent planner --filter importance_min=4 --filter pinned=true
 
       muniment query "where do I live?" --agent supervisor --as-of 2026-05-01
+
+      muniment query "what do we deploy with?" --agent planner --project atlas --explain
     """
     settings = load_settings()
-    scope = session.make_scope(settings, user)
+    scope = session.make_scope(settings, user, project=project)
     check_agent(settings, agent)
     arguments = {
         "categories": list(split_list(categories, "--category")),
@@ -73,12 +79,13 @@ def query_memory(
         "threshold": threshold,
         "explain": explain,
         "as_of": as_of,
+        "profile": profile,
     }
-    build_query(settings, text, "TEXT", arguments, filters)  # what is not valid is refused before anything is opened
+    build_query(settings, agent, text, arguments, filters)  # what is not valid is refused before anything is opened
 
     async def work() -> tuple[Answer, datetime]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            request = build_query(memory.engine.settings, text, "TEXT", arguments, filters)
+            request = build_query(memory.engine.settings, agent, text, arguments, filters)
             return await memory.query(scope, agent, request), memory.now()
 
     answer, now = session.run_async(work())
@@ -105,6 +112,9 @@ def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain:
             screen.print_line(
                 f"  left out {screen.shorten_id(omission.id)}: {omission.reason} (score {omission.score:.3f})"
             )
+        for stage in answer.stages:
+            counts = ", ".join(f"{name} {count}" for name, count in stage.counts.items())
+            screen.print_line(f"  {stage.name}: {stage.milliseconds:.2f} ms{f' ({counts})' if counts else ''}")
         screen.print_line(f"  {answer.tokens} tokens, at revision {answer.rev}")
     elif over_budget and answer.hits:
         terminal.print_hint(
@@ -115,9 +125,10 @@ def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain:
 
 def _print_hit(hit: Hit, settings: Settings, now: datetime, *, is_full: bool) -> None:
     if sys.stdout.isatty():
-        memories.print_bullet(hit.memory, settings.categories, now)
+        memories.print_bullet(hit.memory, settings.categories, now, shared_by=hit.shared_by)
     else:
-        screen.print_line(f"- [{hit.memory.category}] {screen.join_lines(hit.memory.text)}")
+        owner = f", of the {hit.shared_by}" if hit.shared_by else ""
+        screen.print_line(f"- [{hit.memory.category}{owner}] {screen.join_lines(hit.memory.text)}")
     for name, value in memories.list_fields(hit.memory).items() if is_full else ():
         if name not in ("category", "text"):
             screen.print_line(f"    {name}: {screen.join_lines(str(value))}")

@@ -16,6 +16,8 @@ from muniment.faces.cli.options import (
     Categories,
     Filter,
     Id,
+    Profile,
+    Project,
     Threshold,
     TopK,
     User,
@@ -41,6 +43,8 @@ def explain_absence(
     budget: Budget = None,
     threshold: Threshold = None,
     as_of: AsOf = None,
+    profile: Profile = None,
+    project: Project = None,
     as_json: AsJson = False,
 ) -> None:
     """Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is in it.
@@ -56,7 +60,7 @@ def explain_absence(
       muniment why-not 4f2a --query deadline --agent planner --as-of 12
     """
     settings = load_settings()
-    scope = session.make_scope(settings, user)
+    scope = session.make_scope(settings, user, project=project)
     check_agent(settings, agent)
     arguments = {
         "categories": list(split_list(categories, "--category")),
@@ -64,13 +68,14 @@ def explain_absence(
         "budget_tokens": budget,
         "threshold": threshold,
         "as_of": as_of,
+        "profile": profile,
     }
-    build_query(settings, text, "--query", arguments, filters)  # what is not valid is refused before anything is opened
+    build_query(settings, agent, text, arguments, filters)  # what is not valid is refused before anything is opened
 
     async def work() -> Explanation:
         async with session.open_memory(settings, quiet=as_json) as memory:
             full_id = await memory.find_id(scope, memory_id)
-            request = build_query(memory.engine.settings, text, "--query", arguments, filters)
+            request = build_query(memory.engine.settings, agent, text, arguments, filters)
             return await memory.why_not(scope, agent, full_id, request)
 
     verdict = session.run_async(work())
