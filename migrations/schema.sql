@@ -2196,6 +2196,8 @@ CREATE INDEX observations_of_session ON muniment.observations USING btree (space
 
 CREATE UNIQUE INDEX projections_active ON muniment.projections USING btree (space_id, type, key) WHERE (status = 'active'::text);
 
+CREATE INDEX projections_beside ON muniment.projections USING btree (space_id, memory_id) WHERE ((type = 'user_profile'::text) AND (status = ANY (ARRAY['support'::text, 'outranked'::text])));
+
 CREATE INDEX projections_by_memory ON muniment.projections USING btree (space_id, memory_id);
 
 CREATE INDEX projections_by_slot ON muniment.projections USING btree (space_id, type, key);

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from muniment.memory.config.changes import SettingSource, Stage
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
+from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
 from muniment.memory.domain.query import Reason, Ruling, StageName
 from muniment.memory.domain.scope import OwnerType
@@ -180,6 +181,14 @@ class ConsentsAnswer(BaseModel):
 
     requests: list[Consent]
     memories: list[StoredMemory]
+
+
+class ProjectionsAnswer(BaseModel):
+    """A page of what memories say, slot by slot. `next` is the offset of the page that follows."""
+
+    offset: int
+    next: int | None = None
+    projections: list[Projection]
 
 
 class ContextAnswer(BaseModel):

@@ -18,6 +18,7 @@ from muniment.faces.http.routes import (
     erasure,
     memories,
     operations,
+    projections,
     query,
     transfer,
 )
@@ -51,7 +52,8 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     )
     app.state.service = service
     groups = (
-        query, changes, memories, erasure, conversations, consents, transfer, operations, configuration, administration,
+        query, changes, memories, erasure, conversations, consents, projections, transfer, operations, configuration,
+        administration,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
