@@ -25,7 +25,7 @@ from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderS
 from muniment.memory.jobs import Jobs
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT
-from muniment.memory.projections import ProjectionDoor
+from muniment.memory.projections import Projections
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
@@ -54,9 +54,9 @@ class Memory:
         return Admin(self.engine)
 
     @property
-    def projections(self) -> ProjectionDoor:
+    def projections(self) -> Projections:
         """What the memories say slot by slot: profile, episodes, skills."""
-        return ProjectionDoor(self.engine)
+        return Projections(self.engine)
 
     @property
     def sessions(self) -> Sessions:

@@ -15,6 +15,8 @@ import orjson
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import ChangePage, JournalEntry
+from muniment.memory.domain.layers.observation import Observation
+from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
@@ -54,7 +56,7 @@ def encode_value(value: Any) -> Any:
     return value
 
 
-def encode_record(record: StoredMemory | Consent | JournalEntry | Grant) -> dict[str, Any]:
+def encode_record(record: StoredMemory | Consent | JournalEntry | Grant | Projection | Observation) -> dict[str, Any]:
     """Return every field of a record that is set, as JSON values."""
     return {key: encode_value(value) for key, value in asdict(record).items() if value not in (None, (), {})}
 

@@ -24,6 +24,8 @@ create table muniment.projections (
 create unique index projections_active on muniment.projections (space_id, type, key) where status = 'active';
 create index projections_by_slot on muniment.projections (space_id, type, key);
 create index projections_by_memory on muniment.projections (space_id, memory_id);
+create index projections_beside on muniment.projections (space_id, memory_id)
+where type = 'user_profile' and status in ('support', 'outranked');
 comment on table muniment.projections is
   'A row is what one memory says in one slot, such as the home in the profile. At most one row of a slot is active.';
 comment on column muniment.projections.projection_id is 'Derived from the memory, the type and the key.';

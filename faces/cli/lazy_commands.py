@@ -92,6 +92,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "consent:app",
         "What waits for your yes: changes of your profile, and instructions found in somebody else's text.",
     ),
+    "projections": (
+        "projections:app",
+        "What the memories say slot by slot: the profile, the episodes, the skills.",
+    ),
+    "skills": ("skills:app", "How things are done, as agents have found out: what waits for your review."),
     "stats": (
         "stats:app",
         "Count what the memory of a user did by day, node and operation, and show what changed and when.",

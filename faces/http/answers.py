@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from muniment.memory.config.changes import SettingSource, Stage
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
+from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
 from muniment.memory.domain.query import Reason, Ruling, StageName
 from muniment.memory.domain.scope import OwnerType
@@ -182,6 +183,14 @@ class ConsentsAnswer(BaseModel):
     memories: list[StoredMemory]
 
 
+class ProjectionsAnswer(BaseModel):
+    """A page of what memories say, slot by slot. `next` is the offset of the page that follows."""
+
+    offset: int
+    next: int | None = None
+    projections: list[Projection]
+
+
 class ContextAnswer(BaseModel):
     """What goes before a model: a part that seldom changes, and parts for this message, also as one block."""
 
@@ -251,7 +260,7 @@ class SettingAnswer(BaseModel):
     at: datetime | None
 
 
-class StageAnswer(BaseModel):
+class SettingStageAnswer(BaseModel):
     """The settings of a stage."""
 
     stage: Stage
@@ -263,7 +272,7 @@ class SettingsAnswer(BaseModel):
     """The settings in force, and their revision."""
 
     rev: int
-    stages: list[StageAnswer]
+    stages: list[SettingStageAnswer]
     ignored: dict[str, str] = Field(description="Overrides that this process cannot take, and why.")
 
 

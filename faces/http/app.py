@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Scope
 from muniment import __version__
 from muniment.faces.http.errors import add_handlers
 from muniment.faces.http.guard import Guard
+from muniment.faces.http.page import endpoints as page
 from muniment.faces.http.routes import (
     administration,
     changes,
@@ -18,6 +19,7 @@ from muniment.faces.http.routes import (
     erasure,
     memories,
     operations,
+    projections,
     query,
     transfer,
 )
@@ -51,7 +53,8 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     )
     app.state.service = service
     groups = (
-        query, changes, memories, erasure, conversations, consents, transfer, operations, configuration, administration,
+        query, changes, memories, erasure, conversations, consents, projections, transfer, operations, configuration,
+        administration, page,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:

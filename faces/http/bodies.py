@@ -155,3 +155,9 @@ class CleanupBody(Body):
     """Whether to count alone."""
 
     dry_run: bool = True
+
+
+class ReviewBody(Body):
+    """What becomes of a skill that waits, is published or was rejected."""
+
+    decision: Literal["publish", "reject"]

@@ -18,10 +18,11 @@ from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.http.service import Service
 from muniment.faces.mcp.endpoint import PATH as MCP_PATH
-from muniment.memory.config.schema import Serving
+from muniment.memory.config.processes import Serving
 from muniment.memory.errors import MunimentError
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
+PAGE_PATHS = frozenset({"/config", "/config/login", "/config/logout"})  # a browser shows a cookie in place of a token
 STREAM_PATHS = frozenset({"/export", "/import"})
 ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
 CHANGES_PATH = "/memory/changes"
@@ -114,7 +115,7 @@ class Guard:
 
     async def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Put the grant of the token into the request's state; a refusal where it has none, or too many requests."""
-        if scope["path"] in OPEN_PATHS:
+        if scope["path"] in OPEN_PATHS | PAGE_PATHS:
             return None
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":

@@ -199,7 +199,8 @@ class Insights(SettingsPart):
 class Consolidation(SettingsPart):
     """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt
     and of a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved),
-    the days after which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a
+    the days after which a memory is no partner any more, and in which no pair is checked twice; the importance from
+    which a memory is never merged away, 6 for none; whether prompts go to a
     batch endpoint, what of the usual price it takes, and how many days its answers are waited for."""
 
     every_hours: Hours
@@ -212,6 +213,7 @@ class Consolidation(SettingsPart):
     retrieved_share: Share
     partner_days: WholeDays
     fingerprint_days: WholeDays
+    protect_from: Annotated[int, Field(ge=1, le=6)]
     lease_minutes: Minutes
     batch: bool
     batch_price: Share
@@ -244,23 +246,6 @@ class Ledger(SettingsPart):
     search_agents: Texts
 
 
-class Checkpoints(SettingsPart):
-    """How the supervisor's messages are saved with LangGraph's checkpoints, when the chat saves a turn, and what stays:
-    so many of the newest of each namespace of a thread, and threads that somebody has touched within so many days, null
-    for all."""
-
-    messages: Literal["whole", "delta"]
-    durability: Literal["sync", "async", "exit"]
-    keep: Count
-    ttl_days: Days | None
-
-
-class Threads(SettingsPart):
-    """How many tokens of a thread's messages go before a model."""
-
-    max_tokens: Count
-
-
 class ObservationSettings(SettingsPart):
     """How a session's turns are read by a model: the user's turns of one request, the earlier ones that go with them,
     the most facts of a request and paths of work of a session; and for each type the least confidence of which a
@@ -282,40 +267,3 @@ class Procedures(SettingsPart):
     failures: Count
     review: Literal["none", "unwished", "all"]
     wait_seconds: Seconds
-
-
-class Database(SettingsPart):
-    """How long a connection waits for a sign of the other end, in seconds, before it counts as lost."""
-
-    silent_seconds: Annotated[int, Field(ge=2, le=3600)]
-
-
-class Jobs(SettingsPart):
-    """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
-
-    concurrency: Count
-    stalled_seconds: Seconds
-
-
-class Serving(SettingsPart):
-    """What the HTTP service takes: bytes of a body and of an import, rows of an import, seconds of a request and of an
-    import or export, seconds of its end, requests and streams of a token, and where spans go."""
-
-    body_bytes: Count
-    import_bytes: Count
-    import_rows: Count
-    timeout_seconds: Seconds
-    transfer_seconds: Seconds
-    notice_seconds: Annotated[float, Field(ge=0)]
-    drain_seconds: Count
-    mcp_write: bool  # whether MCP has tools that write
-    requests_per_second: Count
-    burst: Count
-    streams: Count
-    traces_url: str | None
-
-
-class Users(SettingsPart):
-    """Where a run of the graph has to name its user; else it is the user `me`."""
-
-    required: Literal["always", "server", "never"]

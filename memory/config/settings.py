@@ -18,31 +18,26 @@ from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
+from muniment.memory.config.processes import Checkpoints, Database, Jobs, Serving, Threads, Users
 from muniment.memory.config.recall import CallerSettings, RecallSettings
 from muniment.memory.config.schema import (
     Category,
-    Checkpoints,
     ConsentRules,
     Consolidation,
-    Database,
     DeltaHeader,
     EmbedderProfile,
     Episodes,
     Forgetting,
     Insights,
-    Jobs,
     Ledger,
     Limits,
     ModelLimits,
     ObservationSettings,
     Procedures,
     RedactionSettings,
-    Serving,
     SettingsPart,
     Spending,
     Texts,
-    Threads,
-    Users,
     WritingSettings,
 )
 from muniment.memory.config.yaml_file import (

@@ -127,8 +127,8 @@ def list_replaced(memory: StoredMemory) -> list[str]:
 
 
 NOTE = "said"  # the predicate of a note: what a person said of themselves, in their own words
-# The predicates of what is kept in a person's own words and has a kind: a decision, a rule, a discovery, a fix.
-_WORDED = frozenset({NOTE, "decided", "keeps_rule", "found_out", "fixed_by"})
+# The predicates of what is kept in a person's own words and has a kind: a decision, a rule, a discovery, a fix, a task.
+_WORDED = frozenset({NOTE, "decided", "keeps_rule", "found_out", "fixed_by", "must_do"})
 _REQUESTED = "note"  # the predicate of a text that a person asked to remember, and in which the rules read no fact
 REPLACES = "replaces "  # the start of a tag of a pending memory that takes the place of another one, whose id follows
 MAY_REPLACE = "may replace "  # the start of a tag of a memory that perhaps replaces another one, whose id follows

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import psycopg
 
 from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.layers.projections import Projection, ProjectionRequest
-from tests.engine import engine, said, scope
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.turn import Candidate
+from tests.engine import NOON, engine, note, said, scope
 
 
 async def listed(memory: Memory, *types: str) -> list[Projection]:
@@ -37,3 +43,98 @@ async def test_a_preference_that_changes_ten_times_is_one_slot(database_url: str
         assert (done.before, done.after, done.changed) == (1, 1, 0)
         assert dump(database_url) == before
         assert await memory.engine.layer_stores.projections.find_lag(scope()) == 0
+
+
+def home(place: str, **more: Any) -> Candidate:
+    """A statement of where the user lives, of a source of its own."""
+    fact = Fact(kind="identity", predicate=more.pop("predicate", "lives_in"), object=place)
+    return Candidate(text=f"The user's home is {place}", category="profile", fact=fact, **more)
+
+
+async def test_what_is_trusted_most_stands_before_a_model(database_url: str) -> None:
+    """What a file says otherwise of the same slot is kept and listed, and not before the model; as much trust is a
+    conflict, of which both are shown. The block is the same as long as the profile is."""
+    async with engine(database_url) as memory:
+        await memory.ingest(scope(), [home("Porto"), home("Oslo", trust="document"), home("Porto", predicate="city")])
+        block = (await memory.brief(scope(), "supervisor", "hello")).stable
+        assert "Porto" in block
+        assert "Oslo" not in block
+        first, second, third = await listed(memory)
+        assert (first.status, second.status, third.status) == ("active", "support", "outranked")
+        assert (first.data, third.data["value"]) == (second.data, "Oslo")
+        assert await memory.projections.list_conflicts(scope()) == []
+        await memory.ingest(scope(), [note("The cello is rented")])
+        assert (await memory.brief(scope(), "supervisor", "hello")).stable == block
+        await memory.ingest(scope(), [home("Rome")])
+        disputed = (await memory.brief(scope(), "supervisor", "hello")).stable
+        assert "Porto" in disputed
+        assert "Rome" in disputed
+        [slot] = await memory.projections.list_conflicts(scope())
+        assert [each.data["value"] for each in slot] == ["Rome", "Porto", "Porto"]
+        assert [each.status for each in slot] == ["active", "conflict", "conflict"]
+        await memory.forget(scope(), slot[0].memory)
+        assert await memory.projections.list_conflicts(scope()) == []
+        [active] = [each for each in await listed(memory) if each.status == "active"]
+        assert (active.data["value"], len(active.memories)) == ("Porto", 3)
+
+
+async def test_what_stays_in_a_project_is_no_profile(database_url: str) -> None:
+    """Nor is an event, a note, or what is said of somebody else; an event with a date is an episode."""
+    async with engine(database_url) as memory:
+        moved = Fact(kind="event", predicate="moved_to", object="Rome")
+        about = Fact(kind="relationship", predicate="lives_in", object="Rome", subject="Anna", single=True)
+        await memory.ingest(
+            scope(project="atlas"),
+            [
+                home("Porto", reach="project"),
+                Candidate(text="The user moved to Rome", category="event", fact=moved, event_time=NOON),
+                Candidate(text="Anna lives in Rome", category="relationships", fact=about),
+                Candidate(text="The user has moved once", category="event", fact=replace(moved, object="once")),
+            ],
+        )
+        assert [(each.type, each.title) for each in await listed(memory)] == [("episode", "The user moved to Rome")]
+
+
+async def test_a_process_that_knows_none_is_caught_up_with(database_url: str) -> None:
+    """Its plans have no slots: the space falls behind, and is made anew by whoever reads it, or by its maintenance."""
+    async with engine(database_url) as memory:
+        await memory.learn(scope(), said("I live in Porto."))
+        with psycopg.connect(database_url) as conn:
+            conn.execute("alter table muniment.memories no force row level security")
+            conn.execute("alter table muniment.spaces no force row level security")
+            conn.execute("alter table muniment.projections no force row level security")
+            conn.execute("update muniment.memories set fact = jsonb_set(fact, '{object}', '\"Oslo\"')")
+            conn.execute("update muniment.spaces set projected_rev = 0")
+        store = memory.engine.layer_stores.projections
+        await memory.learn(scope(), said("My name is Ana."))
+        assert await store.find_lag(scope()) == 2
+        found = await memory.projections.list(scope(), types=("user_profile",))
+        assert {each.key: each.data["value"] for each in found}["lives_in"] == "Oslo"
+        assert await store.find_lag(scope()) == 0
+        with psycopg.connect(database_url) as conn:
+            conn.execute("update muniment.spaces set projected_rev = 0")
+        await memory.admin.maintain(scope())
+        assert await store.find_lag(scope()) == 0
+
+
+async def test_as_of_a_revision_slots_are_as_they_were(database_url: str) -> None:
+    """And an agent with an allowlist sees no row of another category."""
+    async with engine(database_url) as memory:
+        for place in ("Porto", "Oslo"):
+            await memory.learn(scope(), said(f"I live in {place}."))
+        [then] = await memory.projections.list(scope(), as_of=Revision(1))
+        assert (then.status, then.data["value"], then.rev) == ("active", "Porto", 1)
+        assert await memory.projections.list(scope(), allowed=frozenset({"goals"})) == []
+        assert await memory.projections.list(scope(), allowed=frozenset({"goals"}), as_of=Revision(1)) == []
+        assert await memory.projections.list(scope("ben")) == []
+
+
+async def test_where_a_projection_comes_from(database_url: str) -> None:
+    """Turn, observation, memory, projection."""
+    async with engine(database_url) as memory:
+        told = said("I live in Porto.")
+        await memory.learn(scope(), told)
+        [row] = await listed(memory)
+        lineage = await memory.projections.trace_lineage(scope(), row.memory)
+        assert [turn.id for turn in lineage.turns] == [told.id]
+        assert (lineage.memory.id, lineage.projections) == (row.memory, (row,))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from muniment.memory.config.settings import load_settings
-from muniment.memory.domain.memory import NOTE
+from muniment.memory.domain.memory import is_note
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import validate_candidate
@@ -293,7 +293,7 @@ def test_a_note(text: str, category: str, note: str) -> None:
     [kept] = extract_statements(turn).candidates
     assert (kept.category, kept.text) == (category, note)
     assert kept.fact is not None
-    assert kept.fact.predicate == NOTE
+    assert is_note(kept.fact)
     assert validate_candidate(kept, categories=CATEGORIES) == (kept, None)
 
 

@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 from uuid import UUID
 
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import Trust
+from muniment.memory.domain.layers.observation import Observation
+from muniment.memory.domain.memory import StoredMemory, Trust
+from muniment.memory.domain.turn import Turn
 
 # What a row is beside the other rows of its slot; the last three are states of its memory.
 ProjectionStatus = Literal["active", "support", "conflict", "outranked", "pending", "rejected", "superseded"]
@@ -49,6 +51,16 @@ class ProjectionRequest:
     beginning: str | None = None  # hexadecimal digits without dashes
     limit: int = 100
     offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """What a memory comes from, and what it is part of. Turns that are gone are missing."""
+
+    turns: tuple[Turn, ...]
+    observations: tuple[Observation, ...]
+    memory: StoredMemory
+    projections: tuple[Projection, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

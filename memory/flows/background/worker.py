@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Protocol
 
-from muniment.memory.config.schema import Jobs
+from muniment.memory.config.processes import Jobs
 from muniment.memory.domain.jobs import Job, JobName, JobOutcome, JobTicket
 from muniment.memory.errors import MunimentError, NotFound, StoreDown, StoreError
 from muniment.memory.ports.clock import Clock

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.layers.projections import Projection, ProjectionRequest, RebuildResult
+from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.layers.projections import Lineage, Projection, ProjectionRequest, RebuildResult
 from muniment.memory.domain.memory import STATES, StoredMemory
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
+from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.projections.types import TYPES
 
 _PAGE = 1_000  # memories that are read at once
 _MAX_LISTED = 1_000
+_MAX_TURNS = 50  # of one memory, the latest
 _BEGINNING = re.compile(r"[0-9a-f]{1,8}(?:[0-9a-f-]{0,28})")
 
 
@@ -29,25 +32,34 @@ class Projections:
     """Lists and rebuilds projections. They are kept by each commit; a space that lags behind is made anew first."""
 
     browser: MemoryBrowser
+    ledger: TurnLedger
+    observations: ObservationStore
     projection_store: ProjectionStore
     reads: MemoryReads
     settings: Settings
 
     async def list_projections(
-        self, scope: Scope, request: ProjectionRequest, as_of: Revision | datetime | None = None
+        self,
+        scope: Scope,
+        request: ProjectionRequest,
+        as_of: Revision | datetime | None = None,
+        allowed: AbstractSet[str] | None = None,
     ) -> list[Projection]:
-        """Return projections slot by slot, the active one first. Raises BadInput for an unknown type."""
+        """Return projections slot by slot, the active one first; with `allowed` only those of memories of these
+        categories. Raises BadInput for an unknown type."""
         if unknown := sorted(set(request.types) - TYPES.keys()):
             raise BadInput(f"unknown type {unknown[0][:40]!r}; allowed: {', '.join(sorted(TYPES))}")
         if not 0 < request.limit <= _MAX_LISTED or request.offset < 0:
             raise BadInput(f"limit: from 1 to {_MAX_LISTED} wanted, and an offset from 0")
-        reader = self.settings.make_owner_reader(scope)
+        owner = self.settings.make_owner_reader(scope)
+        reader = owner if allowed is None else Reader(scope=scope, allowed=owner.allowed & allowed)
         if as_of is None:
             await self.refresh_lagging(scope)
             return await self.projection_store.list_projections(reader, request)
-        memories = await self._read_then(reader, await self.browser.resolve_revision(scope, as_of))
+        memories = await self._read_then(owner, await self.browser.resolve_revision(scope, as_of))
         ranked = await self.projection_store.rank_memories(memories)
-        chosen = [projection for projection in ranked if _matches_request(projection, request)]
+        visible = [projection for projection in ranked if projection.category in reader.allowed]
+        chosen = [projection for projection in visible if _matches_request(projection, request)]
         return chosen[request.offset : request.offset + request.limit]
 
     async def list_slot(self, scope: Scope, given: str) -> list[Projection]:
@@ -84,6 +96,19 @@ class Projections:
             )
             for type_, key in slots
         ]
+
+    async def trace_lineage(self, scope: Scope, memory_id: MemoryId) -> Lineage:
+        """Return what a memory comes from and what it is part of. Raises NotFound."""
+        memory = await self.browser.get_memory(scope, memory_id)
+        reader = self.settings.make_owner_reader(scope)
+        found = [await self.ledger.get_passage(scope, turn, before=0, after=0) for turn in memory.turns[-_MAX_TURNS:]]
+        request = ProjectionRequest(memories=(memory.id,), limit=_MAX_LISTED)
+        return Lineage(
+            turns=tuple(sorted((passage.turn for passage in found if passage), key=lambda turn: turn.at)),
+            observations=tuple(await self.observations.list_of_memory(reader, memory.id)),
+            memory=memory,
+            projections=tuple(await self.list_projections(scope, request)),
+        )
 
     async def rebuild(self, scope: Scope) -> RebuildResult:
         """Make all projections of a space anew. Raises NotFound for an unknown space."""

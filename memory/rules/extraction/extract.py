@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice, pairwise, tee
 
+from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction import classify, gate, notes
+from muniment.memory.rules.extraction import classify, gate, note_text, notes, work
 from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.clauses import (
     Draft,
     MentionedPerson,
+    complete_answer,
     find_person,
     replace_pronoun,
     rewrite_asides,
@@ -57,22 +59,6 @@ _REMEMBER_ZH = lazy_compile(
     r"|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
     re.DOTALL,
 )
-# The assistant's last question, and the start of an answer in a full sentence.
-_ANSWERS = (
-    (lazy_compile(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
-    (lazy_compile(r"what\s+(?:should|shall|may|can)\s+i\s+call\s+you\s*\?$", re.IGNORECASE), "Call me "),
-    (
-        lazy_compile(
-            r"where\s+(?:do\s+you\s+live|are\s+you\s+based)\s*\?$|which\s+city\s+do\s+you\s+live\s+in\s*\?$",
-            re.IGNORECASE,
-        ),
-        "I live in ",
-    ),
-    (lazy_compile(r"how\s+old\s+are\s+you\s*\?$", re.IGNORECASE), "I'm "),
-    (lazy_compile(r"怎么称呼(?:你|您)?呢?[?？]$"), "叫我"),
-    (lazy_compile(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
-    (lazy_compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
-)
 _GOES_ON = lazy_compile(
     r"(?!(?:i|i'm|i've|we|my|our|in|to|at|on|for|with|of|if|so|as|by|from|it|that|this|you|what|why|how)\b)[a-z]+\s+\w",
     re.IGNORECASE,
@@ -86,9 +72,6 @@ _OWN_CLAUSE = lazy_compile(r"\b(?:i|i'm|im|i've|we|my)\b|我", re.IGNORECASE)
 # What ends a request, also where no comma stands behind it.
 _COURTESY = lazy_compile(r"\b(?:please|thanks|thank\s+you)(?=\s+(?:i|i'm|i've|my|we)\b)", re.IGNORECASE)
 _PRONOUN = lazy_compile(r"\b(?:he|she)\b", re.IGNORECASE)
-_BARE_ANSWER = lazy_compile(
-    r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
-)
 
 
 @dataclass(slots=True)
@@ -104,6 +87,7 @@ class _Reading:
     leans_back: bool = False  # only the sentence before it tells whose it is
     persons: tuple[str, ...] = ()  # who only the note names
     is_wish: bool = False  # about answers
+    work: Fact | None = None  # what it says of its speaker's work
 
 
 def extract_statements(
@@ -122,14 +106,13 @@ def extract_statements(
     which has more than 2,000 characters: a note has its beginning, which is `unread`."""
     if turn.role != "user":
         return Extraction()
-    text = _COURTESY.sub(r"\g<0>,", _complete_answer(turn.text, previous))
+    text = _COURTESY.sub(r"\g<0>,", complete_answer(turn.text, previous))
     is_lowercase = turn.text == turn.text.lower()
     readings: list[_Reading] = []
     found = 0
     requests: dict[str, ForgetRequest] = {}
     budget = iter(range(_MAX_CLAUSES))
-    people = (find_person(each.text) for each in reversed(previous) if each.role == "user")
-    person = next(filter(None, people), None)
+    person = next(filter(None, (find_person(each.text) for each in reversed(previous) if each.role == "user")), None)
     subject: subjects.Subject | None = None
     sentences, ahead = tee(split_sentences(text))
     asks = any(map(classify.is_request, islice(ahead, _MAX_CLAUSES)))
@@ -156,12 +139,13 @@ def extract_statements(
     if readings and gate.MAY_EXPLAIN.search(text):
         _drop_explanations(readings, turn.at)
     _add_neighbours(readings)
-    wanted = [reading for reading in readings if reading.is_requested]
+    wanted = [each for each in readings if each.is_requested]
     requested = _list_candidates(wanted, turn, previous, _REQUESTED_IMPORTANCE)
     others = [each for each in readings if not each.is_requested]
     told = _share_room(others, turn, previous, most)
+    rest = note_text.make_notes(unread, turn) if unread else ()
     return Extraction(
-        candidates=(*requested, *told, *_list_corrections(others, turn), *notes.make_notes(unread, turn)),
+        candidates=(*requested, *told, *_list_corrections(others, turn), *rest),
         forget_requests=tuple(requests.values()),
         unread="".join(unread),
         requested_texts=frozenset(candidate.text for candidate in requested),
@@ -184,7 +168,7 @@ def _list_corrections(readings: Sequence[_Reading], turn: Turn) -> list[Candidat
     return [
         replace(note, is_correction=True)
         for sentence in correcting[:_MAX_CORRECTIONS]
-        for note in notes.make_notes([sentence], turn)
+        for note in note_text.make_notes([sentence], turn)
     ]
 
 
@@ -202,6 +186,8 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
         said = safe
     else:
         said = notes.select_statement(safe, is_read=bool(found) or _tells_of_day(safe, turn.at), is_beside_request=asks)
+        if not (found or said or notes.REDACTED in sentence) and work.read_work(safe, turn.at, is_beside_request=asks):
+            said = safe
     left = notes.strip_covered(said, texts, turn.at) if said else ""
     if left != said and not is_requested and (extended := _extend_fact(found, drafts, left, sentence, turn)):
         return _Reading(sentence, said, said, extended, is_noted=False, is_requested=False)
@@ -209,9 +195,17 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     persons: tuple[str, ...] = ()
     if any(draft.fact.predicate in _ACQUAINTED for draft in drafts):
         found, persons = _drop_named(found, rest, turn.at)
-    return _Reading(
+    reading = _Reading(
         sentence, said or sentence, rest or sentence, found, bool(rest), is_requested, persons=persons, is_wish=is_wish
     )
+    if not found or (is_requested and all(draft.fact.predicate == "note" for draft in drafts)):
+        reading.work = work.read_work(rest or safe, turn.at, is_beside_request=asks and not is_requested)
+    if found and reading.work:
+        fact = reading.work
+        reading.candidates = [
+            replace(one, fact=fact, category=work.file_work(fact, one.text, one.category)) for one in found
+        ]
+    return reading
 
 
 def _drop_named(found: Sequence[Candidate], rest: str, at: datetime) -> tuple[list[Candidate], tuple[str, ...]]:
@@ -220,7 +214,7 @@ def _drop_named(found: Sequence[Candidate], rest: str, at: datetime) -> tuple[li
     named = [
         one for one in found if one.fact and one.fact.predicate in _ACQUAINTED and one.fact.object in one.fact.persons
     ]
-    note = notes.tell_sentence(rest, at) if rest else None
+    note = note_text.tell_sentence(rest, at) if rest else None
     noted = [one for one in named if note and notes.holds_statement(note, one.text, at)]
     others = [one.text for one in found if one not in named]
     told = [one for one in named if any(notes.holds_statement(text, one.text, at) for text in others)]
@@ -290,9 +284,15 @@ def _add_neighbours(readings: Sequence[_Reading]) -> None:
 
 
 def _list_candidates(
-    readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], importance: int = notes.IMPORTANCE
+    readings: Sequence[_Reading],
+    turn: Turn,
+    previous: Sequence[Turn],
+    importance: int = notes.IMPORTANCE,
+    *,
+    is_apart: bool = True,
 ) -> list[Candidate]:
-    """The statements of sentences, the last one for each fact, and the notes of what is left."""
+    """The statements of sentences, the last one for each fact, and the notes of what is left. `is_apart`: what is said
+    of work has notes of its own."""
     facts = {
         candidate.fact.key if candidate.fact else candidate.text: candidate
         for reading in readings
@@ -300,9 +300,10 @@ def _list_candidates(
     }
     noting = [reading for reading in readings if reading.is_noted]
     noted = [reading.noted for reading in noting]
-    made = list(notes.make_notes(noted, turn, previous, importance=importance))
+    of_work = {reading.noted: reading.work for reading in noting if reading.work and is_apart}
+    made = list(note_text.make_notes(noted, turn, previous, importance=importance, work=of_work)) if noted else []
     if persons := dict.fromkeys(person for reading in noting for person in reading.persons):
-        made = [notes.name_persons(note, persons) for note in made]
+        made = [note_text.name_persons(note, persons) for note in made]
     if made and all(reading.is_wish for reading in noting):
         made = [classify.file_wish(note) for note in made]
     return [*list(facts.values())[:MAX_STATEMENTS], *made]
@@ -311,8 +312,12 @@ def _list_candidates(
 def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Turn], most: int) -> list[Candidate]:
     """The facts and the notes. Of too many, the words of the least important facts are noted: one by one, but those of
     a sentence that has more than there is room for at once, which would take time by the square of their number."""
+    is_apart = True
     while True:
-        candidates = _list_candidates(readings, turn, previous)
+        candidates = _list_candidates(readings, turn, previous, is_apart=is_apart)
+        if is_apart and len(candidates) > most and any(reading.work for reading in readings):
+            is_apart = False
+            continue
         foldable = [(reading, fact) for reading in readings for fact in reading.candidates]
         if len(candidates) <= most or not foldable:
             return candidates
@@ -325,15 +330,6 @@ def _share_room(readings: Sequence[_Reading], turn: Turn, previous: Sequence[Tur
         rest = notes.strip_covered(reading.said, texts, turn.at)
         reading.noted = _find_remainder(reading.said, rest, is_requested=False) or reading.said
         reading.is_noted = True
-
-
-def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:
-    """The text, or a full sentence where the text is a bare answer to the assistant's question."""
-    bare = text.strip(" .!。！")
-    if not previous or previous[-1].role != "assistant" or not _BARE_ANSWER.fullmatch(bare):
-        return text
-    question = previous[-1].text.rstrip()[-200:]
-    return next((start + bare for pattern, start in _ANSWERS if pattern.search(question)), text)
 
 
 def _draft_statements(

@@ -1,22 +1,18 @@
 """Notes: sentences of a person about themselves in their own words, where the rules read no fact or only a part of it.
 
-A note is one statement of at most `MAX_CHARS` characters. Neighbouring sentences share a note, so that a message makes
-few. It is told in the third person where that is certain, else quoted."""
+A note is one statement of at most `MAX_CHARS` characters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from muniment.memory.domain.memory import NOTE, Fact
-from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import classify, gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
+from muniment.memory.rules.language.chinese_words import RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.parse import find_contrasts, has_changed_condition
@@ -27,18 +23,15 @@ IMPORTANCE = 1
 _EVEN = 0.0  # the score of what is as likely a statement of its speaker as not
 _CERTAIN_ROOM = 1.0  # below the limit, for a sentence of which the rules read a part
 _REQUESTED_ROOM = 3.0  # below the limit, for what is asked to be remembered, which may be about anything
-_CONTEXT_CHARS = 300  # of a turn before a note, its end
 _OTHER_WORDS = 0.25  # the share of a sentence's words that its facts may put in other words
 _PLAIN_ZH = frozenset("我的了是在有和也都就很还又着过吗呢吧啊呀哦嗯这那个们叫")
 _FEW_CJK = 3
 _POLITE = tokens.get_lexeme_set("please hi hey hello thanks")
 _MIN_REST = 5  # words that are understood by themselves
 _MIN_WORDS, _MIN_CJK = 3, 4
-_LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _WORD = lazy_compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _LATIN_WORD = lazy_compile(r"[A-Za-z]+")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
-_LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
 REDACTED = "[redacted:"
 _LABEL = lazy_compile(r"[^,，;；。:：]{0,80}[:：]\s*(?=\[redacted:)")
 _WONDERS = lazy_compile(r"^\W*(?:i\s+(?:was\s+|am\s+)?|i'm\s+)wonder(?:ing|ed)?\b", re.IGNORECASE)
@@ -68,7 +61,6 @@ _END = " .!。！~～"
 _ASSISTANT = lazy_compile(r"\byou(?:r|rs|'re|'ve|'ll)?\b|[你您]", re.IGNORECASE)
 _ZH_OTHER = lazy_compile(r"[你您他她它咱俺]|我们|自我|忘我|我国")
 _USER = "The user "
-_TOLD_ALREADY = lazy_compile(r"The user(?:'s)?\s(?!.*\b(?:I|me|my|we|our|us)\b)")
 _NO_VERB = lazy_compile(rf"[A-Z].*|\W.*|.*(?<!s)s|{RELATION}")  # a name, a plural, a relative: a subject of its own
 _AUXILIARIES = frozenset(
     ("am", "have", "had", "was", "do", "did", "can", "could", "will", "would", "never", "also", "still")
@@ -76,9 +68,6 @@ _AUXILIARIES = frozenset(
 _THIRD_PERSON = lazy_compile(r"(?:(?:also|now|still)\s+)?[a-z]{2,}s\s+\w")
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
-_ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
-_ZH_OWNER = lazy_compile(rf"我(?={PERSON})")
-_ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
 
 
 def select_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> str:
@@ -255,22 +244,10 @@ def restore_subjects(rest: str, sentence: str) -> str:
     return "，".join(complete_clauses(clauses, wanted)) or rest
 
 
-def tell_sentence(said: str, at: datetime) -> str | None:
-    """What a note of some words says in the third person; None where it quotes them."""
-    told = _narrate(said)
-    return mentions.annotate_dates(told, at) if told else None
-
-
 def holds_statement(text: str, statement: str, at: datetime) -> bool:
     """Whether a statement is said wholly by another one that begins with the same words: `The user's friend Max …`."""
     opening = statement.split()[:3]
     return text.split()[:3] == opening and is_covered(statement, [text], at, is_strict=True)
-
-
-def name_persons(note: Candidate, persons: Iterable[str]) -> Candidate:
-    """The note with those of the persons that it names in its fact."""
-    named = tuple(person for person in persons if person in note.text)
-    return replace(note, fact=replace(note.fact, persons=named)) if note.fact else note
 
 
 def is_covered(sentence: str, texts: Sequence[str], at: datetime, *, is_strict: bool = False) -> bool:
@@ -311,79 +288,3 @@ def holds_details(said: str, text: str) -> bool:
     details, folded = [*_NAME.findall(said), *tokens.extract_numbers(said)], tokens.fold_text(text)
     counts = (word for word in tokens.fold_text(said).split() if NUMBERS.get(word, 0) > 1)
     return all(tokens.fold_text(detail) in folded for detail in details) and set(counts) <= set(folded.split())
-
-
-def make_notes(
-    sentences: Sequence[str], turn: Turn, previous: Sequence[Turn] = (), *, importance: int = IMPORTANCE
-) -> Iterator[Candidate]:
-    """The notes of a turn's sentences, in their order; as few as fit."""
-    group: list[str] = []
-    for sentence in _cut_long(sentences):
-        if group and len(_write_note([*group, sentence], turn.at)) > MAX_CHARS:
-            yield _make_note(group, turn, previous, importance)
-            group = []
-        group.append(sentence)
-    if group:
-        yield _make_note(group, turn, previous, importance)
-
-
-def _make_note(sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], importance: int) -> Candidate:
-    text = _write_note(sentences, turn.at)
-    said = " ".join(sentences)
-    category = classify.choose_category(said)
-    # What helps to find the note: the day it was said, the turns before it, and the rest of the message.
-    context = [f"{turn.at.day} {turn.at:%B %Y}"]
-    context += [
-        " ".join(each.text.split())[-_CONTEXT_CHARS:] for each in previous if each.role in ("user", "assistant")
-    ]
-    if (rest := " ".join(turn.text.split())) != said:
-        context.append(rest[: 2 * _CONTEXT_CHARS])
-    return Candidate(
-        text=text,
-        category=category,
-        fact=Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
-        importance=max(importance, classify.IMPORTANCES.get(category, IMPORTANCE)),
-        event_time=mentions.resolve_date(said, turn.at),
-        context="\n".join(context),
-        turns=(turn.id,),
-        actor=turn.actor,
-        role=turn.role,
-    )
-
-
-def _write_note(sentences: Sequence[str], at: datetime) -> str:
-    """The sentences as one text: about the user where every one can be told so, else as a quotation."""
-    told = [_narrate(sentence) for sentence in sentences]
-    if all(told):
-        return mentions.annotate_dates(" ".join(filter(None, told)), at)
-    joined = " ".join(sentences)
-    lead = _LEAD_ZH if len(_CJK.findall(joined)) > len(_WORD.findall(joined)) else _LEAD_EN
-    return f'{lead}{mentions.annotate_dates(joined.translate(_LATIN_QUOTES), at)}"'
-
-
-def _narrate(sentence: str) -> str | None:
-    """The sentence in the third person with its full stop, or None where that is not certain."""
-    if sentence.endswith(("?", "？")) or len(sentence) > MAX_CHARS:
-        return None
-    if not _CJK.search(sentence):
-        text = sentence if _TOLD_ALREADY.match(sentence) else narrate_first_person(sentence)
-        return text if text is None or text.endswith((".", "!", "…")) else f"{text}."
-    is_told = sentence.startswith("用户") and "我" not in sentence
-    if _ZH_PERSON.search(sentence) or not (is_told or _ZH_SUBJECT.search(sentence)):
-        return None
-    text = _ZH_OWNER.sub("用户的", sentence).replace("我", "用户")
-    return text if text.endswith(("。", "！", "!")) else f"{text}。"
-
-
-def _cut_long(sentences: Sequence[str]) -> Iterator[str]:
-    """The sentences, a long one in pieces at its commas or blanks that fit a note."""
-    room = MAX_CHARS - len(_LEAD_EN) - 40
-    for sentence in sentences:
-        rest = sentence
-        while len(rest) > room:
-            cut = max(rest.rfind(mark, 0, room) for mark in ("，", ", ", "；", "; "))
-            cut = cut + 1 if cut > room // 3 else (rest.rfind(" ", 0, room) if " " in rest[:room] else room)
-            yield rest[:cut].strip()
-            rest = rest[cut:].strip()
-        if rest:
-            yield rest

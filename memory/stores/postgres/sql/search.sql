@@ -230,9 +230,12 @@ muniment.memories m
   where c.space_id = %(space)s and c.from_rev <= %(as_of)s and c.to_rev > %(as_of)s
 ) m
 
--- name: stable (the most important memories of categories)
+-- name: stable (the most important memories of categories, without those for which another one speaks in the profile now)
 select {m.shown_columns} from {source}
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+  and (%(as_of)s::bigint is not null or m.memory_id not in (
+    select p.memory_id from muniment.projections p
+    where p.space_id = %(space)s and p.type = 'user_profile' and p.status in ('support', 'outranked')))
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
 
 -- name: words (the words of the memories that a search is made among, in lower case, with one of the beginnings)

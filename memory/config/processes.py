@@ -1,0 +1,63 @@
+"""The settings of processes: threads and checkpoints of the graph, the database, workers and the service."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from muniment.memory.config.schema import Count, Days, Seconds, SettingsPart
+
+
+class Checkpoints(SettingsPart):
+    """How the supervisor's messages are saved with LangGraph's checkpoints, when the chat saves a turn, and what stays:
+    so many of the newest of each namespace of a thread, and threads that somebody has touched within so many days, null
+    for all."""
+
+    messages: Literal["whole", "delta"]
+    durability: Literal["sync", "async", "exit"]
+    keep: Count
+    ttl_days: Days | None
+
+
+class Threads(SettingsPart):
+    """How many tokens of a thread's messages go before a model."""
+
+    max_tokens: Count
+
+
+class Database(SettingsPart):
+    """How long a connection waits for a sign of the other end, in seconds, before it counts as lost."""
+
+    silent_seconds: Annotated[int, Field(ge=2, le=3600)]
+
+
+class Jobs(SettingsPart):
+    """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
+
+    concurrency: Count
+    stalled_seconds: Seconds
+
+
+class Serving(SettingsPart):
+    """What the HTTP service takes: bytes of a body and of an import, rows of an import, seconds of a request and of an
+    import or export, seconds of its end, requests and streams of a token, and where spans go."""
+
+    body_bytes: Count
+    import_bytes: Count
+    import_rows: Count
+    timeout_seconds: Seconds
+    transfer_seconds: Seconds
+    notice_seconds: Annotated[float, Field(ge=0)]
+    drain_seconds: Count
+    mcp_write: bool  # whether MCP has tools that write
+    requests_per_second: Count
+    burst: Count
+    streams: Count
+    traces_url: str | None
+
+
+class Users(SettingsPart):
+    """Where a run of the graph has to name its user; else it is the user `me`."""
+
+    required: Literal["always", "server", "never"]
