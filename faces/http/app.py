@@ -19,6 +19,7 @@ from muniment.faces.http.routes import (
     memories,
     operations,
     query,
+    sessions,
     transfer,
 )
 from muniment.faces.http.service import Service
@@ -52,6 +53,7 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     app.state.service = service
     groups = (
         query, changes, memories, erasure, conversations, consents, transfer, operations, configuration, administration,
+        sessions,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:
