@@ -16,7 +16,7 @@ from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import BadInput, Denied, ModelUnavailable, NotFound
+from muniment.memory.errors import BadInput, Denied, ModelUnavailable, NoSession
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import NOON, engine, said, scope, settings
 
@@ -119,7 +119,7 @@ async def test_a_session_ends_by_a_call_and_goes_on(memory: Memory, clock: Fixed
     await record(memory, said("I moved to Lisbon.", at=clock.now()))
     (session,) = (await memory.sessions.list(WHO, SessionRequest(ended=False))).sessions
     assert (session.ended_at, session.turns, session.built_to) == (None, 2, 1)
-    with pytest.raises(NotFound):
+    with pytest.raises(NoSession):
         await memory.sessions.end(WHO, "nowhere")
     with pytest.raises(BadInput):
         await memory.sessions.end(WHO, "A", why="")

@@ -17,7 +17,7 @@ from muniment.memory.domain.layers.session import (
     TurnHit,
 )
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, Denied, ModelError, NotFound
+from muniment.memory.errors import BadInput, Denied, ModelError, NoSession
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
@@ -139,5 +139,5 @@ def _check_range(name: str, value: int, low: int, high: int) -> None:
 
 def _require_session(found: Session | None, session: str) -> Session:
     if found is None:
-        raise NotFound(f"there is no session {session!r}", session=session)
+        raise NoSession(f"there is no session {session!r}", session=session)
     return found

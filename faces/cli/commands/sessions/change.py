@@ -9,7 +9,7 @@ import typer
 from muniment.faces.cli import session as cli
 from muniment.faces.cli.commands.sessions.read import SessionId
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
-from muniment.faces.cli.output import screen, terminal
+from muniment.faces.cli.output import screen
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.layers.session import Session
 from muniment.memory.errors import BadInput
@@ -39,7 +39,7 @@ def end_session(
     if as_json:
         screen.print_json({"user": scope.owner, "session": encode_session(session)})
     else:
-        terminal.print_hint(f"The session has ended; built from {session.built_to} of {session.turns} turns.")
+        screen.print_line(f"The session has ended; built from {session.built_to} of {session.turns} turns.")
 
 
 def keep_session(
@@ -70,4 +70,4 @@ def keep_session(
     if as_json:
         screen.print_json({"user": scope.owner, "session": encode_session(session)})
     else:
-        terminal.print_hint("It is kept for ever." if days is None else f"It is kept {days} days after its last turn.")
+        screen.print_line("It is kept for ever." if days is None else f"It is kept {days} days after its last turn.")
