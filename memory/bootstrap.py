@@ -24,8 +24,7 @@ from muniment.memory.config.settings import (
 from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.engine import Engine
 from muniment.memory.errors import BadConfig, Denied
-from muniment.memory.flows.background.indexing import IndexSchedule
-from muniment.memory.flows.background.maintenance import Schedule
+from muniment.memory.flows.background.maintenance import Schedule, list_enqueueings
 from muniment.memory.flows.background.worker import OnOutcome, Worker
 from muniment.memory.flows.live_settings import LiveSettings
 from muniment.memory.flows.shares import Shares as Shares  # noqa: PLC0414 - for faces
@@ -171,7 +170,7 @@ async def open_worker(
             on_outcome=on_outcome,
             periodic=(
                 Schedule(queue.maintenance, memory.engine.clock, lambda: memory.engine.settings.session_ledger),
-                IndexSchedule(memory.jobs.enqueue_overgrown),
+                *list_enqueueings(memory.jobs.enqueue_overgrown, memory.jobs.enqueue_idle, settings.session_ledger),
             )
             if with_schedule
             else (),

@@ -59,6 +59,10 @@ class NoCheckpoint(NotFound):
     """There is no such thread or checkpoint, or none any more."""
 
 
+class NoSession(NotFound):
+    """There is no such session, or none any more."""
+
+
 class StoreError(MunimentError):
     """The database could not do it."""
 

@@ -50,6 +50,10 @@ class Jobs:
         """Enqueue the indexing of the spaces that want indexes, or want them no more."""
         await self.engine.indexes.enqueue_overgrown()
 
+    async def enqueue_idle(self) -> None:
+        """Enqueue the end of the sessions that nobody has gone on with."""
+        await self.engine.session_keeper.enqueue_idle()
+
     async def enqueue_due(self) -> int | None:
         """Enqueue the maintenance of every space that is due. Returns their number, or None while another process does
         it."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
+from muniment.memory.domain.layers.session import (
+    Session,
+    SessionChange,
+    SessionPage,
+    SessionRecord,
+    SessionRequest,
+    TurnHit,
+)
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
 
@@ -41,11 +48,13 @@ class Sessions:
 
     async def describe(self, scope: Scope, session: str, metadata: Mapping[str, Any]) -> Session:
         """Set members of the metadata of a session, redacted. Raises NotFound."""
-        return await self.engine.session_keeper.describe_session(scope, session, metadata)
+        change = SessionChange(metadata=metadata)
+        return await self.engine.session_keeper.change_session(scope, session, change)
 
     async def keep(self, scope: Scope, session: str, *, days: int | None) -> Session:
         """Keep a session for so many days after its last turn, None for ever. Raises NotFound, BadInput."""
-        return await self.engine.session_keeper.set_retention(scope, session, days)
+        change = SessionChange(own_retention=True, retention_days=days)
+        return await self.engine.session_keeper.change_session(scope, session, change)
 
     async def search(
         self, scope: Scope, text: str, *, agent: str | None = None, session: str | None = None, limit: int = 10

@@ -24,6 +24,7 @@ create table muniment.sessions (
   constraint sessions_retention check (retention_days is null or (own_retention and retention_days > 0))
 );
 create index sessions_by_time on muniment.sessions (space_id, last_at desc);
+create index sessions_open on muniment.sessions (last_at) where ended_at is null or built_to < turns;
 comment on table muniment.sessions is 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
 comment on column muniment.sessions.session_id is 'The session, as the program names it; of turns without one their thread, or nothing.';
 comment on column muniment.sessions.app_id is 'The application in which it took place.';
@@ -53,6 +54,11 @@ create policy sessions_eraser on muniment.sessions to muniment_eraser
   with check (space_id = any((select muniment.my_spaces())::uuid[]) and (select muniment.all_categories()));
 comment on policy sessions_eraser on muniment.sessions is
   'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+create policy sessions_keeper on muniment.sessions for select to muniment_keeper
+  using ((select muniment.my_spaces()) is null);
+comment on policy sessions_keeper on muniment.sessions is
+  'The keeper finds spaces with sessions to end, in transactions that enter no space.';
+grant select (space_id, last_at, ended_at, built_to, turns) on muniment.sessions to muniment_keeper;
 grant select, insert, update on muniment.sessions to muniment_app;
 grant select, delete, update (metadata) on muniment.sessions to muniment_eraser;
 

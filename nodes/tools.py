@@ -23,13 +23,24 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
-from muniment.memory.payload import build_parameters, dump_compact, encode_answer, fence_text, parse_agent_query
+from muniment.memory.payload import (
+    SEARCH_DESCRIPTION,
+    build_parameters,
+    build_search_parameters,
+    dump_compact,
+    encode_answer,
+    encode_found_turns,
+    fence_text,
+    parse_agent_query,
+    parse_turn_search,
+)
 from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.entry import report_failure
 from muniment.nodes.reply_stream import ReplyStream, clean_arguments
 from muniment.nodes.state import READ_EVENT, REFUSED_EVENT, State, Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
+SEARCH_TOOL = "memory_search_conversations"
 TRANSFER_PREFIX = "transfer_to_"
 
 _MAX_ERROR_CHARS = 1_000  # an error may quote a long text of the model
@@ -46,7 +57,9 @@ def make_tool_node(agent: str, tools: Sequence[BaseTool | Callable[..., Any]]) -
     if not tools:
         return None
     node = ToolNode(tools, handle_tool_errors=True)
-    taken = [name for name in node.tools_by_name if name == QUERY_TOOL or name.startswith(TRANSFER_PREFIX)]
+    taken = [
+        name for name in node.tools_by_name if name in (QUERY_TOOL, SEARCH_TOOL) or name.startswith(TRANSFER_PREFIX)
+    ]
     if taken or len(node.tools_by_name) < len(tools):
         name = taken[0] if taken else "one"
         raise BadConfig(f"the tools of {agent}: {name!r} is the name of another tool", agent=agent)
@@ -99,6 +112,10 @@ class Toolbox:
             parameters=build_parameters(self.settings, self.agent),
         )
         own = self.own.tools_by_name.values() if self.own else ()
+        if self.agent in self.settings.session_ledger.search_agents and self.as_of is None:
+            parameters = build_search_parameters(self.settings.limits.top_k)
+            search = Tool(name=SEARCH_TOOL, description=SEARCH_DESCRIPTION, parameters=parameters)
+            return (query, search, *map(_describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
         return (query, *map(_describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
 
     def parse_task(self, call: ToolCall) -> Task | None:
@@ -178,10 +195,19 @@ class Toolbox:
             # The hits are in memory; the ledger gets no second copy of them.
             self._record_call(call, f"{len(answer.hits)} found", ok=True)
             return fence_text(dump_compact(encode_answer(answer, explain=query.explain)))
+        if call.name == SEARCH_TOOL and any(tool.name == SEARCH_TOOL for tool in self.tools):
+            return await self._search_conversations(call)
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):
             raise BadInput(f"there is no tool {call.name!r}; available: {names}")
         raise BadInput(f"{call.name}: exactly one argument wanted, 'task', a text that is not empty")
+
+    async def _search_conversations(self, call: ToolCall) -> str:
+        arguments = parse_turn_search(call.arguments, SEARCH_TOOL)
+        hits = await self.memory.sessions.search(self.scope, agent=self.agent, **arguments)
+        self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.turn.text for hit in hits)))
+        self._record_call(call, f"{len(hits)} found", ok=True)
+        return fence_text(dump_compact(encode_found_turns(hits)))
 
     def _parse_query(self, arguments: Mapping[str, Any]) -> Query:
         # Also what a short schema leaves out: it is no mistake to know it.

@@ -101,6 +101,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "stats:app",
         "Count what the memory of a user did by day, node and operation, and show what changed and when.",
     ),
+    "sessions": ("sessions:app", "What was said, session by session."),
     "share": ("share:app", "Who may read the memory of a project or an agent beside their own."),
     "config": ("config:app", "The settings of each stage, which running processes follow when they change."),
     "token": ("token:app", "What a program shows to say for whom it asks."),

@@ -21,6 +21,7 @@ from muniment.faces.http.routes import (
     operations,
     projections,
     query,
+    sessions,
     transfer,
 )
 from muniment.faces.http.service import Service
@@ -53,8 +54,8 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     )
     app.state.service = service
     groups = (
-        query, changes, memories, erasure, conversations, consents, projections, transfer, operations, configuration,
-        administration, page,
+        query, changes, memories, erasure, conversations, consents, projections, sessions, transfer, operations,
+        configuration, administration, page,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:

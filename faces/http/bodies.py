@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from muniment.faces.http.strict_json import parse_json
 from muniment.memory import codec
 from muniment.memory.domain.memory import Role
+from muniment.memory.domain.turn import TurnKind
 from muniment.memory.errors import BadInput
 
 Text = Annotated[str, Field(min_length=1)]
@@ -118,7 +119,7 @@ class PatchBody(Body):
 
 
 class TurnBody(Body):
-    """A message of a conversation."""
+    """An event of a conversation."""
 
     key: Name = Field(description="What tells it from the other turns of its session: the same turn is learned once.")
     role: Role = "user"
@@ -126,6 +127,26 @@ class TurnBody(Body):
     at: datetime | None = None
     path: Annotated[str | None, Field(max_length=1000)] = None
     tags: Annotated[list[Name], Field(max_length=16)] = []
+    kind: TurnKind | None = Field(None, description="Else message, or tool for that role. Messages alone are learned.")
+    payload: dict[str, Any] | None = Field(
+        None, description="What the program keeps of it; `tokens.input` and `tokens.output` are counted."
+    )
+    visible: bool = Field(True, description="Whether a search may find it; it never finds an audit.")
+
+
+class EndBody(Body):
+    """Why a session ends."""
+
+    why: Name = "call"
+
+
+class SessionBody(Body):
+    """What to change of a session. What is left out stays."""
+
+    metadata: Annotated[dict[str, Any], Field(max_length=100)] = {}
+    retention_days: Annotated[int | None, Field(ge=1, le=36_500)] = Field(
+        None, description="After its last turn; null: for ever."
+    )
 
 
 class TurnsBody(Body):

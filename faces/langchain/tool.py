@@ -14,10 +14,10 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig, BadInput, Denied, MunimentError
-from muniment.memory.payload import build_parameters
+from muniment.memory.payload import SEARCH_DESCRIPTION, build_parameters, build_search_parameters
 from muniment.memory.ports.llm import ToolCall
 from muniment.nodes.entry import report_failure
-from muniment.nodes.tools import QUERY_TOOL, Toolbox
+from muniment.nodes.tools import QUERY_TOOL, SEARCH_TOOL, Toolbox
 
 _DESCRIPTION = "Search long-term memory of the user for what is not at hand."
 _MAX_ERROR_CHARS = 1_000
@@ -58,7 +58,7 @@ class MemoryTool(BaseTool):
     async def _search(self, scope: Scope, arguments: dict[str, Any]) -> str:
         toolbox = Toolbox(memory=self._memory, settings=self._settings, scope=scope, agent=self._agent)
         try:
-            return await toolbox.execute_call(ToolCall(id="", name=QUERY_TOOL, arguments=arguments))
+            return await toolbox.execute_call(ToolCall(id="", name=self.name, arguments=arguments))
         except (BadInput, Denied) as error:
             # Redacted before it is cut: half a secret is not recognized as one.
             raise ToolException(f"Error: {self._memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}") from None
@@ -72,10 +72,7 @@ def memory_tool(memory: Memory, agent: str = "planner", *, user: str | None = No
 
     Whose memory it is says the run: `context={"user": …}`, its config, or the login of LangGraph's server. `user` names
     the one of a program that has only one. Raises BadConfig for an unknown agent."""
-    settings = memory.engine.settings
-    if agent not in settings.allowlists:
-        known = ", ".join(sorted(settings.allowlists))
-        raise BadConfig(f"there is no agent {agent!r}; allowed: {known}, and those of open_memory(agents=…)")
+    settings = _check_agent(memory, agent)
     return MemoryTool(
         memory,
         agent,
@@ -84,3 +81,29 @@ def memory_tool(memory: Memory, agent: str = "planner", *, user: str | None = No
         description=_DESCRIPTION,
         args_schema=build_parameters(settings, agent, full=True),
     )
+
+
+def conversation_tool(memory: Memory, agent: str = "planner", *, user: str | None = None) -> BaseTool:
+    """Return the tool `memory_search_conversations` with which a model finds what was said, word for word.
+
+    Whose memory it is says the run, as for `memory_tool`. Raises BadConfig for an unknown agent, and for one that
+    `session_ledger.search_agents` does not name."""
+    settings = _check_agent(memory, agent)
+    if agent not in settings.session_ledger.search_agents:
+        raise BadConfig(f"{agent} may not search what was said: session_ledger.search_agents does not name it")
+    return MemoryTool(
+        memory,
+        agent,
+        user,
+        name=SEARCH_TOOL,
+        description=SEARCH_DESCRIPTION,
+        args_schema=build_search_parameters(settings.limits.top_k),
+    )
+
+
+def _check_agent(memory: Memory, agent: str) -> Settings:
+    settings = memory.engine.settings
+    if agent not in settings.allowlists:
+        known = ", ".join(sorted(settings.allowlists))
+        raise BadConfig(f"there is no agent {agent!r}; allowed: {known}, and those of open_memory(agents=…)")
+    return settings

@@ -9,14 +9,20 @@ from mcp_types import Tool, ToolAnnotations
 
 from muniment.faces.mcp.caller import Caller
 from muniment.memory.config.settings import Settings
-from muniment.memory.payload import build_parameters
+from muniment.memory.payload import SEARCH_DESCRIPTION, build_parameters, build_search_parameters
 
 QUERY, REMEMBER, FORGET = "memory.query", "memory.remember", "memory.forget"
+SEARCH = "memory.search_conversations"
 _AS_OF = {"type": "string", "description": "As it was then: an ISO date or time, or a revision"}
 _ANSWER: Mapping[str, Any] = {
     "type": "object",
     "properties": {"rev": {"type": "integer"}, "results": {"type": "array", "items": {"type": "object"}}},
     "required": ["rev", "results"],
+}
+_FOUND: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"results": {"type": "array", "items": {"type": "object"}}},
+    "required": ["results"],
 }
 _RECEIPT: Mapping[str, Any] = {
     "type": "object",
@@ -35,7 +41,17 @@ def list_tools(settings: Settings, caller: Caller) -> list[Tool]:
         output_schema=dict(_ANSWER),
         annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
-    return [query, *_WRITING] if caller.may_write else [query]
+    reading = [query]
+    if caller.agent in settings.session_ledger.search_agents:
+        search = Tool(
+            name=SEARCH,
+            description=SEARCH_DESCRIPTION,
+            input_schema=build_search_parameters(settings.limits.top_k),
+            output_schema=dict(_FOUND),
+            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+        reading.append(search)
+    return [*reading, *_WRITING] if caller.may_write else reading
 
 
 def _make_writing_tool(name: str, description: str, argument: str, help_text: str, *, is_destructive: bool) -> Tool:

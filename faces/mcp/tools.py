@@ -14,14 +14,21 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Inp
 from muniment.faces.mcp.caller import Caller
 from muniment.faces.mcp.consent import ask_user, quote_text
 from muniment.faces.mcp.failures import describe_failure
-from muniment.faces.mcp.schemas import QUERY, REMEMBER, list_tools
+from muniment.faces.mcp.schemas import QUERY, REMEMBER, SEARCH, list_tools
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, Denied, MunimentError, NotFound, NotReady, TooLarge
-from muniment.memory.payload import dump_compact, encode_answer, fence_text, parse_agent_query
+from muniment.memory.payload import (
+    dump_compact,
+    encode_answer,
+    encode_found_turns,
+    fence_text,
+    parse_agent_query,
+    parse_turn_search,
+)
 
 T = TypeVar("T")
 _MAX_CHARS = 2_000  # of a text that a question shows whole
@@ -49,6 +56,8 @@ class ToolCaller:
             _check_arguments(arguments, schemas[self.params.name])
             if self.params.name == QUERY:
                 return await self._query(arguments)
+            if self.params.name == SEARCH:
+                return await self._search(arguments)
             written = await (self._remember(arguments) if self.params.name == REMEMBER else self._forget(arguments))
             return written if isinstance(written, InputRequiredResult) else self._make_receipt(written)
         except MunimentError as error:
@@ -63,6 +72,13 @@ class ToolCaller:
         await self.ctx.session.report_progress(1, 1, "done")
         value = encode_answer(answer, explain=query.explain)
         # What a model reads is fenced: a memory is no instruction. What a program reads needs no fence.
+        text = fence_text(dump_compact(value))
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
+
+    async def _search(self, arguments: Mapping[str, Any]) -> CallToolResult:
+        options = parse_turn_search(arguments, SEARCH)
+        search = self.memory.sessions.search(self.caller.scope, agent=self.caller.agent, **options)
+        value = encode_found_turns(await self._bound_time(search))
         text = fence_text(dump_compact(value))
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
 

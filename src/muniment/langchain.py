@@ -19,14 +19,16 @@ if TYPE_CHECKING:
         MunimentStore,
     )
     from muniment.faces.langchain.tool import (
+        conversation_tool,
         memory_tool,
     )
 
-__all__ = ["MemoryMiddleware", "MunimentStore", "memory_tool", "open_background_memory"]
+__all__ = ["MemoryMiddleware", "MunimentStore", "conversation_tool", "memory_tool", "open_background_memory"]
 
 _HOMES = {
     "MemoryMiddleware": "middleware",
     "MunimentStore": "store",
+    "conversation_tool": "tool",
     "memory_tool": "tool",
     "open_background_memory": "loop",
 }

@@ -62,9 +62,7 @@ def worker(memory: Memory, perform: Perform, told: list[JobOutcome] | None = Non
     )
 
 
-def rows(
-    url: str, query: str = "select * from jobs.queue where name <> 'end_session' order by id"
-) -> list[dict[str, Any]]:
+def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
     with psycopg.connect(url, row_factory=psycopg.rows.dict_row) as conn:
         return conn.execute(query).fetchall()
 

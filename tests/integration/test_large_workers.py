@@ -14,7 +14,7 @@ import pytest
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.jobs import JobOutcome
-from muniment.memory.flows.background.indexing import IndexSchedule
+from muniment.memory.flows.background.maintenance import PeriodicEnqueueing
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.stores.postgres.schema import large_spaces
@@ -96,7 +96,7 @@ async def test_a_space_that_grows_later_is_found(own: str) -> None:
     store = opened(own)
     async with bootstrap.create_memory(tune(own), embedder=HashEmbedder(), clock=SystemClock()) as memory:
         await store.maintenance.index_space(CEM, FROM)
-        looking = asyncio.create_task(IndexSchedule(memory.jobs.enqueue_overgrown, period=0.05).run())
+        looking = asyncio.create_task(PeriodicEnqueueing(memory.jobs.enqueue_overgrown, period=0.05).run())
         await asyncio.sleep(0.2)
         assert await memory.jobs.count_jobs() == {}
         dee = scope("dee")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +16,7 @@ from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import BadInput, Denied, ModelUnavailable, NotFound
+from muniment.memory.errors import BadInput, Denied, ModelUnavailable, NoSession
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import NOON, engine, said, scope, settings
 
@@ -120,27 +119,29 @@ async def test_a_session_ends_by_a_call_and_goes_on(memory: Memory, clock: Fixed
     await record(memory, said("I moved to Lisbon.", at=clock.now()))
     (session,) = (await memory.sessions.list(WHO, SessionRequest(ended=False))).sessions
     assert (session.ended_at, session.turns, session.built_to) == (None, 2, 1)
-    with pytest.raises(NotFound):
+    with pytest.raises(NoSession):
         await memory.sessions.end(WHO, "nowhere")
     with pytest.raises(BadInput):
         await memory.sessions.end(WHO, "A", why="")
 
 
-async def test_a_session_ends_by_itself(memory: Memory, clock: FixedClock) -> None:
-    """The job ends it thirty minutes after its last turn, and waits on where it goes on."""
+async def test_a_session_ends_by_itself(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """A job of its space ends it thirty minutes after its last turn, however often one looks."""
     await record(memory, said("I live in Porto."))
-    job = Job(name="end_session", scope=WHO, key="A")
+    await record(memory, said("I live in Rome."), who=scope("ben"))
     clock.advance(20 * 60)
     await record(memory, said("I work at a bank.", at=clock.now()))
     clock.advance(15 * 60)
-    await memory.jobs.perform_job(job)
-    assert (await memory.sessions.get(WHO, "A")).session.ended_at is None
-    clock.advance(15 * 60)
+    jobs = "select args ->> 'owner' from jobs.queue where name = 'end_sessions' order by 1"
+    for owners in (["ben"], ["ana", "ben"]):
+        for _ in range(2):
+            await memory.jobs.enqueue_idle()
+        assert [owner for (owner,) in ask(database_url, jobs)] == owners
+        clock.advance(15 * 60)
     for _ in range(2):
-        await memory.jobs.perform_job(job)
+        await memory.jobs.perform_job(Job(name="end_sessions", scope=WHO))
         session = (await memory.sessions.get(WHO, "A")).session
         assert (session.ended_at, session.ended_why, session.built_to) == (clock.now(), "idle", 2)
-    await memory.jobs.perform_job(replace(job, key="nowhere"))
 
 
 async def test_a_round_ends_what_no_job_has(memory: Memory, clock: FixedClock) -> None:
@@ -163,7 +164,8 @@ async def test_without_the_model_a_session_ends_and_its_turns_wait(database_url:
             await memory.sessions.end(WHO, "A")
         session = (await memory.sessions.get(WHO, "A")).session
         assert (session.ended_why, session.built_to) == ("call", 0)
-        await memory.jobs.perform_job(Job(name="end_session", scope=WHO, key="A"))
+        clock.advance(31 * 60)
+        await memory.jobs.perform_job(Job(name="end_sessions", scope=WHO))
         session = (await memory.sessions.get(WHO, "A")).session
         assert (session.ended_why, session.built_to) == ("call", 1)
 
@@ -269,7 +271,11 @@ async def test_an_export_keeps_sessions_and_events(memory: Memory) -> None:
     await memory.load(scope("copy"), rows)
     assert list(await memory.export(scope("copy"))) == rows
     new = ("position", "kind", "payload", "visible")
-    older = [{key: value for key, value in row.items() if key not in new} for row in rows if row["type"] != "session"]
+    older = [
+        {key: value for key, value in row.items() if row["type"] != "turn" or key not in new}
+        for row in rows
+        if row["type"] != "session"
+    ]
     await memory.load(scope("older"), older)
     assert [position for position, _ in await read_texts(memory, who=scope("older"))] == [0, 1]
 

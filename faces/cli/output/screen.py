@@ -22,6 +22,7 @@ from muniment.memory.errors import (
     ModelError,
     MunimentError,
     NoCheckpoint,
+    NoSession,
     NotFound,
     StoreDown,
     StoreError,
@@ -46,6 +47,7 @@ ERROR_HINTS: dict[type[BaseException], str] = {
     "shows the embedded one",
     StoreFull: "make room on the disk of the database; nothing was half-written",
     NoCheckpoint: "`muniment stats checkpoints` shows the threads",
+    NoSession: "`muniment sessions list` shows what there is",
     NotFound: "`muniment list --state all` shows what there is",
     ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }

@@ -78,4 +78,7 @@ def _make_turn(caller: Caller, scope: Scope, body: TurnBody) -> Turn:
         actor=scope.actor,
         path=body.path,
         tags=tuple(body.tags),
+        kind=body.kind,
+        payload=body.payload,
+        visible=body.visible,
     )

@@ -35,6 +35,15 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChange:
+    """What changes of a session: members of its metadata, and with `own_retention` its days, None for ever."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    own_retention: bool = False
+    retention_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
     """Which sessions are listed: those that go on or have ended, of a project or an application; None for all."""
 

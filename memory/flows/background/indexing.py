@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.maintenance import IndexingResult
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import StoreError
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.ports.reads import MemoryReads
-
-_log = logging.getLogger(__name__)
-_PERIOD_SECONDS = 600.0  # how late a space that has grown gets its indexes; a look reads one row of each space
-
-
-class IndexSchedule:
-    """Enqueues the indexing of the spaces that have grown or shrunk, at the start of a worker and then periodically.
-
-    However many workers do so, a space has one such job."""
-
-    def __init__(self, enqueue_overgrown: Callable[[], Awaitable[None]], period: float = _PERIOD_SECONDS) -> None:
-        self._enqueue_overgrown, self._period = enqueue_overgrown, period
-
-    async def request_round(self) -> None:
-        """Enqueue the jobs of now. Raises StoreError."""
-        await self._enqueue_overgrown()
-
-    async def run(self) -> None:
-        """Enqueue the jobs of every period from now on."""
-        while True:
-            await asyncio.sleep(self._period)
-            try:
-                await self.request_round()
-            except StoreError as error:  # the next period will do
-                _log.warning("no look at large spaces: %s", type(error).__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

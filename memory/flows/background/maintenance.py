@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from muniment.memory.config.schema import Ledger
 from muniment.memory.config.settings import Settings
@@ -17,7 +18,7 @@ from muniment.memory.domain.jobs import JobName
 from muniment.memory.domain.maintenance import DueMemories, LedgerCounts, MaintenanceResult, RetentionTerms
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
+from muniment.memory.errors import Busy, Conflict, ModelError, NotFound, StoreError
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.layers.projections import Projections
@@ -35,6 +36,9 @@ _log = logging.getLogger(__name__)
 _BATCH = 200  # memories of one plan
 _CLOCK_CHECK_SECONDS = 60.0  # how late a clock that was set is noticed
 _RETRY_SECONDS = 5.0
+_INDEX_SECONDS = 600.0  # how late a space that has grown gets its indexes; a look reads one row of each space
+_IDLE_PART = 10.0  # seconds between looks at sessions, for each minute after which they end
+Enqueue: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class SlotStore(Protocol):
@@ -78,6 +82,37 @@ class Schedule:
         return find_slot_start(self._clock.now(), self._every)
 
 
+class PeriodicEnqueueing:
+    """Enqueues jobs of spaces at the start of a worker and then periodically: however many workers do so, a space has
+    one such job at a time."""
+
+    def __init__(self, enqueue: Enqueue, period: float) -> None:
+        self._enqueue, self._period = enqueue, period
+
+    async def request_round(self) -> None:
+        """Enqueue the jobs of now. Raises StoreError."""
+        await self._enqueue()
+
+    async def run(self) -> None:
+        """Enqueue the jobs of every period from now on."""
+        while True:
+            await asyncio.sleep(self._period)
+            try:
+                await self.request_round()
+            except StoreError as error:  # the next period will do
+                _log.warning("no look at spaces: %s", type(error).__name__)
+
+
+def list_enqueueings(
+    enqueue_overgrown: Enqueue, enqueue_idle: Enqueue, ledger: Ledger
+) -> tuple[PeriodicEnqueueing, PeriodicEnqueueing]:
+    """Return what enqueues the indexing of spaces that have grown or shrunk, and the end of sessions."""
+    return (
+        PeriodicEnqueueing(enqueue_overgrown, _INDEX_SECONDS),
+        PeriodicEnqueueing(enqueue_idle, ledger.idle_minutes * _IDLE_PART),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Maintenance:
     """Finds the spaces that are due; forgets, purges, cleans the ledger and consolidates there."""
@@ -106,7 +141,8 @@ class Maintenance:
 
         Raises NotFound, Busy while another run is under way, Conflict, StoreError."""
         await self.write_behind.flush(scope)  # what was retrieved here counts before anything is forgotten
-        await self.session_keeper.end_idle(scope)
+        with suppress(ModelError):  # a job of its own tries it again
+            await self.session_keeper.end_idle(scope)
         now, terms = self.clock.now(), self.retention
         due, forgotten = await self._forget_all(scope, now)
         due, purged = await self._purge_all(scope, due, now)

@@ -63,7 +63,7 @@ class JobRegistry:
             "learn": self.turn_learning.perform_learning,
             "learn_path": self.procedures.perform_learning,
             "round": lambda _scope, _key: self.maintenance_flow.enqueue_due(),
-            "end_session": self.session_keeper.perform_end,
+            "end_sessions": lambda scope, _key: self.session_keeper.end_idle(scope),
             "tend": lambda scope, _key: self.maintenance_flow.maintain_space(scope),
         }
 

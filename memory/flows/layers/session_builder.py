@@ -11,7 +11,7 @@ from muniment.memory.domain.layers.session import Session
 from muniment.memory.domain.plan import ExtractionRecord
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
-from muniment.memory.errors import NotFound
+from muniment.memory.errors import NoSession
 from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.write import Writer
@@ -66,7 +66,7 @@ class SessionBuilder:
 
     async def _get_session(self, scope: Scope, session: str) -> Session:
         if (found := await self.sessions.get_session(scope, session)) is None:
-            raise NotFound(f"there is no session {session!r}", session=session)
+            raise NoSession(f"there is no session {session!r}", session=session)
         return found
 
     async def _build_next(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
+from muniment.memory.domain.layers.session import (
+    Session,
+    SessionChange,
+    SessionPage,
+    SessionRecord,
+    SessionRequest,
+    TurnHit,
+)
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, Denied, ModelError, NotFound
+from muniment.memory.errors import BadInput, Denied, ModelError, NoSession
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
@@ -23,6 +27,7 @@ from muniment.memory.rules.redaction.redact import Redactor
 
 _MAX_PAGE = 1_000  # sessions or turns of one answer
 _READ_AT_ONCE = 500  # turns whose words are stored in one write
+_SPACES_AT_ONCE = 1_000
 _IDLE_AT_ONCE = 100  # sessions of a space that end in one round
 _MAX_DAYS = 36_500
 _MAX_WHY_CHARS = 200
@@ -68,43 +73,37 @@ class SessionKeeper:
             )
         return _require_session(ended, session)
 
-    async def perform_end(self, scope: Scope, key: str) -> None:
-        """End the session of a job `end_session`, unless a later turn came: then another job does, at its time.
-
-        Raises ModelError, which leaves the job in the queue for what is to be built."""
-        found = await self.sessions.get_session(scope, key)
-        if found is None:
-            return
-        due = found.last_at + timedelta(minutes=self.settings.session_ledger.idle_minutes)
-        if found.ended_at is None and due > self.clock.now():
-            await self.jobs.enqueue_jobs([Job(name="end_session", scope=scope, key=key, at=due)])
-        elif found.ended_at is None or found.built_to < found.turns:
-            await self.end_session(scope, key, "idle")
+    async def enqueue_idle(self) -> None:
+        """Enqueue a job for each space with sessions that nobody has gone on with; a space has one at a time."""
+        spaces = await self.sessions.list_idle_spaces(self._find_idle_time(), _SPACES_AT_ONCE)
+        await self.jobs.enqueue_jobs([Job(name="end_sessions", scope=scope) for scope in spaces])
 
     async def end_idle(self, scope: Scope) -> int:
         """End the sessions of a space that nobody has gone on with, and store the words of its turns.
 
-        Returns how many sessions."""
-        now = self.clock.now()
-        await self.sessions.number_turns(scope, now)
-        before = now - timedelta(minutes=self.settings.session_ledger.idle_minutes)
-        idle = await self.sessions.list_idle(scope, before, _IDLE_AT_ONCE)
+        Returns how many sessions. Raises ModelError, after all of them, where one waits for the model."""
+        await self.sessions.number_turns(scope, self.clock.now())
+        failure: ModelError | None = None
+        idle = await self.sessions.list_idle(scope, self._find_idle_time(), _IDLE_AT_ONCE)
         for session in idle:
-            with suppress(ModelError):
+            try:
                 await self.end_session(scope, session, "idle")
+            except ModelError as error:
+                failure = error
         await self._read_words(scope)
+        if failure is not None:
+            raise failure
         return len(idle)
 
-    async def describe_session(self, scope: Scope, session: str, metadata: Mapping[str, Any]) -> Session:
-        """Set members of the metadata of a session, redacted. Raises NotFound."""
-        safe = self.redactor.sanitize_value(dict(metadata))
-        return _require_session(await self.sessions.describe_session(scope, session, safe), session)
+    def _find_idle_time(self) -> datetime:
+        return self.clock.now() - timedelta(minutes=self.settings.session_ledger.idle_minutes)
 
-    async def set_retention(self, scope: Scope, session: str, days: int | None) -> Session:
-        """Keep a session for so many days after its last turn, None for ever. Raises NotFound, BadInput."""
-        if days is not None:
-            _check_range("days", days, 1, _MAX_DAYS)
-        return _require_session(await self.sessions.set_retention(scope, session, days), session)
+    async def change_session(self, scope: Scope, session: str, change: SessionChange) -> Session:
+        """Change the metadata of a session, redacted, or its days. Raises NotFound, BadInput."""
+        if change.retention_days is not None:
+            _check_range("days", change.retention_days, 1, _MAX_DAYS)
+        safe = replace(change, metadata=self.redactor.sanitize_value(dict(change.metadata)))
+        return _require_session(await self.sessions.change_session(scope, session, safe), session)
 
     async def search_turns(
         self, scope: Scope, agent: str | None, text: str, session: str | None, limit: int
@@ -140,5 +139,5 @@ def _check_range(name: str, value: int, low: int, high: int) -> None:
 
 def _require_session(found: Session | None, session: str) -> Session:
     if found is None:
-        raise NotFound(f"there is no session {session!r}", session=session)
+        raise NoSession(f"there is no session {session!r}", session=session)
     return found

@@ -234,10 +234,7 @@ class Writer:
         if safe:
             now, waiting = self.clock.now(), self.settings.observations.turns if self.model else 0
             work_at = now + timedelta(seconds=self.settings.procedures.wait_seconds)
-            idle_at = now + timedelta(minutes=self.settings.session_ledger.idle_minutes)
             jobs = await self.read_texts(self.turn_reader.make_turn_jobs, safe, scope, safe, work_at, waiting)
-            sessions = dict.fromkeys(turn.session or turn.thread or "" for turn in safe)
-            jobs += tuple(Job(name="end_session", scope=scope, key=key, at=idle_at) for key in sessions)
             await self.ledger.record_turns(scope, safe, jobs, retention=self.retention.turns, now=now)
 
     async def read_texts(self, read: Callable[..., _Result], turns: Sequence[Turn], /, *arguments: Any) -> _Result:

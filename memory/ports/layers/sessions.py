@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.layers.session import Session, SessionPage, SessionRequest, TurnHit
+from muniment.memory.domain.layers.session import Session, SessionChange, SessionPage, SessionRequest, TurnHit
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 
@@ -39,12 +39,12 @@ class SessionStore(Protocol):
         """End a session and return it; one that has ended stays as it is. None where there is none."""
         ...
 
-    async def describe_session(self, scope: Scope, session: str, metadata: Mapping[str, Any]) -> Session | None:
-        """Set members of the metadata of a session, and return it; None where there is none."""
+    async def change_session(self, scope: Scope, session: str, change: SessionChange) -> Session | None:
+        """Change a session, and return it; None where there is none."""
         ...
 
-    async def set_retention(self, scope: Scope, session: str, days: int | None) -> Session | None:
-        """Give a session days of its own, None for ever, and return it; None where there is none."""
+    async def list_idle_spaces(self, before: datetime, limit: int) -> list[Scope]:
+        """Return spaces with sessions that `list_idle` would return, of all tenants."""
         ...
 
     async def list_idle(self, scope: Scope, before: datetime, limit: int) -> list[str]:

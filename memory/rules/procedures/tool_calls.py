@@ -12,7 +12,8 @@ from muniment.memory.rules.procedures.outcome import judge_outcome
 from muniment.memory.rules.redaction import secret_names
 
 OK_TAG, ERROR_TAG = "ok", "error"  # tags of a turn: the status that the tool reports
-MEMORY_TOOLS = frozenset({"memory_query", "memory.query"})  # a query of memory is no work
+# A look into memory is no work.
+MEMORY_TOOLS = frozenset({"memory_query", "memory.query", "memory_search_conversations", "memory.search_conversations"})
 _CALL = re.compile(r"(?P<name>[\w.:/-]{1,80}) (?P<arguments>\{.*\})")
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/-]+")
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "url", "uri")

@@ -39,7 +39,7 @@ _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
 _MAX_HEIRS = 16  # steps from a superseded memory to the one that stays
 JOB_PRIORITY = 0
-_IN_ORDER: frozenset[JobName] = frozenset({"extract", "build", "build_missed", "end_session"})
+_IN_ORDER: frozenset[JobName] = frozenset({"extract", "build", "build_missed", "end_sessions"})
 KEPT_REQUESTS = timedelta(days=1)  # how long a request may be sent again
 
 

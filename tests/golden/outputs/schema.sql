@@ -2206,6 +2206,8 @@ CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id)
 
 CREATE INDEX sessions_by_time ON muniment.sessions USING btree (space_id, last_at DESC);
 
+CREATE INDEX sessions_open ON muniment.sessions USING btree (last_at) WHERE ((ended_at IS NULL) OR (built_to < turns));
+
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 
 CREATE UNIQUE INDEX turns_by_position ON muniment.turns USING btree (space_id, session_id, "position");
@@ -2659,6 +2661,10 @@ CREATE POLICY sessions_eraser ON muniment.sessions TO muniment_eraser USING (((s
 
 COMMENT ON POLICY sessions_eraser ON muniment.sessions IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY sessions_keeper ON muniment.sessions FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY sessions_keeper ON muniment.sessions IS 'The keeper finds spaces with sessions to end, in transactions that enter no space.';
+
 CREATE POLICY sessions_own ON muniment.sessions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY sessions_own ON muniment.sessions IS 'The application reads and writes sessions of the space it has entered; who has an allowlist of categories sees none.';
@@ -3006,7 +3012,17 @@ GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.sessions TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.sessions TO muniment_eraser;
 
+GRANT SELECT(space_id) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT(last_at) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT(ended_at) ON TABLE muniment.sessions TO muniment_keeper;
+
 GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
+
+GRANT SELECT(turns) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT(built_to) ON TABLE muniment.sessions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.setting_changes TO muniment_app;
 GRANT SELECT,INSERT ON TABLE muniment.setting_changes TO muniment_keeper;

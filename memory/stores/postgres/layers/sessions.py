@@ -10,7 +10,7 @@ from typing import Any, LiteralString
 from psycopg.types.json import Jsonb
 
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.layers.session import Session, SessionPage, SessionRequest, TurnHit
+from muniment.memory.domain.layers.session import Session, SessionChange, SessionPage, SessionRequest, TurnHit
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.ports.layers.sessions import SessionStore
@@ -19,7 +19,7 @@ from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_SESSIONS, _WRITE = load_blocks("sessions"), load_blocks("write")
+_SESSIONS, _WRITE, _ROLES = map(load_blocks, ("sessions", "write", "roles"))
 _NAMES = {"session_id": "id", "app_id": "app", "project_id": "project", "agent_id": "agent"}
 
 
@@ -59,11 +59,15 @@ class PostgresSessions(SessionStore):
     async def end_session(self, scope: Scope, session: str, at: datetime, why: str) -> Session | None:
         return await self._change(scope, session, "end", at=at, why=why)
 
-    async def describe_session(self, scope: Scope, session: str, metadata: Mapping[str, Any]) -> Session | None:
-        return await self._change(scope, session, "describe", metadata=Jsonb(dict(metadata)))
+    async def change_session(self, scope: Scope, session: str, change: SessionChange) -> Session | None:
+        values = asdict(change) | {"metadata": Jsonb(dict(change.metadata))}
+        return await self._change(scope, session, "change", **values)
 
-    async def set_retention(self, scope: Scope, session: str, days: int | None) -> Session | None:
-        return await self._change(scope, session, "set_retention", days=days)
+    async def list_idle_spaces(self, before: datetime, limit: int) -> list[Scope]:
+        async with self._connections.transaction() as conn:
+            await conn.execute(_ROLES["keeper"])
+            cursor = await conn.execute(_SESSIONS["idle_spaces"], {"before": before, "limit": limit})
+            return [rows.parse_scope(row) for row in await cursor.fetchall()]
 
     async def list_idle(self, scope: Scope, before: datetime, limit: int) -> list[str]:
         params = {"space": scope.space, "before": before, "limit": limit}

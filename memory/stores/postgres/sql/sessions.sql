@@ -31,17 +31,22 @@ where space_id = %(space)s and session_id = %(session)s and built_to < %(positio
 update muniment.sessions set ended_at = %(at)s, ended_why = %(why)s
 where space_id = %(space)s and session_id = %(session)s and ended_at is null
 
--- name: describe (sets members of the metadata)
-update muniment.sessions set metadata = metadata || %(metadata)s
+-- name: change (sets members of the metadata, and days of its own; null is for ever)
+update muniment.sessions set metadata = metadata || %(metadata)s, own_retention = own_retention or %(own_retention)s,
+  retention_days = case when %(own_retention)s then %(retention_days)s::int else retention_days end
 where space_id = %(space)s and session_id = %(session)s
 
--- name: set_retention (gives a session days of its own; null is for ever)
-update muniment.sessions set own_retention = true, retention_days = %(days)s
-where space_id = %(space)s and session_id = %(session)s
+-- name: open (the sessions that nobody has gone on with, and those that have ended with turns from which nothing was built)
+last_at <= %(before)s and (ended_at is null or built_to < turns)
 
--- name: idle (the sessions that nobody has gone on with, and those that have ended with turns from which nothing was built)
+-- name: idle_spaces (spaces with such sessions)
+select p.space_id, p.tenant_id, p.owner_id, p.owner_type
+from (select distinct space_id from muniment.sessions where {{open}} limit %(limit)s) s
+join muniment.spaces p on p.space_id = s.space_id
+
+-- name: idle (such sessions of a space)
 select session_id from muniment.sessions
-where space_id = %(space)s and last_at <= %(before)s and (ended_at is null or built_to < turns)
+where space_id = %(space)s and {{open}}
 order by last_at, session_id limit %(limit)s
 
 -- name: unread (turns whose words are not stored)
