@@ -17,7 +17,7 @@ from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import BadInput, Denied, ModelUnavailable, NotFound
+from muniment.memory.errors import BadInput, Denied, ModelUnavailable, NotFound, NotReady
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import NOON, engine, said, scope, settings
 
@@ -133,7 +133,8 @@ async def test_a_session_ends_by_itself(memory: Memory, clock: FixedClock) -> No
     clock.advance(20 * 60)
     await record(memory, said("I work at a bank.", at=clock.now()))
     clock.advance(15 * 60)
-    await memory.jobs.perform_job(job)
+    with pytest.raises(NotReady):
+        await memory.jobs.perform_job(job)
     assert (await memory.sessions.get(WHO, "A")).session.ended_at is None
     clock.advance(15 * 60)
     for _ in range(2):

@@ -10,13 +10,11 @@ from datetime import timedelta
 from typing import Any
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, Denied, ModelError, NotFound
+from muniment.memory.errors import BadInput, Denied, ModelError, NotFound, NotReady
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.layers.sessions import SessionStore
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.redaction.redact import Redactor
@@ -33,7 +31,6 @@ class SessionKeeper:
     """Reads and searches sessions, and ends them."""
 
     clock: Clock
-    jobs: JobQueue
     redactor: Redactor
     session_builder: SessionBuilder
     sessions: SessionStore
@@ -69,16 +66,16 @@ class SessionKeeper:
         return _require_session(ended, session)
 
     async def perform_end(self, scope: Scope, key: str) -> None:
-        """End the session of a job `end_session`, unless a later turn came: then another job does, at its time.
-
-        Raises ModelError, which leaves the job in the queue for what is to be built."""
+        """End the session of a job `end_session`. Raises NotReady where a later turn came: then the job waits for its
+        time; and ModelError, which leaves it in the queue for what is to be built."""
         found = await self.sessions.get_session(scope, key)
         if found is None:
             return
         due = found.last_at + timedelta(minutes=self.settings.session_ledger.idle_minutes)
         if found.ended_at is None and due > self.clock.now():
-            await self.jobs.enqueue_jobs([Job(name="end_session", scope=scope, key=key, at=due)])
-        elif found.ended_at is None or found.built_to < found.turns:
+            # A duration: by a wrong clock the job would be due again at once.
+            raise NotReady("the session goes on", seconds=(due - self.clock.now()).total_seconds())
+        if found.ended_at is None or found.built_to < found.turns:
             await self.end_session(scope, key, "idle")
 
     async def end_idle(self, scope: Scope) -> int:

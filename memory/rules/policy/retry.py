@@ -45,9 +45,8 @@ def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
         # The day of the request may have ended; then there is a new budget.
         return RetryDecision(at=over if over > now else now + timedelta(seconds=_compute_backoff(attempts)))
     if isinstance(error, NotReady):
-        return RetryDecision(
-            at=now + timedelta(seconds=min(MAX_WAIT_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12)))
-        )
+        wait = min(MAX_WAIT_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12))
+        return RetryDecision(at=now + timedelta(seconds=error.data.get("seconds", wait)))
     seconds = _compute_backoff(attempts)
     if isinstance(error, ModelRateLimited):
         seconds = max(seconds, _read_retry_after(error))
