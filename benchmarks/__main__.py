@@ -28,6 +28,7 @@ from benchmarks import (
     recall,
     replies,
     serve,
+    several_spaces,
     silence,
     turn,
     workers,
@@ -66,6 +67,7 @@ def main(files: Sequence[str]) -> int:
         http_cost,
         http_bodies,
         serve,
+        several_spaces,
     )
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from benchmarks import harness, recall
 from muniment.memory.client import Memory
-from muniment.memory.config.schema import RecallSettings
+from muniment.memory.config.recall import RecallSettings
 from muniment.memory.domain.query import Query
 from muniment.memory.engine import Engine
 from muniment.memory.rules.retrieval import rank

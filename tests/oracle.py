@@ -270,7 +270,12 @@ class PlainStore:
         rev = self._world.rev if as_of is None else min(self._world.rev, as_of)
         rows = self._world.states[rev]
         seen: tuple[SearchHit, ...] = ()
-        if search is not None:
+        if search is not None and search.is_listing:
+            listed = sorted(in_scope(rows, reader, search), key=lambda row: (row.memory.updated_at, row.memory.rev))
+            newest = [row.memory.id for row in reversed(listed)][: search.candidates]
+            assert ([hit.memory.id for hit in theirs.hits], theirs.corpus_size) == (newest, len(listed))
+            seen = theirs.hits
+        elif search is not None:
             all_ = channels(in_scope(rows, reader, search), search)
             seen = agreed(found(self._world, Revision(rev), all_, search), theirs.hits)
             assert (theirs.missing_terms, theirs.corpus_size) == (all_.unheard, len(all_.rows))

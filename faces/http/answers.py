@@ -72,7 +72,7 @@ class OmissionAnswer(BaseModel):
     score: float
 
 
-class StageAnswer(BaseModel):
+class ReadStageAnswer(BaseModel):
     """A stage of a read with its time; what it counts is beside it."""
 
     model_config = ConfigDict(extra="allow")
@@ -89,7 +89,7 @@ class QueryAnswer(BaseModel):
     results: list[HitAnswer]
     degraded: bool = Field(False, description="The embedder was away: memories were found by their words alone.")
     tokens: int | None = Field(None, description="Of the results; with `explain`.")
-    stages: list[StageAnswer] | None = Field(None, description="Of the read, in order; with `explain`.")
+    stages: list[ReadStageAnswer] | None = Field(None, description="Of the read, in order; with `explain`.")
     left_out: list[OmissionAnswer] | None = Field(None, description="With `explain`.")
 
 

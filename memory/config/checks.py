@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from muniment.memory.config.schema import EmbedderProfile, Limits, RecallSettings, Spending
+from muniment.memory.config.recall import RecallSettings
+from muniment.memory.config.schema import EmbedderProfile, Limits, Spending
 from muniment.memory.config.yaml_file import KeyPath, format_key, suggest_name
 from muniment.memory.errors import MunimentError
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.memory.domain.layers.observation import ObservationType
-from muniment.memory.errors import BadInput
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]  # what an integer of Postgres holds
 Amount: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, le=1_000_000_000)]
-_SHOWN_CHARS = 40  # of an unknown name in an error
 # A thousand years: what is so far before or after now is still in the calendar.
-_DAYS = 366_000
-Days: TypeAlias = Annotated[float, Field(gt=0, le=_DAYS)]
-Hours: TypeAlias = Annotated[float, Field(gt=0, le=24 * _DAYS)]
-Minutes: TypeAlias = Annotated[float, Field(gt=0, le=1_440 * _DAYS)]
-Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=86_400 * _DAYS)]  # below a microsecond it would be none
-WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=_DAYS)]
+MAX_DAYS = 366_000
+Days: TypeAlias = Annotated[float, Field(gt=0, le=MAX_DAYS)]
+Hours: TypeAlias = Annotated[float, Field(gt=0, le=24 * MAX_DAYS)]
+Minutes: TypeAlias = Annotated[float, Field(gt=0, le=1_440 * MAX_DAYS)]
+Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=86_400 * MAX_DAYS)]  # below a microsecond it would be none
+WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=MAX_DAYS)]
 Writing: TypeAlias = Literal[
     "en", "de", "fr", "es", "pt", "it", "nl", "latin", "han", "kana", "hangul", "cyrillic", "other", "mixed"
 ]
@@ -31,8 +29,6 @@ Country: TypeAlias = Literal[
     "my", "nl", "no", "nz", "pl", "pt", "ro", "ru", "se", "si", "sk", "th", "tr", "ua", "us",
     "za",
 ]  # fmt: skip
-# Owners whose spaces may be shared with others.
-SharedOwner: TypeAlias = Literal["project", "agent"]
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 
 
@@ -64,92 +60,11 @@ class Limits(SettingsPart):
     reading_seconds: Seconds
 
 
-class CallerSettings(SettingsPart):
-    """How the query of a caller is answered: budgets in tokens of the rendered payload, similarities and weights in
-    [0, 1]. A profile overrides some of it."""
-
-    top_k: Count
-    budget_tokens: Count
-    threshold: Share
-    gate: Share
-    gate_of_one: Share
-    gate_whole_from: Count
-    cut_share: Share
-    list_share: Share
-    cut_spread: Annotated[float, Field(ge=0, le=10)]
-    cut_words: Share
-    cut_from: Count
-    context_bullets: Count
-    context_budget_tokens: Count
-    candidates: Count
-    candidates_own: Count
-    duplicate_similarity: Share
-    semantic_weight: Share
-    keyword_weight: Share
-    actor_boost: Share
-    period_boost: Share
-    period_days_after: Annotated[float, Field(ge=0.01, le=_DAYS)]
-    period_days_before: Annotated[float, Field(ge=0.01, le=_DAYS)]
-    dated_boost: Share
-    asking_penalty: Share
-    name_boost: Share
-    relation_weight: Share
-    recency_weight: Share
-    recency_half_life_days: Positive
-    importance_weight: Share
-    pinned_boost: Share
-    insight_factor: Share
-    own_boost: Share
-    hint_boost: Share
-    told_weight: Share
-    told_among: Count
-    another_penalty: Share
-    others_penalty: Share
-    keyword_relevance: Positive
-    strange_penalty: Share
-
-
-# Every field of CallerSettings, each with any default: a profile has those that are set.
-_Overrides = create_model(  # type: ignore[call-overload]
-    "_Overrides",
-    __base__=SettingsPart,
-    **{
-        name: (Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, 0)
-        for name, field in CallerSettings.model_fields.items()
-    },
-)
-
-
-def _parse_overrides(value: Any) -> dict[str, Any]:
-    overrides: dict[str, Any] = _Overrides.model_validate(value).model_dump(exclude_unset=True)
-    return overrides
-
-
-class RecallSettings(CallerSettings):
-    """How queries are answered: for a caller without a profile, by profile, and which agents have one; whose spaces are
-    read beside the own one, and from how many memories on a space has indexes."""
-
-    index_from: Count
-    beside: Annotated[tuple[SharedOwner, ...], Field(strict=False)]
-    profiles: dict[str, Annotated[dict[str, Any], BeforeValidator(_parse_overrides)]]
-    agents: dict[str, str]
-
-    def choose_profile(self, agent: str, profile: str | None = None) -> Self:
-        """Return the settings for one caller: with what the named profile overrides, without a name with what that of
-        the agent does. Raises BadInput for an unknown profile."""
-        name = self.agents.get(agent) if profile is None else profile
-        if name is not None and name not in self.profiles:
-            known = ", ".join(sorted(self.profiles)) or "none; recall.profiles has some"
-            raise BadInput(f"profile: unknown profile {name[:_SHOWN_CHARS]!r}; allowed: {known}")
-        overrides = self.profiles[name] if name is not None else {}
-        return self.model_copy(update={**overrides, "agents": {}})
-
-
 class DeltaHeader(SettingsPart):
     """The delta header: at most `bullets` changes, and how far back a thread that never looked sees."""
 
     bullets: Annotated[int, Field(ge=0, le=3)]
-    lookback_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
+    lookback_hours: Annotated[float, Field(ge=0, le=24 * MAX_DAYS)]
 
 
 class WritingSettings(SettingsPart):
@@ -163,7 +78,7 @@ class WritingSettings(SettingsPart):
     link_min: Share
     per_turn: Count
     per_day: Count
-    soft_delete_days: Annotated[int, Field(ge=0, le=_DAYS)]
+    soft_delete_days: Annotated[int, Field(ge=0, le=MAX_DAYS)]
 
 
 class CosineBands(SettingsPart):
@@ -267,9 +182,9 @@ class Episodes(SettingsPart):
     merged."""
 
     cooldown_turns: Amount
-    cooldown_minutes: Annotated[float, Field(ge=0, le=1_440 * _DAYS)]
+    cooldown_minutes: Annotated[float, Field(ge=0, le=1_440 * MAX_DAYS)]
     per_day: Amount
-    merge_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
+    merge_hours: Annotated[float, Field(ge=0, le=24 * MAX_DAYS)]
 
 
 class Insights(SettingsPart):

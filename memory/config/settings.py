@@ -19,8 +19,8 @@ from pydantic import Field, SecretStr, ValidationError
 from muniment.memory.config.checks import check_embedders, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
 from muniment.memory.config.processes import Checkpoints, Database, Jobs, Serving, Threads, Users
+from muniment.memory.config.recall import CallerSettings, RecallSettings
 from muniment.memory.config.schema import (
-    CallerSettings,
     Category,
     ConsentRules,
     Consolidation,
@@ -34,7 +34,6 @@ from muniment.memory.config.schema import (
     ModelLimits,
     ObservationSettings,
     Procedures,
-    RecallSettings,
     RedactionSettings,
     SettingsPart,
     Spending,

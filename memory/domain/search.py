@@ -115,4 +115,3 @@ class SearchSnapshot:
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile
     beside: tuple[Scope, ...] = ()  # whose shared spaces were read, too: their memories are among all of the above
     shared_stable: tuple[tuple[Scope, StoredMemory], ...] = ()  # the stable memories of these
-    withheld: tuple[Scope, ...] = ()  # whose spaces were not read: they are not shared

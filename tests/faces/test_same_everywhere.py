@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from muniment.nodes.tools import QUERY_TOOL, Toolbox
 from tests.conftest import alone
 from tests.engine import note, statement
 from tests.faces.conftest import Muniment
+from tests.http.conftest import run_service
 
 TOLD: list[Candidate] = [
     note("Green tea with Vera in Lisbon", actor="Vera", importance=4),
@@ -159,6 +162,45 @@ def test_the_graph_begins_a_turn_with_the_same(ana: tuple[Settings, Scope]) -> N
     said = alone(say())
     assert [bullets for _, bullets in said] == [hits for hits, _ in said]
     assert sum(len(bullets) for _, bullets in said) >= 5
+
+
+def test_shared_spaces_in_graph_command_line_and_service(
+    muniment: Muniment, ana: tuple[Settings, Scope], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """With the memory of a project and an agent beside the own, the graph's tool, the command line and the service
+    find the same in the same order, and say whose it is; so they do for what is newest."""
+    settings, scope = ana
+    atlas = Scope(owner="atlas", tenant=settings.tenant, owner_type="project")
+    helper = Scope(owner="supervisor", tenant=settings.tenant, owner_type="agent")
+
+    async def tell() -> None:
+        async with bootstrap.open_shares(settings) as shares, bootstrap.create_memory(settings) as memory:
+            for shared in (atlas, helper):
+                await shares.grant_share(shared, scope.owner_scope, by="root")
+            await memory.ingest(
+                atlas, [note("Green tea is served in the project's kitchen", "tasks"), note("A new fence")]
+            )
+            await memory.ingest(helper, [note("Who asks for tea mostly means green tea", "knowledge")])
+
+    alone(tell())
+    questions = [*QUESTIONS, "", "*"]
+    told = both((settings, replace(scope, project="atlas")), "supervisor", [{"query": text} for text in questions])
+    with run_service(environment, tmp_path / "log") as service:
+        token = service.token(tenant=settings.tenant)
+        with service.client(token, **{"X-Muniment-Project": "atlas"}) as client, service.client(token) as other:
+            for text, (answer, tool) in zip(questions, told, strict=True):
+                line = muniment("query", text, "-a", "supervisor", "-u", "ana", "--project", "atlas", "--json").json
+                body = {"query": text, "agent": "supervisor"}
+                served = client.post("/memory/query", json=body).json()
+                assert line["results"] == tool["results"] == served["results"]
+                assert [one["id"] for one in served["results"]] == ids(answer)
+                alone_ = other.post("/memory/query", json=body).json()["results"]
+                assert "project" not in {one.get("of") for one in alone_}
+            context = client.get("/context", params={"text": QUESTIONS[0], "agent": "supervisor"}).json()
+            assert any(", of the project] " in bullet for bullet in context["bullets"])
+            explained = client.post("/memory/query", json=body | {"explain": True, "query": "which tea?"}).json()
+            assert [one["name"] for one in explained["stages"]][0::6] == ["scope", "pack"]
+    assert {one.get("of") for _, tool in told for one in tool["results"]} == {None, "project", "agent"}
 
 
 def test_a_refusal_is_the_same(muniment: Muniment, ana: tuple[Settings, Scope]) -> None:

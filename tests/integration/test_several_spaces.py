@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import psycopg
+import pytest
+
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.domain.query import Query
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.scope import Scope
-from tests.engine import engine, note, settings
+from muniment.memory.errors import BadInput
+from muniment.memory.payload import parse_agent_query
+from muniment.memory.stores.postgres import search
+from muniment.testing import FixedClock
+from tests.engine import NOON, Leaving, engine, note, settings
 
 ATLAS = Scope(owner="atlas", owner_type="project")
 PLANNER = Scope(owner="planner", owner_type="agent")
@@ -57,3 +66,175 @@ async def test_three_spaces_answer_together(database_url: str) -> None:
             assert "project" not in {hit.shared_by for hit in found.hits}
         stylist = await memory.query(ANA, "stylist", Query(text="install packages", threshold=0.0))
         assert stylist.hits == ()
+
+
+async def test_a_share_begins_and_ends(database_url: str) -> None:
+    """Who had none is asked about again within ten seconds; who is revoked reads nothing from the next search on."""
+    async with told(database_url) as memory:
+        asked = Query(text=PNPM, threshold=0.0)
+
+        async def read(who: Scope) -> set[str | None]:
+            return {hit.shared_by for hit in (await memory.query(who, "planner", asked)).hits}
+
+        assert await read(BEN) == set()
+        await share(database_url, ATLAS, BEN)
+        assert await read(BEN) == set()
+        closed = memory.engine.store.searches._shared.closed  # type: ignore[attr-defined]
+        assert closed
+        closed.clear()  # as ten seconds later
+        assert await read(BEN) == {"project"}
+        await unshare(database_url, ATLAS, BEN)
+        assert await read(BEN) == set()
+        closed.clear()
+        await share(database_url, ATLAS, None)
+        assert await read(BEN) == {"project"}
+
+
+async def test_a_brief_says_whose_it_is(database_url: str) -> None:
+    """What is always in context is so of the project, too, after the own; bullets name the owner. Nothing is counted
+    as read of what others share, and nothing is written there."""
+    async with told(database_url) as memory:
+        await memory.ingest(ATLAS, [note("Nobody deploys on Fridays", "constraints")])
+        await memory.ingest(ANA, [note("Ana eats no walnuts", "constraints")])
+        before = await memory.export(ATLAS)
+        brief = await memory.brief(replace(ANA, thread="A"), "planner", PNPM)
+        assert brief.stable.splitlines() == [
+            "- [constraints] Ana eats no walnuts",
+            "- [constraints, of the project] Nobody deploys on Fridays",
+        ]
+        assert len(brief.stable_keys) == len(brief.stable.splitlines())
+        assert "[tasks, of the project] The team installs packages with pnpm" in brief.bullets
+        assert "- [tasks, of the project] The team installs packages with pnpm" in brief.moving
+        alone = await memory.brief(replace(BEN, thread="B"), "planner", PNPM)
+        assert (alone.stable, alone.bullets) == ("", ())
+        await memory.conversation.flush(ANA)
+        assert await memory.export(ATLAS) == before
+
+
+async def test_of_equals_the_own_comes_first(database_url: str) -> None:
+    """The same statement in all three spaces is told once, as the own one."""
+    async with told(database_url) as memory:
+        for who in (PLANNER, ATLAS, ANA):
+            await memory.ingest(who, [note("The build runs on Mondays", "tasks")])
+        answer = await memory.query(ANA, "planner", Query(text="When does the build run?", explain=True))
+        (hit,) = answer.hits
+        assert hit.shared_by is None
+        assert [one.reason for one in answer.omissions].count("near-duplicate") == 2
+        (access,) = [one for one in answer.stages if one.name == "access"]
+        assert (access.counts["spaces"], access.counts["withheld"]) == (3, 0)
+        assert [one.name for one in answer.stages] == [
+            "scope",
+            "access",
+            "meaning",
+            "words",
+            "structure",
+            "rank",
+            "pack",
+        ]
+
+
+async def test_the_past_is_the_own_one(database_url: str) -> None:
+    """At a revision only the own space is read: its revisions are no other's."""
+    async with told(database_url) as memory:
+        answer = await memory.query(ANA, "planner", Query(text=PNPM, threshold=0.0, as_of=Revision(2)))
+        assert {hit.shared_by for hit in answer.hits} == {None}
+
+
+async def test_words_answer_where_the_embedder_is_away(database_url: str) -> None:
+    """All spaces are searched by their words, and the answer says so; a space whose vectors are of another embedder is
+    read by words beside one that is not."""
+    embedder = Leaving()
+    async with told(database_url, embedder=embedder) as memory:
+        embedder.leave()
+        answer = await memory.query(ANA, "planner", Query(text="install packages", threshold=0.0))
+        assert answer.degraded
+        assert {hit.shared_by for hit in answer.hits} == {None, "project", "agent"}
+        brief = await memory.brief(ANA, "planner", "Which packages does the team install?")
+        assert brief.degraded
+        assert any("of the project" in bullet for bullet in brief.bullets)
+    with psycopg.connect(database_url) as admin:
+        admin.execute("update muniment.spaces set model = 'another' where owner_id = 'atlas'")
+        admin.execute("update muniment.memories set embedding_model = 'another' where space_id = %s", [ATLAS.space])
+    async with engine(database_url) as memory:
+        answer = await memory.query(ANA, "planner", Query(text="install packages", threshold=0.0, explain=True))
+        assert not answer.degraded
+        channels = {(hit.shared_by, hit.channels) for hit in answer.hits}
+        assert ("project", ("keyword",)) in channels
+        assert (None, ("dense", "keyword")) in channels
+
+
+async def test_two_tenants_see_nothing_of_each_other(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every condition of the engine on the space taken out of the statements, row-level security shows the own
+    rows and the shared ones of the same tenant, and no other's."""
+    acme = {owner: replace(who, tenant="acme") for owner, who in (("ana", ANA), ("atlas", ATLAS))}
+    async with told(database_url) as memory:
+        await memory.ingest(acme["ana"], [note("Acme installs packages with npm", "tasks")])
+        await memory.ingest(acme["atlas"], [note("Acme's team installs packages with bun", "tasks")])
+        await memory.ingest(BEN, [note("Ben installs packages with apt", "tasks")])
+        for blocks in (search._SEARCH, search._READ):
+            for name, text in blocks.items():
+                monkeypatch.setitem(blocks, name, re.sub(r"[a-z]\.space_id = %\(space\)s", "true", text))
+        search._build_statement.cache_clear()
+        asked = Query(text="install packages", threshold=0.0)
+        for who in (ANA, acme["ana"], BEN):
+            found = {hit.memory.text for hit in (await memory.query(who, "planner", asked)).hits}
+            if who is ANA:
+                assert found == {
+                    "Ana installs packages at home with yarn",
+                    "Ana waters figs",
+                    "The team installs packages with pnpm",
+                    "Packages are best installed before noon",
+                }
+            else:
+                (own,) = found
+                assert own.startswith("Ben" if who is BEN else "Acme installs")
+    search._build_statement.cache_clear()
+
+
+async def test_newest_of_all_spaces(database_url: str) -> None:
+    """An empty question and `*` list what has changed last, within allowlist, filters, top_k and budget, with as-of;
+    equal times begin with the own."""
+    clock = FixedClock(NOON)
+    async with told(database_url, clock=clock) as memory:
+        clock.advance(60)
+        await memory.ingest(ATLAS, [note("A retro is on Tuesday", "tasks")])
+        for text in ("", " * "):
+            answer = await memory.query(ANA, "planner", Query(text=text))
+            assert answer.hits[0].memory.text == "A retro is on Tuesday"
+            owners = [hit.shared_by for hit in answer.hits]
+            assert (owners[:3], set(owners[3:])) == (["project", None, None], {"project", "agent"})
+            assert "A test installs" not in {hit.memory.text for hit in answer.hits}
+            assert not answer.degraded
+        few = await memory.query(ANA, "planner", Query(text="*", top_k=2))
+        assert [hit.memory.id for hit in few.hits] == [hit.memory.id for hit in answer.hits[:2]]
+        own = await memory.query(ANA, "planner", Query(text="*", as_of=Revision(1)))
+        assert len(own.hits) == 1
+        none = await memory.query(ANA, "planner", Query(text="*", filters=Filters(pinned=True)))
+        assert none.hits == ()
+        small = await memory.query(ANA, "planner", Query(text="*", budget_tokens=60))
+        assert 0 < len(small.hits) < 5
+        assert small.tokens <= 60
+        with pytest.raises(BadInput):
+            await memory.why_not(ANA, "planner", own.hits[0].memory.id, Query(text="*"))
+
+
+async def test_a_profile_is_for_one_kind_of_caller(database_url: str) -> None:
+    """What it overrides holds for who names it and for the agent that has it, and for nobody else."""
+    base = settings(database_url)
+    profiles = {"terse": {"top_k": 1, "budget_tokens": 64, "threshold": 0.0}, "blind": {"semantic_weight": 0.0}}
+    recall = base.recall.model_copy(update={"profiles": profiles, "agents": {"planner": "terse"}})
+    tuned = base.model_copy(update={"recall": recall})
+    async with told(database_url, tuned=tuned) as memory:
+        text = "install packages"
+        query = parse_agent_query(tuned, "planner", {"query": text})
+        assert (query.top_k, query.budget_tokens) == (1, 64)
+        assert len((await memory.query(ANA, "planner", query)).hits) == 1
+        named = parse_agent_query(tuned, "executor", {"query": text, "profile": "blind", "threshold": 0.0})
+        assert (named.top_k, named.budget_tokens) == (base.recall.top_k, base.recall.budget_tokens)
+        blind = await memory.query(ANA, "executor", named)
+        assert {hit.parts["semantic"] for hit in blind.hits} == {0.0}
+        seen = await memory.query(ANA, "executor", replace(named, profile=None))
+        assert any(hit.parts["semantic"] > 0 for hit in seen.hits)
+        for call in (memory.query(ANA, "planner", Query(text=text, profile="none")),):
+            with pytest.raises(BadInput, match="blind, terse"):
+                await call

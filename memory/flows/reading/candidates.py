@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muniment.memory.config.schema import RecallSettings
+from muniment.memory.config.recall import RecallSettings
 from muniment.memory.domain.ids import NO_VECTOR
 from muniment.memory.domain.query import Answer, Query
 from muniment.memory.domain.search import Search, SearchSnapshot, Weights

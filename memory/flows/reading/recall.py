@@ -240,7 +240,7 @@ class Recall:
                 as_of=as_of,
             )
             if watch:
-                watch.note_search(search, snapshot)
+                watch.note_search(reader, search, snapshot)
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
             missing = snapshot.missing_terms if query is given else frozenset[str]()

@@ -9,7 +9,8 @@ from datetime import datetime
 from math import log
 from typing import NamedTuple
 
-from muniment.memory.config.schema import Category, EmbedderProfile, RecallSettings
+from muniment.memory.config.recall import RecallSettings
+from muniment.memory.config.schema import Category, EmbedderProfile
 from muniment.memory.domain.memory import TRUST_RANK, StoredMemory, list_replaced
 from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights

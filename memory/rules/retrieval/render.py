@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from muniment.memory.config.schema import Category, RecallSettings
+from muniment.memory.config.recall import RecallSettings
+from muniment.memory.config.schema import Category
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Delta, Event, JournalEntry

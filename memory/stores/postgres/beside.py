@@ -80,12 +80,10 @@ class SharedReads:
         """Return the snapshot of the own space with what was found in those that are shared."""
         parts: dict[Scope, SearchSnapshot] = {}
         stable: list[Any] = []
-        withheld = []
         for read in sent:
             told = require_row(await read.told.fetchone())["told"]
             if told != "granted":
                 self._close(read, told)
-                withheld.append(read.shared)
                 continue
             hits = await read.found.fetchall() if read.found else []
             if search and hits:
@@ -96,7 +94,7 @@ class SharedReads:
                 parts[read.shared] = SearchSnapshot(rev=own.rev)
             lasting = await read.stable.fetchall() if read.stable else []
             stable += [(read.shared, rows.parse_memory(row)) for row in lasting]
-        return replace(_join_snapshots(own, parts), shared_stable=tuple(stable), withheld=tuple(withheld))
+        return replace(_join_snapshots(own, parts), shared_stable=tuple(stable))
 
     def _close(self, read: SentRead, told: str) -> None:
         if len(self.closed) >= _MAX_CLOSED:
