@@ -162,7 +162,8 @@ class Recall:
         named = ((names[owner_type], owner_type) for owner_type in self.settings.recall.beside)
         owners = [make_owner_scope(scope.tenant, name, owner_type) for name, owner_type in named if name]
         beside = tuple(one for one in owners if one.space != scope.space)
-        return Reader(scope=scope, allowed=frozenset(allowlists[agent]), beside=beside)
+        allowed = frozenset(allowlists[agent])
+        return Reader(scope=scope, allowed=allowed, beside=beside, at=self.clock.now())
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
         """Return the categories to search: all but how-to memory where none is named. Raises BadInput, Denied."""

@@ -28,6 +28,7 @@ from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, SHORT_FA
 from muniment.memory.rules.extraction.support import drop_stray_turns
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.language.writing import choose_bands
+from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.observations.finds import refuse_finds
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
@@ -167,7 +168,9 @@ class ModelExtraction:
         by_rules = extract.extract_statements(passage.turn).facts
         aligned = align_candidates(candidates, by_rules)
         weighed = [
-            quoted.weigh_trust(self.writer.sanitize_candidate(drop_stray_turns(each, passage.turns)), passage.turns)
+            quoted.weigh_trust(
+                sanitize_candidate(drop_stray_turns(each, passage.turns), self.writer.redactor), passage.turns
+            )
             for each in aligned
         ]
         new = tuple(each for each in weighed if not is_echo(each, passage.turns))

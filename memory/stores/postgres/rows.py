@@ -69,6 +69,7 @@ class SearchHead(NamedTuple):
     missing_places: Sequence[int]  # places, from 1, of the terms that no memory has
     is_complete: bool
     is_indexed: bool
+    is_limited: bool  # the space has memories that are not found everywhere, or not for ever
 
 
 HEAD = len(SearchHead._fields)
@@ -173,6 +174,7 @@ def parse_packed(row: Mapping[str, Any], rev: Revision) -> PackedMemories:
         rev=rev,
         ids=row["ids"] or [],
         kinds=row["kinds"] or [],
+        places=row["places"] or [],
         revs=row["revs"] or [],
         stable_keys=row["stable_keys"] or [],
         has_vector=has_vector,

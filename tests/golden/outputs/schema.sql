@@ -2167,20 +2167,20 @@ CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory
 
 CREATE INDEX memories_by_category ON muniment.memories USING btree (space_id, state, category);
 
-CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key, COALESCE(
+CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key, COALESCE(hashtextextended(
 CASE reach
     WHEN 'project'::text THEN ('project:'::text || project_id)
     WHEN 'session'::text THEN ('session:'::text || session_id)
     ELSE NULL::text
-END, ''::text)) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
+END, (0)::bigint), (0)::bigint)) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
 
 COMMENT ON INDEX muniment.memories_by_key IS 'One active memory says a thing at a place: everywhere, in a project, in a session.';
 
 CREATE INDEX memories_by_next ON muniment.memories USING btree (space_id, next_model) WHERE (next_model IS NOT NULL);
 
-CREATE INDEX memories_expiring ON muniment.memories USING btree (space_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (state = 'active'::text));
+CREATE INDEX memories_limited ON muniment.memories USING btree (space_id, memory_id) WHERE ((reach <> 'user'::text) OR (expires_at IS NOT NULL));
 
-COMMENT ON INDEX muniment.memories_expiring IS 'The memories that are due to be forgotten at a time of their own.';
+COMMENT ON INDEX muniment.memories_limited IS 'The memories that are not found everywhere, or not for ever: whether a space has any.';
 
 CREATE INDEX memories_unembedded ON muniment.memories USING btree (space_id, memory_id) WHERE (embedding_model = ''::text);
 

@@ -82,6 +82,7 @@ async def load_rows(
         if any(row["type"] == "turn" and "position" not in row for row in dump.rows):  # an older export
             await conn.execute(_WRITE["number_turns"], space | {"now": None})
         await conn.execute(_BULK["plan_each"])
+        await conn.execute(_BULK["note_limits"], space)
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:
             raise build_unfit_error(flaws[0]["flaw"])

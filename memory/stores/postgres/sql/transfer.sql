@@ -73,7 +73,8 @@ select flaw from (
   union all
   select case
     when v.from_rev < 1 or v.to_rev > own.rev then 'a version is of revisions that the space has not reached'
-    when v.event_time not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+    when v.event_time not between '0002-01-01' and '9998-12-31' or v.expires_at not between '0002-01-01' and '9998-12-31'
+      then 'a time is not in the years 2 to 9998'
   end
   from muniment.memory_versions v, own where v.space_id = %(space)s
   union all
