@@ -106,6 +106,7 @@ class CallerSettings(SettingsPart):
     another_penalty: Share
     others_penalty: Share
     keyword_relevance: Positive
+    keyword_fallback: bool
     strange_penalty: Share
 
 
@@ -161,6 +162,7 @@ class WritingSettings(SettingsPart):
     fallback_days: WholeDays
     fallback_neighbours: Count
     link_min: Share
+    contradictions: Literal["supersede", "keep"]
     per_turn: Count
     per_day: Count
     soft_delete_days: Annotated[int, Field(ge=0, le=_DAYS)]
@@ -223,6 +225,7 @@ class ModelLimits(SettingsPart):
     prompt_folder: Annotated[str, Field(min_length=1)] | None
 
     timeout_seconds: Positive
+    backoff_seconds: Seconds
     max_retries: Amount
     max_output_tokens: Count
     tool_schema: Literal["short", "full"]
@@ -341,6 +344,19 @@ class ObservationSettings(SettingsPart):
     facts: Count
     candidates: Count
     types: dict[ObservationType, Share | None]
+
+
+class FindGates(SettingsPart):
+    """What of that which is found by itself is kept: whether the rules keep at once where a model is configured or wait
+    for it, the least importance and confidence, whether a statement of its own is required, and which relations and
+    events."""
+
+    fallback: Literal["rules", "wait"]
+    least_importance: Annotated[int, Field(ge=1, le=5)]
+    least_confidence: Share
+    canonical: Literal["preferred", "required"]
+    relations: bool
+    events: Literal["all", "dated", "none"]
 
 
 class Procedures(SettingsPart):
