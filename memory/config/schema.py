@@ -284,7 +284,8 @@ class Insights(SettingsPart):
 class Consolidation(SettingsPart):
     """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt
     and of a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved),
-    the days after which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a
+    the days after which a memory is no partner any more, and in which no pair is checked twice; the importance from
+    which a memory is never merged away, 6 for none; whether prompts go to a
     batch endpoint, what of the usual price it takes, and how many days its answers are waited for."""
 
     every_hours: Hours
@@ -297,6 +298,7 @@ class Consolidation(SettingsPart):
     retrieved_share: Share
     partner_days: WholeDays
     fingerprint_days: WholeDays
+    protect_from: Annotated[int, Field(ge=1, le=6)]
     lease_minutes: Minutes
     batch: bool
     batch_price: Share

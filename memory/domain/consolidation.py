@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -15,6 +16,9 @@ from muniment.memory.domain.usage import Charge
 
 _FIRST_REVISION = Revision(0)
 Judgement = Literal["same", "supersedes", "different"]
+PairClass = Literal[
+    "duplicate", "refinement", "changed_value", "contradiction", "other_time", "other_owner", "unrelated"
+]
 RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "cancelled", "undone"]
 
 
@@ -39,6 +43,7 @@ class Finding:
     judgement: Judgement | None
     source: Source
     sure: bool = True  # if not, the pair is checked again once there is a model
+    pair_class: PairClass | None = None  # what one is to the other; None without a judgement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +80,8 @@ class Run:
 
     `seen` pairs were in the survey. Of the `checked` pairs some are `same`, `superseded` or `distinct`; `outdated` ones
     changed before the answer came; `unanswered` ones got no answer, and the `shelved` of these are not asked again.
-    `duplicates_…` are pairs that the rules alone call the same."""
+    `duplicates_…` are pairs that the rules alone call the same. `classes` has the decided pairs by what one is to the
+    other, also where a protected memory stays all the same."""
 
     id: RunId
     scope: Scope
@@ -101,6 +107,7 @@ class Run:
     micros: int = 0
     duplicates_before: int | None = None
     duplicates_after: int | None = None
+    classes: Mapping[PairClass, int] = field(default_factory=dict)
     batch: str | None = None  # the endpoint's name of the batch that is waited for, or not removed yet
     handed: datetime | None = None  # when the batch was handed over
     asked: tuple[BatchedPair, ...] = ()

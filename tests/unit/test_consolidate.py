@@ -240,7 +240,7 @@ def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
     two agents' stay two."""
     home = fact("lives_in", "Porto", single=True)
     general = memory("The user lives in Porto", trust="agent", fact=home)
-    theirs = memory("The user lives in Porto.", at=LATER, pinned=True, agent_id="a", run_id="r")
+    theirs = memory("The user lives in Porto.", at=LATER, agent_id="a", run_id="r")
     for both in ((general, theirs), (replace(theirs, updated_at=NOON), replace(general, updated_at=LATER))):
         table = board(*both)
         assert table.apply_finding(found(pair(*both), "same"))[0] == "same"

@@ -9,7 +9,7 @@ from typing import Any
 from muniment.faces.cli.output import screen
 from muniment.memory import codec
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.consolidation import Finding, Run
+from muniment.memory.domain.consolidation import Finding, PairClass, Run
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import ModelError
 
@@ -17,7 +17,7 @@ _OPEN_STATUSES = ("running", "interrupted")
 _MICROS = 1_000_000
 _RUN_FIELDS = (
     "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved",
-    "duplicates_before", "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt",
+    "duplicates_before", "duplicates_after", "classes", "requests", "input_tokens", "output_tokens", "model", "prompt",
     "batch", "reason",
 )  # fmt: skip
 _VERDICT_LABELS = {
@@ -25,6 +25,17 @@ _VERDICT_LABELS = {
     "same": "same",
     "supersedes": "later supersedes earlier",
     "different": "different",
+}
+
+
+_CLASS_LABELS: dict[PairClass, str] = {
+    "duplicate": "duplicate",
+    "refinement": "refinement",
+    "changed_value": "changed value",
+    "contradiction": "contradiction",
+    "other_time": "other time",
+    "other_owner": "other owner",
+    "unrelated": "unrelated",
 }
 
 
@@ -100,7 +111,11 @@ def format_counts(run: Run) -> str:
         if run.duplicates_after is None
         else f" Duplicates by the rules: {run.duplicates_before} before, {run.duplicates_after} after."
     )
-    return f"{count_pairs(run.seen)} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
+    kinds = ", ".join(
+        f"{run.classes[name]:,} {label}" for name, label in _CLASS_LABELS.items() if run.classes.get(name)
+    )
+    classes = f" By class: {kinds}." if kinds else ""
+    return f"{count_pairs(run.seen)} found, {run.checked:,} checked: {', '.join(parts)}.{classes}{after}"
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
@@ -163,7 +178,9 @@ def format_time(at: datetime) -> str:
 def format_finding_row(finding: Finding) -> list[Any]:
     """A finding as a row: verdict, source, cosine, both texts."""
     pair = finding.pair
-    return [_VERDICT_LABELS[finding.judgement], finding.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
+    label = _CLASS_LABELS[finding.pair_class] if finding.pair_class else ""
+    verdict = _VERDICT_LABELS[finding.judgement]
+    return [verdict, label, finding.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
 
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:
@@ -172,4 +189,10 @@ def finding_to_json(finding: Finding) -> dict[str, Any]:
         when: {"id": str(memory.id), "text": memory.text}
         for when, memory in (("earlier", finding.pair.older), ("later", finding.pair.newer))
     }
-    return {"verdict": finding.judgement, "by": finding.source, "sim": round(finding.pair.sim, 4), **both}
+    return {
+        "verdict": finding.judgement,
+        "class": finding.pair_class,
+        "by": finding.source,
+        "sim": round(finding.pair.sim, 4),
+        **both,
+    }

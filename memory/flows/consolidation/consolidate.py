@@ -33,6 +33,7 @@ from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.llm import ChatAnswer, ChatModel
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging import consolidate
+from muniment.memory.rules.merging.classes import Protection, classify_pair
 from muniment.memory.rules.policy import cost
 from muniment.memory.rules.policy.retry import is_rejected_request
 
@@ -152,7 +153,8 @@ class Consolidation:
             if current:
                 run, answers = await self._ask_model(run, make_prompt(current, self.settings.model.prompt_folder))
                 findings += answers
-        return run, tuple(findings)
+        named = (replace(each, pair_class=classify_pair(each.pair, each.judgement)) for each in findings)
+        return run, tuple(named)
 
     async def apply_findings(
         self, run: Run, findings: Sequence[Finding], *, settlements: Sequence[Settlement] | None = None
@@ -243,6 +245,10 @@ class Consolidation:
             members=await self.reads.read_members(run.scope, ids),
             run_id=run.id,
             context_categories=self.pair_prompts.get_lasting_categories(),
+            protection=Protection(
+                importance_from=self.settings.consolidation.protect_from,
+                approved=await self.consents.list_approved(run.scope),
+            ),
         )
         rev = state.members.rev
         counts: Counter[consolidate.FindingOutcome] = Counter()
@@ -260,6 +266,7 @@ class Consolidation:
             distinct=run.distinct + counts["distinct"],
             outdated=run.outdated + counts["outdated"],
             unanswered=run.unanswered + counts["unanswered"],
+            classes=Counter(run.classes) + Counter(each.pair_class for each in applied if each.pair_class),
         )
         plan = WritePlan(
             scope=run.scope,

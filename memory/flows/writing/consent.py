@@ -238,6 +238,10 @@ class Consents:
         rejected = await self.ledger.list_consents(scope, ("rejected",), _MAX_CONSENTS)
         return tuple(candidate for candidate in candidates if not is_refused(candidate, rejected))
 
+    async def list_approved(self, scope: Scope) -> frozenset[MemoryId]:
+        """Return the memories whose values a person approved for the profile."""
+        return frozenset(one.memory for one in await self.ledger.list_consents(scope, ("approved",), _MAX_CONSENTS))
+
     async def list_pending(self, scope: Scope) -> Sequence[Consent]:
         """Return the requests that wait, also those that are overdue."""
         return await self.ledger.list_consents(scope, ("pending",), _MAX_CONSENTS)

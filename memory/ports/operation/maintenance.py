@@ -58,8 +58,9 @@ class MaintenanceStore(Protocol):
         self, scope: Scope, now: datetime, *, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
         """Remove turns, events, extraction records, pair fingerprints and records of runs without a change that are
-        older than these times, but no turn that a job needs, and requests that are not sent again any more. Returns how
-        many turns were removed."""
+        older than these times, but no turn that a job needs, and requests that are not sent again any more; and
+        observations, decisions on pairs and projections of memories that are gone. Returns how many turns were
+        removed."""
         ...
 
     async def list_unembedded(self, scope: Scope, limit: int) -> list[UnembeddedRow]:

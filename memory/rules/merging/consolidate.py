@@ -18,6 +18,13 @@ from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_structured, list_replaced
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.rules.merging.aliases import unite_aliases
+from muniment.memory.rules.merging.classes import (
+    Protection,
+    classify_pair,
+    covers_audience,
+    has_same_attribute,
+    has_same_text,
+)
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
 from muniment.memory.rules.merging.merge import make_candidate
 from muniment.memory.rules.merging.restatements import (
@@ -37,7 +44,7 @@ from muniment.memory.rules.merging.wording import (
     is_incompatible,
     is_whereabouts,
 )
-from muniment.memory.rules.statements.parse import normalize_sentence, parse_statement
+from muniment.memory.rules.statements.parse import parse_statement
 from muniment.memory.rules.statements.people import (
     find_missing_names,
     has_different_people,
@@ -45,7 +52,6 @@ from muniment.memory.rules.statements.people import (
     has_other_names,
     has_swapped_people,
 )
-from muniment.memory.rules.statements.predicates import resolve_fact
 
 FindingOutcome = Literal["same", "superseded", "distinct", "outdated", "unanswered"]
 MAX_TRIES = 3  # days without an answer: one or two may be the fault of the endpoint, a third one is the pair's
@@ -92,7 +98,7 @@ def judge_pair(pair: Pair, profile: EmbedderProfile, context_categories: Collect
     is_vouched = _find_band(pair, profile) == "auto"
     judgement = _judge_by_words(judge_candidate(make_candidate(pair.newer), pair.older, is_vouched=is_vouched), pair)
     judgement = guard_judgement(judgement, pair, context_categories)
-    return judgement, judgement != "different" and (_has_same_text(pair) or _has_same_attribute(pair))
+    return judgement, judgement != "different" and (has_same_text(pair) or has_same_attribute(pair))
 
 
 def _find_band(pair: Pair, profile: EmbedderProfile) -> Band:
@@ -108,7 +114,7 @@ def _judge_by_words(judgement: Judgement, pair: Pair) -> Judgement:
         return "supersedes"
     if is_same_claim(pair.newer.text, pair.older.text):
         return "same"
-    if judgement == "different" or _has_same_attribute(pair) or _has_same_text(pair):
+    if judgement == "different" or has_same_attribute(pair) or has_same_text(pair):
         return judgement
     if has_same_words(new, old):
         return judgement if judgement == "same" or new.contradicts(old) != old.contradicts(new) else "same"
@@ -128,22 +134,16 @@ def guard_judgement(judgement: Judgement, pair: Pair, context_categories: Collec
         return judgement
     if judgement == "different" or _is_about_another(pair):
         return "different"
-    in_context = pair.older.category in context_categories and not _has_same_attribute(pair)
+    in_context = pair.older.category in context_categories and not has_same_attribute(pair)
     if judgement == "same":
-        return "same" if _has_same_text(pair) or not (in_context or _has_difference(pair)) else "different"
+        return "same" if has_same_text(pair) or not (in_context or _has_difference(pair)) else "different"
     return "different" if in_context or _is_protected(pair) else "supersedes"
-
-
-def _covers_audience(memory: StoredMemory, other: StoredMemory) -> bool:
-    """Whether every agent that sees the other memory sees this one. The run does not matter: it says where a memory
-    comes from, and LangGraph's server starts a run for every turn."""
-    return memory.agent_id in (None, other.agent_id)
 
 
 def _is_about_another(pair: Pair) -> bool:
     """Whether the two are about different persons, things or times, or neither covers the other's audience."""
     new, old = pair.newer, pair.older
-    if not (_covers_audience(new, old) or _covers_audience(old, new)):
+    if not (covers_audience(new, old) or covers_audience(old, new)):
         return True
     if new.actor_id and old.actor_id and new.actor_id != old.actor_id:
         return True
@@ -172,10 +172,10 @@ def _has_difference(pair: Pair) -> bool:
 def _is_protected(pair: Pair) -> bool:
     """Whether the newer one must not supersede the older one."""
     new, old = pair.newer, pair.older
-    if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or not _covers_audience(new, old):
+    if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or not covers_audience(new, old):
         return True
     left, right = parse_statement(new.text), parse_statement(old.text)
-    if _has_same_attribute(pair):
+    if has_same_attribute(pair):
         return False
     if is_unrelated(left, right) or has_swapped_people(left, right) or has_other_lead(left, right):
         return True
@@ -194,20 +194,6 @@ def _is_marked(pair: Pair) -> bool:
     return str(pair.older.id) in list_replaced(pair.newer)
 
 
-def _has_same_text(pair: Pair) -> bool:
-    older, newer = pair.older.text, pair.newer.text
-    return normalize_sentence(older) == normalize_sentence(newer) or is_same_claim(newer, older)
-
-
-def _has_same_attribute(pair: Pair) -> bool:
-    new, old = pair.newer.fact, pair.older.fact
-    if new is None or old is None or not (is_structured(new) and is_structured(old)):
-        return False
-    return resolve_fact(new).attribute == resolve_fact(old).attribute and has_same_subject(
-        make_candidate(pair.newer), pair.older
-    )
-
-
 @dataclass(slots=True, kw_only=True)
 class ConsolidationState:
     """The memories of a run, which its decisions change one after another."""
@@ -215,6 +201,7 @@ class ConsolidationState:
     members: MemoryGraph
     run_id: RunId
     context_categories: Collection[str]
+    protection: Protection = field(default_factory=Protection)
     changes: list[Change] = field(default_factory=list)
     relations: dict[tuple[MemoryId, MemoryId], Relation] = field(default_factory=dict)
     note_counts: dict[MemoryId, int] = field(default_factory=dict)  # how many memories each one stands for
@@ -235,13 +222,19 @@ class ConsolidationState:
             return "outdated", finding  # the older one was said again since then
         current = replace(pair, older=older, newer=newer)
         judgement = guard_judgement(finding.judgement, current, self.context_categories)
-        finding = replace(finding, pair=current, judgement=judgement)
+        pair_class = classify_pair(current, judgement)
+        finding = replace(finding, pair=current, judgement=judgement, pair_class=pair_class)
         if judgement == "different":
             if finding.source == "model" and _is_marked(current):
                 self._remove_mark(newer, older)
             return "distinct", finding
         stays, goes = (newer, older) if judgement == "supersedes" else _choose_survivor(current)
-        self._merge_pair(stays, goes, judgement, pair.sim)
+        if self.protection.covers(goes):
+            may_swap = judgement == "same" and covers_audience(goes, stays) and not self.protection.covers(stays)
+            if not may_swap:
+                return "distinct", replace(finding, judgement="different")
+            stays, goes = goes, stays
+        self._merge_pair(stays, goes, finding)
         return ("same" if judgement == "same" else "superseded"), finding
 
     def _remove_mark(self, newer: StoredMemory, older: StoredMemory) -> None:
@@ -251,9 +244,10 @@ class ConsolidationState:
         self.changes.append(Change(action="UPDATE", before=newer, after=after, meta=meta))
         self.members.memories[after.id] = after
 
-    def _merge_pair(self, stays: StoredMemory, goes: StoredMemory, judgement: Judgement, sim: float) -> None:
+    def _merge_pair(self, stays: StoredMemory, goes: StoredMemory, finding: Finding) -> None:
         """Let one memory stay with the support and usage of both, and supersede the other."""
-        base: dict[str, Any] = {"run": str(self.run_id), "why": judgement}
+        judgement, sim = finding.judgement, finding.pair.sim
+        base: dict[str, Any] = {"run": str(self.run_id), "why": judgement, "class": finding.pair_class}
         heir = unite_usage(unite_support(stays, goes) if judgement == "same" else stays, goes)
         gone = replace(goes, state="superseded", superseded_by=stays.id)
         said = self.members.said
@@ -305,7 +299,7 @@ def _choose_survivor(pair: Pair) -> tuple[StoredMemory, StoredMemory]:
     def rank(memory: StoredMemory, other: StoredMemory) -> tuple[bool, bool, int, bool, bool, int]:
         statement = parse_statement(memory.text)
         content = len(statement.words | statement.figures)
-        covers, general = _covers_audience(memory, other), memory.run_id in (None, other.run_id)
+        covers, general = covers_audience(memory, other), memory.run_id in (None, other.run_id)
         return covers, general, TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, content
 
     newer_stays = rank(pair.newer, pair.older) >= rank(pair.older, pair.newer)

@@ -39,7 +39,7 @@ _BLOCKS, _READ, _SWITCH = load_blocks("consolidation"), load_blocks("read"), loa
 _SAVED = (
     "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded",
     "distinct", "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros",
-    "duplicates_before", "duplicates_after", "batch", "handed", "reason",
+    "duplicates_before", "duplicates_after", "classes", "batch", "handed", "reason",
 )  # fmt: skip
 
 
@@ -154,6 +154,7 @@ async def send_run(conn: Connection, run: Run, lease: timedelta, *, is_waiting: 
     Conflict."""
     params = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": is_waiting}
     params |= {name: getattr(run, name) for name in _SAVED}
+    params["classes"] = json.dumps(run.classes)
     params["asked"] = json.dumps([asdict(pair) for pair in run.asked], default=str) if run.asked else None
     if not (await conn.execute(_BLOCKS["save"], params)).rowcount:
         raise Conflict("the run is over: another one has taken its place", lost=True)
@@ -183,6 +184,7 @@ def _encode_findings(findings: Sequence[Finding]) -> str:
                 "sim": finding.pair.sim,
                 "judgement": (finding.judgement if finding.sure else None) or "unanswered",
                 "source": finding.source,
+                "class": finding.pair_class,
             }
             for finding, (low, high) in pairs
         ]

@@ -1124,6 +1124,7 @@ CREATE TABLE muniment.consolidation_runs (
     reason text,
     handed_at timestamp with time zone,
     shelved integer DEFAULT 0 NOT NULL,
+    classes jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT consolidation_runs_status CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'over_budget'::text, 'failed'::text, 'interrupted'::text, 'cancelled'::text, 'undone'::text])))
 );
 
@@ -1188,6 +1189,8 @@ COMMENT ON COLUMN muniment.consolidation_runs.reason IS 'The class of the error,
 COMMENT ON COLUMN muniment.consolidation_runs.handed_at IS 'When the questions were handed over to the batch endpoint.';
 
 COMMENT ON COLUMN muniment.consolidation_runs.shelved IS 'Unanswered pairs that were asked so often that they count as looked at.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.classes IS 'Decided pairs by class: duplicate, refinement, changed_value, contradiction, other_time, other_owner, unrelated.';
 
 CREATE TABLE muniment.embedders (
     model text NOT NULL,
@@ -1586,6 +1589,7 @@ CREATE TABLE muniment.pair_fingerprints (
     run_id uuid NOT NULL,
     checked_at timestamp with time zone NOT NULL,
     tries smallint DEFAULT 0 NOT NULL,
+    class text,
     CONSTRAINT pair_fingerprints_judgement CHECK ((judgement = ANY (ARRAY['same'::text, 'supersedes'::text, 'different'::text, 'unanswered'::text]))),
     CONSTRAINT pair_fingerprints_order CHECK ((low_id < high_id)),
     CONSTRAINT pair_fingerprints_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text, 'person'::text])))
@@ -1610,6 +1614,8 @@ COMMENT ON COLUMN muniment.pair_fingerprints.run_id IS 'The run that compared th
 COMMENT ON COLUMN muniment.pair_fingerprints.checked_at IS 'When they were compared last.';
 
 COMMENT ON COLUMN muniment.pair_fingerprints.tries IS 'On how many days (UTC) a model was asked in vain.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.class IS 'What one memory of the pair is to the other; null: decided before there were classes, by a person, or unanswered.';
 
 CREATE TABLE muniment.postings (
     space_id uuid NOT NULL,

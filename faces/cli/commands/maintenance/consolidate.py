@@ -139,7 +139,7 @@ def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int
     else:
         if dry and findings:
             terminal.print_table(
-                ("verdict", "by", "near", "earlier", "later"),
+                ("verdict", "class", "by", "near", "earlier", "later"),
                 [consolidation.format_finding_row(finding) for finding in findings],
                 text_columns=2,
             )

@@ -16,12 +16,13 @@ from muniment.memory.ports.operation.maintenance import MaintenanceStore
 from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
 from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.writes import KEPT_REQUESTS, encode_job
 
 _MAINTENANCE, _READ, _ROLES = load_blocks("maintenance"), load_blocks("read"), load_blocks("roles")
+_ERASURE = load_blocks("erasure")
 _LOCK = 0x6D756E69726F756E  # one process at a time looks for due spaces
 _PAGE = 5_000
 _TURNS = 1_000
@@ -93,6 +94,7 @@ class PostgresMaintenance(MaintenanceStore):
                     await conn.execute(_MAINTENANCE["drop_requests"], params)
                     for block in ("drop_pairs", "drop_runs"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": checked_before})
+                    await _delete_orphans(conn, scope)
                     return deleted
 
     async def count_expired(self, scope: Scope, now: datetime, *, turns_before: datetime) -> LedgerCounts:
@@ -174,3 +176,14 @@ def _build_term_params(scope: Scope, terms: RetentionTerms) -> dict[str, Any]:
         "session": terms.scopes.get("session"),
         "run": terms.scopes.get("run"),
     }
+
+
+async def _delete_orphans(conn: Connection, scope: Scope) -> None:
+    """Delete what is of memories that are gone: observations, decisions on pairs, and projections, of which others of
+    their slot take the place. Relations go with their memories."""
+    params = {"space": scope.space}
+    for block in ("orphan_observations", "orphan_pairs"):
+        await conn.execute(_MAINTENANCE[block], params)
+    projections = await (await conn.execute(_MAINTENANCE["orphan_projections"], params)).fetchall()
+    if projections:
+        await conn.execute(_ERASURE["projections"], params | {"ids": [row["memory_id"] for row in projections]})

@@ -98,18 +98,19 @@ update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_a
   seen = %(seen)s, checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
   outdated = %(outdated)s, unanswered = %(unanswered)s, shelved = %(shelved)s, requests = %(requests)s,
   input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s, micros = %(micros)s,
-  duplicates_before = %(duplicates_before)s, duplicates_after = %(duplicates_after)s, batch = %(batch)s,
+  duplicates_before = %(duplicates_before)s, duplicates_after = %(duplicates_after)s, classes = %(classes)s::jsonb, batch = %(batch)s,
   asked = %(asked)s::jsonb, reason = %(reason)s, handed_at = %(handed)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
 
 -- name: fingerprint (inserts what was decided of pairs; any number of tries on one day (UTC) is one try)
 insert into muniment.pair_fingerprints (
-  space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
-select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
+  space_id, low_id, high_id, score, judgement, source, class, run_id, checked_at, tries)
+select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, f.class, %(run_id)s, %(at)s,
   (f.judgement = 'unanswered' and f.source = 'model')::int
-from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
+from jsonb_to_recordset(%(findings)s::jsonb)
+  f (low_id uuid, high_id uuid, sim float8, judgement text, source text, class text)
 on conflict (space_id, low_id, high_id, score) do update set
-  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
+  judgement = excluded.judgement, source = excluded.source, class = excluded.class, run_id = excluded.run_id, checked_at = excluded.checked_at,
   tries = excluded.tries * greatest(1, pair_fingerprints.tries + (
     (pair_fingerprints.checked_at at time zone 'UTC')::date <> (excluded.checked_at at time zone 'UTC')::date)::int)
 returning judgement, tries
@@ -121,8 +122,8 @@ where space_id = %(space)s and run_id = %(run_id)s returning shelved
 -- name: runs (the runs of a space: the one under way first, whatever the clock says)
 select run_id as id, status, started_at, ended_at, leased_until, from_rev, to_rev, surveyed_rev as surveyed,
   upto_rev as upto, model, prompt, seen, checked, same, superseded, distinct_pairs as distinct, outdated, unanswered,
-  shelved, requests, input_tokens, output_tokens, micros, duplicates_before, duplicates_after, batch,
-  handed_at as handed, asked, reason
+  shelved, requests, input_tokens, output_tokens, micros, duplicates_before, duplicates_after, classes,
+  batch, handed_at as handed, asked, reason
 from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
 order by ended_at is not null, started_at desc, run_id limit %(limit)s

@@ -101,6 +101,21 @@ delete from muniment.requests where space_id = %(space)s and at <= %(now)s::time
 -- name: drop_pairs (deletes what was decided of pairs long ago: they may be checked again)
 delete from muniment.pair_fingerprints where space_id = %(space)s and checked_at < %(before)s
 
+-- name: orphan_projections (the memories that projections are of and that are gone)
+select distinct p.memory_id from muniment.projections p
+where p.space_id = %(space)s and not exists (
+  select from muniment.memories m where m.space_id = %(space)s and m.memory_id = p.memory_id)
+
+-- name: orphan_observations (deletes what was found in a turn and became a memory that is gone)
+delete from muniment.observations o
+where o.space_id = %(space)s and o.memory_id is not null and not exists (
+  select from muniment.memories m where m.space_id = %(space)s and m.memory_id = o.memory_id)
+
+-- name: orphan_pairs (deletes what was decided of pairs with a memory that is gone)
+delete from muniment.pair_fingerprints f
+where f.space_id = %(space)s and (select count(*) from muniment.memories m
+  where m.space_id = %(space)s and m.memory_id in (f.low_id, f.high_id)) < 2
+
 -- name: drop_runs (deletes old runs without a change, but for the one that knows how far the space was compared)
 delete from muniment.consolidation_runs r
 where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and r.status = 'done'
