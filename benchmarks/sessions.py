@@ -2,7 +2,7 @@
 
 python -m benchmarks.sessions [--turns 100000] [--searches 20] [--json]
 
-The turns are sentences of the synthetic world with a number, in sessions of forty, recorded by the engine in batches."""
+The turns are sentences of the synthetic world with a number, in sessions of forty."""
 
 from __future__ import annotations
 
