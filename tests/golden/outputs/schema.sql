@@ -285,6 +285,18 @@ $$;
 
 COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
 
+CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  return array(
+    select t.turn_id from muniment.turns t
+    where t.space_id = at_space and coalesce(t.position, -1) >= 0
+      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
+end $$;
+
+COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
+
 CREATE TABLE muniment.tokens (
     token_id uuid NOT NULL,
     digest bytea NOT NULL,
@@ -797,14 +809,14 @@ CREATE FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp w
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
+declare known uuid[];
 begin
   -- Maintenance and erasures lock the space, and so see all turns or none.
   perform from muniment.spaces where space_id = at_space for key share;
+  known := muniment.find_recorded(at_space, said);
   said := (
-    select jsonb_agg(one.said order by one.n) from jsonb_array_elements(said) with ordinality one (said, n)
-    where not exists (
-      select from muniment.turns t
-      where t.space_id = at_space and t.turn_id = (one.said ->> 'turn_id')::uuid and t.position is not null));
+    select jsonb_agg(one.line order by one.n) from jsonb_array_elements(said) with ordinality one (line, n)
+    where (one.line ->> 'turn_id')::uuid <> all(known));
   if said is null then
     return;
   end if;
@@ -813,13 +825,12 @@ begin
     where space_id = at_space and (tend_at is null or tend_at > due);
   end if;
   perform muniment.keep_sessions(at_space, said, now);
+  known := muniment.find_recorded(at_space, said);  -- while the session was waited for
   with fresh as materialized (
     select t.*, muniment.session_of(t.session_id, t.thread_id) as session, row_number() over (
         partition by muniment.session_of(t.session_id, t.thread_id) order by t.at, t.ordinality) - 1 as n
     from jsonb_populate_recordset(null::muniment.turns, said) with ordinality t
-    where not exists (  -- while the session was waited for
-      select from muniment.turns o
-      where o.space_id = at_space and o.turn_id = t.turn_id and o.position is not null)
+    where t.turn_id <> all(known)
   ), added as (
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
       recalled, said_at, position, kind, payload, visible, words)
@@ -2213,6 +2224,8 @@ CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 CREATE UNIQUE INDEX turns_by_position ON muniment.turns USING btree (space_id, session_id, "position");
 
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
+
+CREATE INDEX turns_unnumbered ON muniment.turns USING btree (space_id) WHERE ("position" IS NULL);
 
 CREATE INDEX turns_unread ON muniment.turns USING btree (space_id) WHERE ((words IS NULL) AND (kind <> 'audit'::text));
 
