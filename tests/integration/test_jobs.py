@@ -109,16 +109,20 @@ async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_u
     assert [row["name"] for row in rows(database_url)] == ["expire"]
 
 
-async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
-    """What the user said is looked at once, however often it is recorded; a greeting and a reply are not."""
+async def test_one_job_a_session(memory: Memory, database_url: str) -> None:
+    """Eight turns that may say something are looked at together, however often they are recorded; a greeting and a
+    reply are not among them."""
     who = scope("ana", project="atlas")
-    turn, hello = said(SAID[0], key="1"), said("Hello!", key="2")
-    reply = replace(said("Nice to hear.", key="3"), role="assistant")
+    turns = [said(f"I like number {n}.", key=str(n)) for n in range(8)]
+    hello, reply = said("Hello!", key="hello"), replace(said("Nice to hear.", key="reply"), role="assistant")
+    building = "select args, lock, dedup_key from jobs.queue where name = 'build'"
+    await memory.conversation.record(who, [hello, *turns[:6], reply])
+    assert rows(database_url, building) == []
     for _ in range(2):
-        await memory.conversation.record(who, [turn, hello, reply])
-    (row,) = rows(database_url)
-    assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": str(turn.id)}
-    assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:extract:{turn.id}")
+        await memory.conversation.record(who, turns)
+    (row,) = rows(database_url, building)
+    assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": "A"}
+    assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:build:A")
 
 
 async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(database_url: str) -> None:
@@ -127,14 +131,15 @@ async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(data
         for owner in ("ana", "ben"):
             turns = [said(text, key=f"{owner}{n}") for n, text in enumerate([*SAID, "Hello!"])]
             await plain.conversation.record(scope(owner), turns)
-        assert rows(database_url) == []
+        assert {row["name"] for row in rows(database_url)} == {"end_session"}
         assert await plain.jobs.enqueue_missed() == 0
     tuned = settings(database_url, MUNIMENT_MODEL="none")
     async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as modern:
         assert await modern.jobs.enqueue_missed() == 2 * len(SAID)
         assert await modern.jobs.enqueue_missed() == 0
-        assert await modern.jobs.count_jobs() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
-        held = await modern.engine.store.jobs.take_job(await modern.engine.store.jobs.register_worker(), ["extract"])
+        assert (await modern.jobs.count_jobs())["build_missed"] == {"due": 2, "later": 0, "running": 0}
+        number = await modern.engine.store.jobs.register_worker()
+        held = await modern.engine.store.jobs.take_job(number, ["build_missed"])
         assert held
         assert await modern.jobs.enqueue_missed() == 0
 
@@ -236,12 +241,12 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
             bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory,
             bootstrap.open_worker(tuned, memory, told.append, with_schedule=False) as hired,
         ):
-            await memory.conversation.record(scope(), [said(SAID[0])])
+            await memory.conversation.record(scope(), [said(text) for text in (SAID * 8)[:8]])
             before = rows(database_url, NOW)[0]["at"]
             await hired.run(drain=True)
     (outcome,) = told
     assert outcome.error_class == "ModelRateLimited"
-    (row,) = rows(database_url)
+    (row,) = rows(database_url, "select * from jobs.queue where name = 'build'")
     assert before <= row["scheduled_at"] - timedelta(seconds=40) <= rows(database_url, NOW)[0]["at"]
 
 
