@@ -70,11 +70,15 @@ async def build_by_rules(own: Settings, turns: int) -> dict[str, Any]:
     async with bootstrap.create_memory(own, clock=clock) as memory:
         said = [
             Turn.make(
-                session="long", thread="long", key=str(n), role="user" if n % 2 == 0 else "assistant",
-                text=turn.say(n) if n % 2 == 0 else "I see.", at=NOON + timedelta(minutes=n),
+                session="long",
+                thread="long",
+                key=str(n),
+                role="user" if n % 2 == 0 else "assistant",
+                text=turn.say(n) if n % 2 == 0 else "I see.",
+                at=NOON + timedelta(minutes=n),
             )
             for n in range(turns)
-        ]  # fmt: skip
+        ]
         for one in said:
             await memory.conversation.record(who, [one])
         clock.advance(60.0 * turns)
