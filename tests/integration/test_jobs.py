@@ -56,8 +56,8 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
 def worker(memory: Memory, perform: Perform, told: list[JobOutcome] | None = None, **rules: Any) -> Worker:
     quick = memory.engine.settings.jobs.model_copy(update=rules)
     heard = None if told is None else told.append
-    queue, names = memory.engine.store.jobs, ("extract", "expire")
-    return Worker(queue, perform, names=names, clock=memory.engine.clock, rules=quick, on_outcome=heard)
+    queue, clock = memory.engine.store.jobs, memory.engine.clock
+    return Worker(queue, perform, names=("extract", "expire"), clock=clock, rules=quick, on_outcome=heard)
 
 
 def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
