@@ -369,9 +369,9 @@ begin
     o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
     select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
     if known.observation_id is null then
-      insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
+      insert into muniment.observations (space_id, observation_id, session_id, kind, stable_key, statement, fact, category, confidence,
         importance, trust, turns, found_by, memory_id, outcome, rev, at)
-      values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
+      values (at_space, o.observation_id, o.session_id, o.kind, o.stable_key, o.statement, o.fact, o.category, o.confidence,
         o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at);
       continue;
     end if;
@@ -1506,7 +1506,7 @@ CREATE TABLE muniment.observations (
     space_id uuid NOT NULL,
     observation_id uuid NOT NULL,
     session_id text,
-    type text NOT NULL,
+    kind text NOT NULL,
     stable_key text NOT NULL,
     statement text NOT NULL,
     fact jsonb,
@@ -1520,7 +1520,7 @@ CREATE TABLE muniment.observations (
     outcome text NOT NULL,
     rev bigint NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT observations_type CHECK ((type = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
+    CONSTRAINT observations_kind CHECK ((kind = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
 );
 
 ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
@@ -1533,7 +1533,7 @@ COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the sess
 
 COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns, with which it goes; null: they are of none.';
 
-COMMENT ON COLUMN muniment.observations.type IS 'What sort of statement it is.';
+COMMENT ON COLUMN muniment.observations.kind IS 'What sort of statement it is.';
 
 COMMENT ON COLUMN muniment.observations.stable_key IS 'What is said, in a form that is the same in every session and whoever finds it.';
 

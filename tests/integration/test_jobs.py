@@ -20,7 +20,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.jobs import Job, JobName, JobOutcome
+from muniment.memory.domain.jobs import Job, JobOutcome
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.errors import (
     BadExtraction,
@@ -56,10 +56,8 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
 def worker(memory: Memory, perform: Perform, told: list[JobOutcome] | None = None, **rules: Any) -> Worker:
     quick = memory.engine.settings.jobs.model_copy(update=rules)
     heard = None if told is None else told.append
-    names: tuple[JobName, ...] = ("extract", "expire")
-    return Worker(
-        memory.engine.store.jobs, perform, names=names, clock=memory.engine.clock, rules=quick, on_outcome=heard
-    )
+    queue, clock = memory.engine.store.jobs, memory.engine.clock
+    return Worker(queue, perform, names=("extract", "expire"), clock=clock, rules=quick, on_outcome=heard)
 
 
 def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
@@ -110,15 +108,14 @@ async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_u
 
 
 async def test_one_job_a_session(memory: Memory, database_url: str) -> None:
-    """Eight turns that may say something are read together, however often recorded; greetings do not count."""
+    """Eight turns that may say something are looked at together, however often they are recorded; a greeting and a
+    reply are not among them."""
     who = scope("ana", project="atlas")
-    turns = [said(f"I like number {n}.", key=str(n)) for n in range(8)]
-    hello, reply = said("Hello!", key="hello"), replace(said("Nice to hear.", key="reply"), role="assistant")
     building = "select args, lock, dedup_key from jobs.queue where name = 'build'"
-    await memory.conversation.record(who, [hello, *turns[:6], reply])
-    assert rows(database_url, building) == []
-    for _ in range(2):
-        await memory.conversation.record(who, turns)
+    for some in (6, 6, 7):
+        assert rows(database_url, building) == []
+        turns = [said(f"I like number {n}.", key=str(n)) for n in range(some)]
+        await memory.conversation.record(who, [said("Hello!", key="hello"), *turns])
     (row,) = rows(database_url, building)
     assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": "A"}
     assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:build:A")
@@ -137,9 +134,8 @@ async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(data
         assert await modern.jobs.enqueue_missed() == 2 * len(SAID)
         assert await modern.jobs.enqueue_missed() == 0
         assert (await modern.jobs.count_jobs())["build_missed"] == {"due": 2, "later": 0, "running": 0}
-        queue = modern.engine.store.jobs
-        held = await queue.take_job(await queue.register_worker(), ["build_missed"])
-        assert held
+        number = await modern.engine.store.jobs.register_worker()
+        assert await modern.engine.store.jobs.take_job(number, ["build_missed"])
         assert await modern.jobs.enqueue_missed() == 0
 
 

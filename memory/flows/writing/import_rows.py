@@ -30,7 +30,9 @@ from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _CHUNK = 256  # rows whose characters are checked together
 _OBJECTS = (dict, Mapping)
-_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "session", "consent"})
+_TYPES = frozenset({
+    "space", "memory", "version", "journal", "relation", "thread", "turn", "session", "consent", "observation",
+})  # fmt: skip
 _TEXT_OR_NONE = (str, type(None))  # `str | None` would be built anew for every row
 _MEMORY_TYPES = ("memory", "version")
 _TEXT_TYPES = (*_MEMORY_TYPES, "turn")

@@ -45,6 +45,7 @@ _TEXT_FIELDS = {
     "turn": ("text", "path", "tags", "payload"),
     "session": ("metadata",),
     "consent": ("value", "old"),
+    "observation": ("statement", "fact", "stable_key", "outcome"),
 }
 
 
