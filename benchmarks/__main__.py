@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from benchmarks import (
     ablation,
     bands,
+    building,
     cancel,
     checkpoints,
     consolidation,
@@ -44,6 +45,7 @@ def main(files: Sequence[str]) -> int:
     of_files = [(one, [file]) for file in files for one in (recall, ablation, silence)]
     others = (
         conversation,
+        building,
         everyday,
         bands,
         prompts,

@@ -28,6 +28,7 @@ from muniment.memory.client import Memory
 from muniment.memory.config import settings
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -43,7 +44,7 @@ SESSION = "talk"
 _PAUSE = 3600.0  # seconds
 SCOPE = Scope(owner="nina", session=SESSION, thread=SESSION)
 Way = Literal["rules", "model"]
-Order = Literal["prompt", "late", "reversed", "worker"]
+Order = Literal["prompt", "late", "reversed", "worker", "session"]
 MANY: dict[What, str] = {
     "fact": "facts", "correction": "corrections", "contradiction": "contradictions", "repetition": "repetitions",
     "injected": "planted instructions", "secret": "secrets",
@@ -62,6 +63,7 @@ class Played:
     names: dict[TurnId, str]
     receipts: defaultdict[str, list[tuple[Way, Receipt]]] = field(default_factory=lambda: defaultdict(list))
     sent: str = ""  # all that went to the model
+    prompts: list[list[dict[str, Any]]] = field(default_factory=list)  # the messages of each request
 
     def did(self, turn: Turn, way: Way, receipt: Receipt) -> None:
         """Note what a write did."""
@@ -93,7 +95,8 @@ async def play(
     """The conversation on a database of its own: the hot path, the ledger and, with the model, what it extracts.
 
     The looks of the model are taken after each exchange, after the whole conversation, after it and the last turn
-    first, or by a worker after it; `fail` is what befalls the requests."""
+    first, by a worker after it, or a run of turns at a time as the session goes on; `fail` is what befalls the
+    requests."""
     clock, waiting = FixedClock(script.turns[0].at), list[Turn]()
     with ScriptedOpenAI(reply=script.reply, fail=fail) as server:
         model = (
@@ -110,16 +113,21 @@ async def play(
                     played.did(turn, "rules", await memory.learn(SCOPE, turn))
                 await memory.conversation.record(SCOPE, [turn])
                 waiting.append(turn)
-                if said.role == "assistant" and (jobs == "prompt" or (said is script.turns[-1] and jobs != "worker")):
+                if jobs == "session":
+                    await memory.jobs.perform_job(Job(name="build", scope=SCOPE, key=SESSION))
+                elif said.role == "assistant" and (jobs == "prompt" or (said is script.turns[-1] and jobs != "worker")):
                     if jobs == "reversed":
                         waiting.reverse()
                     for one in waiting if model else ():
                         if one.role != "assistant":
                             played.did(one, "model", await memory.jobs.extract(SCOPE, one.id))
                     waiting.clear()
+            if jobs == "session":
+                await memory.sessions.build(SCOPE, SESSION)
             if jobs == "worker":
                 await _worked_off(own, memory, clock)
             played.rows = [dict(row) for row in await memory.export(SCOPE)]
+        played.prompts = [one.body["messages"] for one in server.requests]
         played.sent = json.dumps([one.body for one in server.requests], ensure_ascii=False)
     return played
 

@@ -8,35 +8,31 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from muniment.memory.admin import Admin
-from muniment.memory.configuration import Configuration
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import ChangePage, JournalEntry, Node
-from muniment.memory.domain.memory import Neighbour, StoredMemory
+from muniment.memory.domain.memory import Neighbour, Reach, StoredMemory
 from muniment.memory.domain.plan import ImportReport, Receipt, raise_refusal
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, ToolUse, Turn
+from muniment.memory.domain.turn import Candidate, Placement, ToolUse, Turn
 from muniment.memory.domain.usage import OpsEvent
+from muniment.memory.doors import Doors
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
-from muniment.memory.jobs import Jobs
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT
-from muniment.memory.projections import Projections
 from muniment.memory.rules.procedures import tool_calls
 from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 from muniment.memory.rules.retrieval.render import choose_vocabulary, count_message_tokens
 from muniment.memory.rules.statements.relations import make_relation
-from muniment.memory.sessions import Sessions
 
 OnProgress = Callable[[int], None]
 
 
-class Memory:
+class Memory(Doors):
     """The long-term memory of all spaces of one database. It opens itself on first use; close it, or use `async with`.
 
     The scope names the space. A memory's id may be a UUID or its text; another text raises BadInput. A method that
@@ -44,34 +40,9 @@ class Memory:
     worker in `jobs`."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        super().__init__(engine)
         self.conversation = Conversation(self)  # the calls of a graph around one turn
         self.loop: asyncio.AbstractEventLoop | None = None  # on which it was opened
-
-    @property
-    def admin(self) -> Admin:
-        """Consolidation, erasure, indexes, the embedder, usage and maintenance."""
-        return Admin(self.engine)
-
-    @property
-    def projections(self) -> Projections:
-        """What the memories say slot by slot: profile, episodes, skills."""
-        return Projections(self.engine)
-
-    @property
-    def sessions(self) -> Sessions:
-        """What was said, session by session."""
-        return Sessions(self.engine)
-
-    @property
-    def configuration(self) -> Configuration:
-        """The settings by stages, and what changes them."""
-        return Configuration(self.engine)
-
-    @property
-    def jobs(self) -> Jobs:
-        """The background jobs."""
-        return Jobs(self.engine)
 
     async def __aenter__(self) -> Self:
         self.loop = asyncio.get_running_loop()
@@ -108,12 +79,24 @@ class Memory:
         )
 
     async def remember(
-        self, scope: Scope, text: str, *, category: str | None = None, aliases: Sequence[str] = ()
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        category: str | None = None,
+        aliases: Sequence[str] = (),
+        reach: Reach = "user",
+        source: str | None = None,
+        expires_at: datetime | None = None,
     ) -> Receipt:
-        """Keep a text that a person asks to remember, with other names of what it is about. Raises BadInput when it
-        cannot be kept as it stands."""
+        """Keep a text that a person asks to remember, with other names of what it is about.
+
+        `reach` says where it is found: everywhere, in the scope's project, or in its session. `source` is the name or
+        address of what it comes from, and from `expires_at` on no answer has it. Raises BadInput for what cannot be
+        kept as it stands."""
+        placement = Placement(reach=reach, source=source, expires_at=expires_at)
         return await self.engine.engines.run(
-            scope, lambda engine: engine.requested_texts.remember_text(scope, text, category, aliases)
+            scope, lambda engine: engine.requested_texts.remember_text(scope, text, category, aliases, placement)
         )
 
     async def relate(

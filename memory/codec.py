@@ -14,13 +14,10 @@ import orjson
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.journal import ChangePage, JournalEntry
-from muniment.memory.domain.layers.observation import Observation
-from muniment.memory.domain.layers.projections import Projection
-from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
+from muniment.memory.domain.journal import ChangePage
+from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
-from muniment.memory.domain.scope import Grant
 from muniment.memory.errors import BadInput
 
 # The fields of the structured profile -> their names in a decision and in a question, in English and in Chinese.
@@ -56,8 +53,8 @@ def encode_value(value: Any) -> Any:
     return value
 
 
-def encode_record(record: StoredMemory | Consent | JournalEntry | Grant | Projection | Observation) -> dict[str, Any]:
-    """Return every field of a record that is set, as JSON values."""
+def encode_record(record: Any) -> dict[str, Any]:
+    """Return every field of a record of `domain` that is set, as JSON values."""
     return {key: encode_value(value) for key, value in asdict(record).items() if value not in (None, (), {})}
 
 

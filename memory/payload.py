@@ -111,9 +111,9 @@ def drop_fenced_text(text: str) -> str:
     return _FENCED.sub("", text)
 
 
-def format_statement(memory: StoredMemory) -> str:
-    """Return the text of a memory, with the name of its source where it has one."""
-    return f"{memory.text} (source: {memory.source})" if memory.source else memory.text
+def cite_source(memory: StoredMemory) -> str:
+    """Return what follows the text of a memory that has a source."""
+    return f" (source: {memory.source})"
 
 
 def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
@@ -124,7 +124,8 @@ def encode_hit(hit: Hit, returns: Returns, *, explain: bool = False) -> dict[str
     the memory's revision, and the hit that it is related to."""
     if returns == "bullets":
         id_ = shorten_id(hit) if hit.rivals else str(hit.memory.id)[:SHORT_ID]
-        encoded: dict[str, Any] = {"id": id_, "text": f"[{hit.memory.category}] {format_statement(hit.memory)}"}
+        cited = cite_source(hit.memory) if hit.memory.source else ""
+        encoded: dict[str, Any] = {"id": id_, "text": f"[{hit.memory.category}] {hit.memory.text}{cited}"}
     else:
         encoded = encode_record(hit.memory) | {"score": round(hit.score, 4)}
         is_procedure = hit.memory.kind == "procedural"
@@ -188,7 +189,8 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
         encoded["memory"] = encode_hit(explanation.hit, "bullets", explain=True)
     elif explanation.memory is not None:
         memory = explanation.memory
-        encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {format_statement(memory)}"}
+        cited = cite_source(memory) if memory.source else ""
+        encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {memory.text}{cited}"}
     return encoded
 
 

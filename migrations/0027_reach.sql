@@ -23,12 +23,12 @@ end $$;
 
 -- One active memory has a stable key at each place: what holds in a project stands beside what holds everywhere.
 drop index muniment.memories_by_key;
-create unique index memories_by_key on muniment.memories (space_id, stable_key, (coalesce(
-    case reach when 'project' then 'project:' || project_id when 'session' then 'session:' || session_id end, '')))
+create unique index memories_by_key on muniment.memories (space_id, stable_key, (coalesce(hashtextextended(
+    case reach when 'project' then 'project:' || project_id when 'session' then 'session:' || session_id end, 0), 0)))
   where stable_key is not null and state = 'active';
 comment on index muniment.memories_by_key is 'One active memory says a thing at a place: everywhere, in a project, in a session.';
-create index memories_expiring on muniment.memories (space_id, expires_at) where expires_at is not null and state = 'active';
-comment on index muniment.memories_expiring is 'The memories that are due to be forgotten at a time of their own.';
+create index memories_limited on muniment.memories (space_id, memory_id) where reach <> 'user' or expires_at is not null;
+comment on index muniment.memories_limited is 'The memories that are not found everywhere, or not for ever: whether a space has any.';
 
 -- As before, with the new columns.
 create or replace function muniment.apply_changes(

@@ -88,6 +88,7 @@ alter table muniment.turns force row level security;
 alter table muniment.sessions force row level security;
 
 create unique index turns_by_position on muniment.turns (space_id, session_id, position);
+create index turns_unnumbered on muniment.turns (space_id) where position is null;
 create index turns_unread on muniment.turns (space_id) where words is null and kind <> 'audit';
 
 -- The session of a turn: its own, or its thread, or the one of all others.
@@ -117,19 +118,29 @@ begin
 end $$;
 comment on function muniment.keep_sessions(uuid, jsonb, timestamptz) is 'Inserts or advances the sessions of turns.';
 
+-- `coalesce` keeps the planner from the index of positions, in which it would read the whole space.
+create function muniment.find_recorded(at_space uuid, said jsonb) returns uuid[] language plpgsql stable as $$
+begin
+  return array(
+    select t.turn_id from muniment.turns t
+    where t.space_id = at_space and coalesce(t.position, -1) >= 0
+      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
+end $$;
+comment on function muniment.find_recorded(uuid, jsonb) is 'Those of the turns that are recorded: they have a position.';
+
 -- Turns that are not recorded yet get the next positions of their sessions. What is recorded already stays as it is, and a call
 -- with such turns alone changes nothing. `due`: when the first of them has to go.
 create function muniment.record_turns(at_space uuid, said jsonb, now timestamptz, due timestamptz) returns void
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
+declare known uuid[];
 begin
   -- Maintenance and erasures lock the space, and so see all turns or none.
   perform from muniment.spaces where space_id = at_space for key share;
+  known := muniment.find_recorded(at_space, said);
   said := (
-    select jsonb_agg(one.said order by one.n) from jsonb_array_elements(said) with ordinality one (said, n)
-    where not exists (
-      select from muniment.turns t
-      where t.space_id = at_space and t.turn_id = (one.said ->> 'turn_id')::uuid and t.position is not null));
+    select jsonb_agg(one.line order by one.n) from jsonb_array_elements(said) with ordinality one (line, n)
+    where (one.line ->> 'turn_id')::uuid <> all(known));
   if said is null then
     return;
   end if;
@@ -138,13 +149,12 @@ begin
     where space_id = at_space and (tend_at is null or tend_at > due);
   end if;
   perform muniment.keep_sessions(at_space, said, now);
+  known := muniment.find_recorded(at_space, said);  -- while the session was waited for
   with fresh as materialized (
     select t.*, muniment.session_of(t.session_id, t.thread_id) as session, row_number() over (
         partition by muniment.session_of(t.session_id, t.thread_id) order by t.at, t.ordinality) - 1 as n
     from jsonb_populate_recordset(null::muniment.turns, said) with ordinality t
-    where not exists (  -- while the session was waited for
-      select from muniment.turns o
-      where o.space_id = at_space and o.turn_id = t.turn_id and o.position is not null)
+    where t.turn_id <> all(known)
   ), added as (
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
       recalled, said_at, position, kind, payload, visible, words)

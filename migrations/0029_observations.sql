@@ -4,7 +4,7 @@ create table muniment.observations (
   space_id uuid not null,
   observation_id uuid not null,
   session_id text,
-  type text not null,
+  kind text not null,
   stable_key text not null,
   statement text not null,
   fact jsonb,
@@ -21,7 +21,7 @@ create table muniment.observations (
   constraint observations_pk primary key (space_id, observation_id),
   constraint observations_space_fk foreign key (space_id) references muniment.spaces (space_id),
   constraint observations_session_fk foreign key (space_id, session_id) references muniment.sessions (space_id, session_id) on delete cascade,
-  constraint observations_type check (type in (
+  constraint observations_kind check (kind in (
     'user_fact', 'decision', 'discovery', 'rule', 'constraint', 'fix', 'todo', 'skill_proposal_candidate'))
 );
 create index observations_of_session on muniment.observations (space_id, session_id);
@@ -32,7 +32,7 @@ comment on table muniment.observations is
 comment on column muniment.observations.space_id is 'The space.';
 comment on column muniment.observations.observation_id is 'Derived from the session and the stable key: found again, it is the same row.';
 comment on column muniment.observations.session_id is 'The session of its turns, with which it goes; null: they are of none.';
-comment on column muniment.observations.type is 'What sort of statement it is.';
+comment on column muniment.observations.kind is 'What sort of statement it is.';
 comment on column muniment.observations.stable_key is 'What is said, in a form that is the same in every session and whoever finds it.';
 comment on column muniment.observations.statement is 'The statement, self-contained.';
 comment on column muniment.observations.fact is 'Its structure; null without one.';
@@ -89,9 +89,9 @@ begin
     o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
     select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
     if known.observation_id is null then
-      insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
+      insert into muniment.observations (space_id, observation_id, session_id, kind, stable_key, statement, fact, category, confidence,
         importance, trust, turns, found_by, memory_id, outcome, rev, at)
-      values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
+      values (at_space, o.observation_id, o.session_id, o.kind, o.stable_key, o.statement, o.fact, o.category, o.confidence,
         o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at);
       continue;
     end if;

@@ -129,19 +129,23 @@ def resolve_scope(
         ("tenant", tenant),
         ("thread", str(thread or "")),
         ("project", context.project or ""),
+        ("app", context.app or ""),
     ):
         if len(value) > _MAX_NAME_CHARS or not codec.is_storable(value):
             raise BadInput(f"context: {name} has a NUL, half a character, or more than {_MAX_NAME_CHARS} characters")
     run = configurable.get("run_id") or (info.run_id if info else None)
     key, run_id = str(thread) if thread else None, str(run) if run else None
-    return Scope(owner=owner, tenant=tenant, thread=key, session=key, run=run_id, project=context.project)
+    return Scope(
+        owner=owner, tenant=tenant, thread=key, session=key, run=run_id, project=context.project, app=context.app
+    )
 
 
 def get_run_context(runtime: Runtime[Who]) -> Who:
     """The context of a run, as the caller has given it. Raises BadInput for a value that is no text."""
     context: Who | None = runtime.context  # None without one, although LangGraph's types differ
     who = context or Who()
-    for name, value in (("user", who.user), ("tenant", who.tenant or ""), ("project", who.project or "")):
+    optional = ((name, getattr(who, name) or "") for name in ("tenant", "project", "app"))
+    for name, value in (("user", who.user), *optional):
         if not isinstance(value, str):
             raise BadInput(f"context: {name}: {codec.describe_shape(value)} given, text wanted")
     return who

@@ -39,6 +39,7 @@ _USER = "Whose memory it is. On a server with logins it is the login's user, and
 _TENANT = "The tenant of the user; the server's, or the login's, where it is left out."
 _THREAD = "The conversation's name in memory; LangGraph's thread where it is left out."
 _PROJECT = "The project that is worked on: what belongs to another one stays out."
+_APP = "The app through which the user speaks; noted with what is remembered."
 _REVISION = "The revision of memory that the reply rests on; null where memory could not be read."
 _HEADER = "What had changed in memory since this conversation last looked; empty where nothing had."
 
@@ -163,4 +164,5 @@ class Who:
     tenant: Annotated[str | None, Field(description=_TENANT)] = None
     thread: Annotated[str | None, Field(description=_THREAD)] = None
     project: Annotated[str | None, Field(description=_PROJECT)] = None
+    app: Annotated[str | None, Field(description=_APP)] = None
     memory: Annotated[Literal["then", "now"], Field(description=_MEMORY)] = "then"

@@ -28,6 +28,9 @@ Project = Annotated[
 Profile = Annotated[
     str | None, typer.Option("--profile", metavar="NAME", help="Of recall.profiles, in place of the agent's.")
 ]
+Session = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="The session: what holds in it alone counts, too.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too; the exit code stays the same.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first characters (4 or more).")]
 

@@ -27,11 +27,23 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(work)
 
 
-def make_scope(settings: Settings, user: str, thread: str | None = None, *, project: str | None = None) -> Scope:
+def make_scope(
+    settings: Settings,
+    user: str,
+    thread: str | None = None,
+    *,
+    project: str | None = None,
+    session: str | None = None,
+    app: str | None = None,
+) -> Scope:
     """The scope of the person at the command line. Raises BadInput for a name that cannot be one."""
     owner = options.check_name(user, "--user")
-    named = None if project is None else options.check_name(project, "--project")
-    return Scope(tenant=settings.tenant, owner=owner, actor=owner, thread=thread, project=named)
+    for what, name in (("--project", project), ("--session", session), ("--app", app)):
+        if name is not None:
+            options.check_name(name, what)
+    return Scope(
+        tenant=settings.tenant, owner=owner, actor=owner, thread=thread, project=project, session=session, app=app
+    )
 
 
 @asynccontextmanager

@@ -65,13 +65,14 @@ class Caller:
             return frozenset(settings.categories)
         return frozenset(name for agent in self.grant.agents for name in settings.allowlists.get(agent, ()))
 
-    def make_scope(self, *, session: str | None = None, thread: str | None = None) -> Scope:
-        """Return the scope of a call in a session or a thread. Raises BadInput for a name that cannot be one."""
-        for what, name in (("session", session), ("thread", thread)):
+    def make_scope(self, **names: str | None) -> Scope:
+        """Return the scope of a call in a session, a thread, a project or an app. Raises BadInput for a name that
+        cannot be one."""
+        for what, name in names.items():
             if name is not None:
                 check_name(name, what)
-        project = self.scope.project
-        return self.grant.make_scope(self.scope.owner, session=session, thread=thread, project=project)
+        names.setdefault("project", self.scope.project)
+        return self.grant.make_scope(self.scope.owner, **names)
 
     async def write_once(
         self, write: Callable[..., Awaitable[Receipt]], *args: Any, scope: Scope | None = None, **options: Any

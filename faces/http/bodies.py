@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.faces.http.strict_json import parse_json
 from muniment.memory import codec
-from muniment.memory.domain.memory import Role
+from muniment.memory.domain.memory import Reach, Role
 from muniment.memory.domain.turn import TurnKind
 from muniment.memory.errors import BadInput
 
@@ -65,6 +65,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class PlacedBody(Body):
+    """Where a request is made: what is found in a session alone is found there."""
+
+    app: Name | None = Field(None, description="The app through which it comes.")
+    session: Name | None = None
+
+
 class FilterBody(Body):
     """What narrows an answer. Null narrows nothing."""
 
@@ -81,7 +88,7 @@ class FilterBody(Body):
     updated_before: str | None = Field(None, description="As updated_after.")
 
 
-class QueryBody(Body):
+class QueryBody(PlacedBody):
     """A request of `memory.query`."""
 
     query: str = Field(description="The question. An empty one, and `*`, ask for what is newest.")
@@ -103,12 +110,17 @@ class WhyNotBody(QueryBody):
     memory_id: Name
 
 
-class MemoryBody(Body):
+class MemoryBody(PlacedBody):
     """A text to remember."""
 
     text: Text
     category: Name | None = None
     aliases: Aliases = []
+    reach: Reach = Field("user", description="Where it is found: everywhere, in the project or in the session alone.")
+    source: Annotated[str | None, Field(min_length=1, max_length=300)] = Field(
+        None, description="The name or address of what it comes from, shown with it."
+    )
+    expires_at: str | None = Field(None, description="An ISO date or time: from then on no answer has it.")
 
 
 class PatchBody(Body):
@@ -154,6 +166,7 @@ class TurnsBody(Body):
 
     session: Name
     thread: Name | None = None
+    app: Name | None = None
     turns: Annotated[list[TurnBody], Field(min_length=1, max_length=50)]
 
 

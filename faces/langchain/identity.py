@@ -53,7 +53,7 @@ def read_context(context: Any, config: RunnableConfig) -> dict[str, Any]:
     """What a caller says of whose run it is: in the context, a mapping or an object of any class, or without one among
     what is configurable."""
     source = config.get("configurable", {}) if context is None else context
-    keys = (*_USER_KEYS, "tenant", "thread", "project")
+    keys = (*_USER_KEYS, "tenant", "thread", "project", "app")
     found = {key: source.get(key) if isinstance(source, Mapping) else getattr(source, key, None) for key in keys}
     user = next((found[key] for key in _USER_KEYS if found[key] is not None), None)
     named = {key: found[key] for key in keys if key not in _USER_KEYS and found[key] is not None}

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar, get_args
@@ -27,6 +28,7 @@ from muniment.memory.config.schema import (
     DeltaHeader,
     EmbedderProfile,
     Episodes,
+    FindGates,
     Forgetting,
     Insights,
     Ledger,
@@ -85,6 +87,7 @@ class _Sections(SettingsPart):
     session_ledger: Ledger
     threads: Threads
     checkpoints: Checkpoints
+    finds: FindGates
     observations: ObservationSettings
     procedures: Procedures
     database: Database
@@ -142,9 +145,9 @@ class Settings(_Sections):
         """The similarity profile of the embedder of this name, or the one called `default`."""
         return self.embedders.get(name) or self.embedders["default"]
 
-    def make_owner_reader(self, scope: Scope) -> Reader:
+    def make_owner_reader(self, scope: Scope, at: datetime | None = None) -> Reader:
         """Return the owner of a space as a reader, who may read every category."""
-        return Reader(scope=scope, allowed=frozenset(self.categories))
+        return Reader(scope=scope, allowed=frozenset(self.categories), at=at)
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:

@@ -17,8 +17,14 @@ from muniment.memory.domain.usage import Charge
 _FIRST_REVISION = Revision(0)
 Judgement = Literal["same", "supersedes", "different"]
 PairClass = Literal[
-    "duplicate", "refinement", "changed_value", "contradiction", "other_time", "other_owner", "unrelated"
-]  # fmt: skip
+    "duplicate",
+    "refinement",
+    "changed_value",
+    "contradiction",
+    "other_time",
+    "other_owner",
+    "unrelated",
+]
 RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "cancelled", "undone"]
 
 

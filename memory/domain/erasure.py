@@ -8,6 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
+from muniment.memory.domain.layers.observation import ObservationId
 from muniment.memory.domain.memory import Kind
 
 
@@ -35,6 +36,7 @@ class Traces:
     former: tuple[MemoryStatement, ...] = ()  # former texts of others that say it
     around: tuple[MemoryStatement, ...] = ()  # others that say it in their context only
     sessions: tuple[str, ...] = ()  # sessions whose metadata say it
+    observations: tuple[ObservationId, ...] = ()  # that say it
     texts: tuple[str, ...] = field(default=(), repr=False)
     derived: tuple[str, ...] = field(default=(), repr=False)  # texts of other memories that are erased with it
     shingle_hashes: tuple[int, ...] = field(default=(), repr=False)  # of all these texts

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
-from muniment.memory.domain.scope import normalize_key
+from muniment.memory.domain.scope import Scope, normalize_key
+from muniment.memory.errors import BadInput
 
 Kind = Literal["semantic", "episodic", "procedural", "insight"]
 FactKind = Literal[
@@ -104,10 +105,22 @@ class Neighbour:
 
 
 def name_place(reach: Reach, project: str | None, session: str | None) -> str | None:
-    """Return the name of the place that a reach means, None for everywhere."""
+    """Return the name of the place that a reach means, None for everywhere. Raises BadInput for an unknown reach, and
+    where nothing names the place."""
     if reach == "user":
         return None
-    return f"{reach}:{project if reach == 'project' else session}"
+    if reach not in REACHES:
+        raise BadInput(f"reach: one of {', '.join(REACHES)} wanted")
+    name = project if reach == "project" else session
+    if name is None:
+        raise BadInput(f"reach: {reach!r} given, and no {reach} is named")
+    return f"{reach}:{name}"
+
+
+def list_places(scope: Scope) -> list[str | None]:
+    """Return the places whose memories are found in a scope: everywhere, its project and its session."""
+    named = (("project", scope.project), ("session", scope.session))
+    return [None, *(f"{reach}:{name}" for reach, name in named if name is not None)]
 
 
 def compose_document(text: str, aliases: Sequence[str]) -> str:

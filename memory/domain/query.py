@@ -19,7 +19,7 @@ Reason = Literal[
 ]  # fmt: skip
 Ruling = Literal[
     Reason, "other space or unknown", "not yet known", "not allowed", "soft-deleted", "superseded", "pending",
-    "rejected", "filtered", "no match", "beyond candidates", "in the answer",
+    "expired", "out of reach", "rejected", "filtered", "no match", "beyond candidates", "in the answer",
 ]  # fmt: skip
 
 
@@ -149,6 +149,7 @@ class ListRequest:
     until: datetime | None = None  # changed then or earlier
     contains: str | None = None  # in the text, whatever the case
     beginning: str | None = None  # of the id, in hexadecimal digits
+    everywhere: bool = False  # also what is not found where the scope is, and what has expired
     limit: int = 100
     offset: int = 0
 

@@ -92,6 +92,7 @@ class Reader:
     scope: Scope
     allowed: frozenset[str]
     beside: tuple[Scope, ...] = ()
+    at: datetime | None = None  # what expires until then is gone; None: by the clock of the database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +162,7 @@ class Grant:
         thread: str | None = None,
         run: str | None = None,
         project: str | None = None,
+        app: str | None = None,
     ) -> Scope:
         """Return whose memory a request concerns: the token's user, or for a token without one the named user of its
         tenant. Tenant and actor come from the token alone.
@@ -181,4 +183,5 @@ class Grant:
             thread=thread,
             run=run,
             project=project,
+            app=app,
         )

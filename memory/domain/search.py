@@ -81,6 +81,7 @@ class NeighbourProbe:
     kind: Kind
     stable_key: str | None = None
     attribute: str | None = None  # start of the stable keys that speak of the same attribute of the same subject
+    place: str | None = None  # where it is found, as of a memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,6 +93,7 @@ class PackedMemories:
     rev: Revision
     ids: list[MemoryId]
     kinds: list[Kind]
+    places: list[str | None]
     revs: list[int]
     stable_keys: list[str | None]
     has_vector: list[bool]

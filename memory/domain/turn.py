@@ -109,6 +109,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """What a caller says of a statement beside its words: where it is found, what it comes from, and its end."""
+
+    reach: Reach = "user"
+    source: str | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetRequest:
     """What a person wants forgotten: by the words of a memory, or by an attribute without its value."""
 

@@ -62,7 +62,8 @@ class MemoryReads(Protocol):
     async def find_neighbours(
         self, scope: Scope, probes: Sequence[NeighbourProbe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
-        """Return the space's revision and, for each probe, its active neighbours of the same kind, closest first.
+        """Return the space's revision and, for each probe, its active neighbours of the same kind and place, closest
+        first.
 
         Neighbours share the stable key or the attribute, or are among the `limit` closest by cosine; none comes
         twice."""
@@ -74,9 +75,10 @@ class MemoryReads(Protocol):
         ...
 
     async def find_neighbours_by_words(
-        self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
+        self, scope: Scope, probes: Sequence[tuple[Kind, str | None, str]], limit: int
     ) -> list[tuple[Neighbour, ...]]:
-        """Return for each kind and text the active memories of that kind that share most of its words; `sim` is 0.0."""
+        """Return for each kind, place and text the active memories of that kind and place that share most of its words;
+        `sim` is 0.0."""
         ...
 
     async def find_revision_at(self, scope: Scope, moment: datetime) -> Revision:

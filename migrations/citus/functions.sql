@@ -203,14 +203,13 @@ language plpgsql set enable_seqscan = off as $$
 declare
   t muniment.turns;
   place int;
+  known uuid[];
 begin
   perform from muniment.spaces where space_id = at_space for key share;
+  known := muniment.find_recorded(at_space, said);
   said := (
-    select jsonb_agg(one.said order by one.n) from jsonb_array_elements(said) with ordinality one (said, n)
-    where (one.said ->> 'turn_id')::uuid <> all(array(
-      select o.turn_id from muniment.turns o where o.space_id = at_space and o.position is not null
-        and o.turn_id = any(array(
-          select p.turn_id from jsonb_populate_recordset(null::muniment.turns, said) p)))));
+    select jsonb_agg(one.line order by one.n) from jsonb_array_elements(said) with ordinality one (line, n)
+    where (one.line ->> 'turn_id')::uuid <> all(known));
   if said is null then
     return;
   end if;
@@ -225,7 +224,7 @@ begin
   loop
     continue when exists (
       select from muniment.turns o
-      where o.space_id = at_space and o.turn_id = t.turn_id and o.position is not null);
+      where o.space_id = at_space and o.turn_id = t.turn_id and coalesce(o.position, -1) >= 0);
     t.session_id := muniment.session_of(t.session_id, t.thread_id);
     update muniment.sessions s set turns = s.turns + 1,
       input_tokens = s.input_tokens + coalesce((t.payload #>> '{tokens,input}')::bigint, 0),

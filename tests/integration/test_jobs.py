@@ -20,7 +20,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.jobs import Job, JobName, JobOutcome
+from muniment.memory.domain.jobs import Job, JobOutcome
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.errors import (
     BadExtraction,
@@ -56,10 +56,8 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
 def worker(memory: Memory, perform: Perform, told: list[JobOutcome] | None = None, **rules: Any) -> Worker:
     quick = memory.engine.settings.jobs.model_copy(update=rules)
     heard = None if told is None else told.append
-    names: tuple[JobName, ...] = ("extract", "expire")
-    return Worker(
-        memory.engine.store.jobs, perform, names=names, clock=memory.engine.clock, rules=quick, on_outcome=heard
-    )
+    queue, clock = memory.engine.store.jobs, memory.engine.clock
+    return Worker(queue, perform, names=("extract", "expire"), clock=clock, rules=quick, on_outcome=heard)
 
 
 def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
@@ -109,16 +107,18 @@ async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_u
     assert [row["name"] for row in rows(database_url)] == ["expire"]
 
 
-async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
-    """What the user said is looked at once, however often it is recorded; a greeting and a reply are not."""
+async def test_one_job_a_session(memory: Memory, database_url: str) -> None:
+    """Eight turns that may say something are looked at together, however often they are recorded; a greeting and a
+    reply are not among them."""
     who = scope("ana", project="atlas")
-    turn, hello = said(SAID[0], key="1"), said("Hello!", key="2")
-    reply = replace(said("Nice to hear.", key="3"), role="assistant")
-    for _ in range(2):
-        await memory.conversation.record(who, [turn, hello, reply])
-    (row,) = rows(database_url)
-    assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": str(turn.id)}
-    assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:extract:{turn.id}")
+    building = "select args, lock, dedup_key from jobs.queue where name = 'build'"
+    for some in (6, 6, 7):
+        assert rows(database_url, building) == []
+        turns = [said(f"I like number {n}.", key=str(n)) for n in range(some)]
+        await memory.conversation.record(who, [said("Hello!", key="hello"), *turns])
+    (row,) = rows(database_url, building)
+    assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": "A"}
+    assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:build:A")
 
 
 async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(database_url: str) -> None:
@@ -133,9 +133,9 @@ async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(data
     async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as modern:
         assert await modern.jobs.enqueue_missed() == 2 * len(SAID)
         assert await modern.jobs.enqueue_missed() == 0
-        assert await modern.jobs.count_jobs() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
-        held = await modern.engine.store.jobs.take_job(await modern.engine.store.jobs.register_worker(), ["extract"])
-        assert held
+        assert (await modern.jobs.count_jobs())["build_missed"] == {"due": 2, "later": 0, "running": 0}
+        number = await modern.engine.store.jobs.register_worker()
+        assert await modern.engine.store.jobs.take_job(number, ["build_missed"])
         assert await modern.jobs.enqueue_missed() == 0
 
 
@@ -193,8 +193,7 @@ async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, datab
 async def test_what_fails_by_its_own_fault_lets_others_pass(
     memory: Memory, database_url: str, error: Exception, passes: bool
 ) -> None:
-    """After five bad answers, or a defect, the rest of the space goes on; a model that is slow is waited for in
-    order."""
+    """After five bad answers, or a defect, the rest of the space goes on; a slow model is waited for in order."""
     for key in "12":
         await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key=key)])
     done: list[str] = []
@@ -236,12 +235,12 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
             bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory,
             bootstrap.open_worker(tuned, memory, told.append, with_schedule=False) as hired,
         ):
-            await memory.conversation.record(scope(), [said(SAID[0])])
+            await memory.conversation.record(scope(), [said(text) for text in (SAID * 8)[:8]])
             before = rows(database_url, NOW)[0]["at"]
             await hired.run(drain=True)
     (outcome,) = told
     assert outcome.error_class == "ModelRateLimited"
-    (row,) = rows(database_url)
+    (row,) = rows(database_url, "select * from jobs.queue where name = 'build'")
     assert before <= row["scheduled_at"] - timedelta(seconds=40) <= rows(database_url, NOW)[0]["at"]
 
 
@@ -388,8 +387,7 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
 
 
 async def test_the_tables_are_made_once(empty_database_url: str) -> None:
-    """Four processes that start at once make them once, in `jobs` and nowhere else, and the application may use
-    them."""
+    """Four processes that start at once make them once, in `jobs` and nowhere else."""
     await asyncio.gather(*(apply_migrations(empty_database_url) for _ in range(4)))
     named = "select schemaname, tablename from pg_tables where tablename in ('queue', 'slots', 'workers') order by 2"
     found = [(row["schemaname"], row["tablename"]) for row in rows(empty_database_url, named)]

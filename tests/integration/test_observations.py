@@ -11,7 +11,8 @@ from psycopg.rows import dict_row
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.scope import Scope
-from tests.engine import engine, said, scope, settings
+from muniment.testing.fakes import FixedClock
+from tests.engine import NOON, engine, said, scope, settings
 
 
 async def of_session(memory: Memory, who: Scope, session: str = "A") -> list[Observation]:
@@ -78,3 +79,45 @@ async def test_what_a_person_asks_to_remember_is_observed(database_url: str) -> 
         assert row["memory_id"] == receipt.changes[0].after.id
         await memory.relate(who, "Wayfinder", "depends on", "Kafka")
         assert len(rows(database_url)) == 1
+
+
+async def test_an_erasure_takes_the_observations(database_url: str) -> None:
+    """Those of the memory, of its turns, and others that say the same; erasing the user removes all."""
+    who = scope()
+    async with engine(database_url) as memory:
+        await memory.learn(who, said("I'm allergic to peanuts."))
+        await memory.learn(who, said("I live in Oslo."))
+        await memory.learn(replace(who, session="B", thread="B"), said("I'm allergic to peanuts!", thread="B"))
+        [known] = await memory.list(who, categories=["constraints"])
+        receipt = await memory.admin.erase(who, known.id)
+        assert receipt.counts["observations"] >= 1
+        assert [row["statement"] for row in rows(database_url)] == ["The user lives in Oslo"]
+        await memory.admin.erase_space(who)
+        assert rows(database_url) == []
+
+
+async def test_an_export_has_the_observations(database_url: str) -> None:
+    """A second space has the same rows, and exports them alike."""
+    who = scope()
+    async with engine(database_url) as memory:
+        for text in ("I'm allergic to peanuts.", "I live in Oslo."):
+            turn = said(text)
+            await memory.learn(who, turn)
+            await memory.conversation.record(who, [turn])
+        exported = list(await memory.export(who))
+        assert sum(row["type"] == "observation" for row in exported) == 2
+        await memory.load(scope("copy"), exported)
+        assert list(await memory.export(scope("copy"))) == exported
+        assert [one.positions for one in await of_session(memory, scope("copy"))] == [(0,), (1,)]
+
+
+async def test_observations_go_with_their_session(database_url: str) -> None:
+    """What came of them stays."""
+    who = scope()
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await memory.learn(who, said("I'm allergic to peanuts."))
+        clock.advance(15 * 86_400)
+        await memory.admin.maintain(who)
+        assert rows(database_url) == []
+        assert len(await memory.list(who)) == 1

@@ -21,7 +21,7 @@ from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.ports.jobs import JobQueue
 from muniment.testing.fakes import FixedClock
-from tests.engine import said, scope, settings
+from tests.engine import scope, settings
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
     """An engine with a model configured, and two turns that wait for it."""
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
-        await opened.conversation.record(scope(), [said("I live in Porto.", key="1"), said("I like sailing.", key="2")])
+        await opened.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key=key) for key in "12"])
         yield opened
 
 

@@ -17,13 +17,13 @@ from langgraph.runtime import Runtime, ServerInfo
 from muniment import open_memory
 from muniment.faces.langchain.identity import resolve_caller
 from muniment.faces.langchain.loop import get_memory_loop, start_background_loop
-from muniment.langchain import memory_tool
+from muniment.langchain import conversation_tool, memory_tool
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.models.hash_embedder import HashEmbedder
-from tests.engine import scope, statement
+from tests.engine import said, scope, statement
 
 ANA: Any = {"configurable": {"user": "ana"}}
 GOAL = "The user wants to run a marathon in Lisbon"
@@ -138,3 +138,21 @@ async def test_an_agent_is_named_in_code(database_url: str, settings: Settings) 
             async with open_memory(settings, agents=cast("Any", wrong)):
                 pass
         assert str(caught.value) == message
+
+
+async def test_a_model_finds_what_was_said(memory: Memory) -> None:
+    """An agent that the settings name searches the turns of its user alone; another one gets no such tool."""
+    ledger = memory.engine.settings.session_ledger.model_copy(update={"search_agents": ("mybot",)})
+    named = memory.engine.settings.model_copy(update={"session_ledger": ledger})
+    with pytest.raises(BadConfig, match="search_agents"):
+        conversation_tool(memory, "mybot")
+    async with bootstrap.create_memory(named, embedder=HashEmbedder()) as opened:
+        for owner, text in (("ana", "We decided to use pnpm."), ("bob", "pnpm is not for me.")):
+            await opened.conversation.record(scope(owner), [said(text)])
+        tool = conversation_tool(opened, "mybot")
+        assert found(await tool.ainvoke({"query": "pnpm"}, ANA)) == ["We decided to use pnpm."]
+        assert found(await tool.ainvoke({"query": "pnpm", "session": "B", "top_k": 3}, ANA)) == []
+        for wrong in ({"query": 7}, {"query": "x", "user": "bob"}, {"query": "x", "top_k": True}):
+            assert (await tool.ainvoke(wrong, ANA)).startswith("Error: ")
+        with pytest.raises(BadConfig, match="search_agents"):
+            conversation_tool(opened, "planner")

@@ -47,3 +47,15 @@ def test_nobody_is_named() -> None:
     assert [tool["name"] for tool in (query, *writing)] == ["memory.query", "memory.remember", "memory.forget"]
     arguments = {name for tool in (query, *writing) for name in tool["inputSchema"]["properties"]}
     assert not arguments & {"user", "user_id", "owner", "tenant", "agent", "agent_id", "space"}
+
+
+def test_an_agent_that_may_search_has_a_tool_for_it() -> None:
+    """The search in what was said is there for the agents that the settings name."""
+    usual = load_settings({})
+    ledger = usual.session_ledger.model_copy(update={"search_agents": ("planner",)})
+    named = usual.model_copy(update={"session_ledger": ledger})
+    for agent in AGENTS:
+        tools = {
+            tool.name for tool in list_tools(named, create_caller(named, Scope(owner="ana"), agent, may_write=False))
+        }
+        assert ("memory.search_conversations" in tools) == (agent == "planner")

@@ -15,6 +15,7 @@ from muniment.memory import codec
 from muniment.memory.config.schema import Category
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Hit
+from muniment.memory.payload import cite_source
 
 _AGE_UNITS = (
     (60, 60, "minute"),
@@ -49,9 +50,17 @@ def format_details(memory: StoredMemory, now: datetime) -> str:
     details = [format_age(memory.updated_at, now)]
     if memory.event_time is not None:
         details.append(f"on {memory.event_time.astimezone(UTC):%Y-%m-%d}")
+    if memory.expires_at is not None:
+        details.append(f"until {memory.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
     if memory.pinned:
         details.append("pinned")
     return ", ".join(details)
+
+
+def format_statement(memory: StoredMemory) -> str:
+    """The text of a memory with what it comes from, and the place where alone it is found."""
+    cited = cite_source(memory) if memory.source else ""
+    return memory.text + cited + (f" (in {memory.place.replace(':', ' ', 1)} alone)" if memory.place else "")
 
 
 def print_bullet(
@@ -62,7 +71,7 @@ def print_bullet(
     owner = f", of the {shared_by}" if shared_by else ""
     text = Text.assemble(
         (f"{get_label(memory.category, categories)}{owner}: ", "bold"),
-        screen.join_lines(memory.text),
+        screen.join_lines(format_statement(memory)),
         (f"  ({format_details(memory, now)})", "dim"),
     )
     bullet = Table.grid(padding=(0, 1))

@@ -25,7 +25,7 @@ async def learn_turns(body: TurnsBody, caller: Writer) -> Response:
     """Keep what the user says in these turns, and record all of them for the background jobs.
 
     The receipts are those of the turns with the role `user`, in order. The same turn twice is one write."""
-    scope = caller.make_scope(session=body.session, thread=body.thread)
+    scope = caller.make_scope(session=body.session, thread=body.thread, app=body.app)
     turns = [_make_turn(caller, scope, each) for each in body.turns]
     memory, receipts = caller.service.memory, list[dict[str, Any]]()
 
@@ -50,12 +50,14 @@ async def read_context(
     thread: Annotated[
         str | None, Query(min_length=1, max_length=200, description="Its header has what changed since it has looked.")
     ] = None,
+    session: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
     as_of: Annotated[
         int | None, Query(ge=0, le=2**63 - 1, description="As it would have been at this revision.")
     ] = None,
 ) -> Response:
     """Return what goes before a model for a message: stable profile, header of changes, and relevant bullets."""
-    scope, moment = caller.make_scope(thread=thread), None if as_of is None else Revision(as_of)
+    scope = caller.make_scope(thread=thread, session=session)
+    moment = None if as_of is None else Revision(as_of)
     brief = await caller.service.memory.brief(scope, caller.choose_agent(agent), text, as_of=moment)
     encoded = {
         "rev": brief.rev,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -36,6 +36,8 @@ async def list_memories(
     contains: Annotated[str | None, Query(description="In the text, whatever the case.")] = None,
     since: Annotated[str | None, Query(description="Changed then or later.")] = None,
     until: Annotated[str | None, Query(description="Changed then or earlier; a date means its end.")] = None,
+    session: Annotated[str | None, Query(description="What is found in this session, too.")] = None,
+    everywhere: Annotated[bool, Query(description="What is found anywhere, and what has expired, too.")] = False,
     as_of: _AsOf = None,
     limit: _Limit = 100,
     offset: Annotated[int, Query(ge=0, le=MAX_COUNT)] = 0,
@@ -53,11 +55,12 @@ async def list_memories(
         contains=contains,
         since=None if since is None else codec.parse_time(since, "since"),
         until=None if until is None else codec.parse_end_time(until, "until"),
+        everywhere=everywhere,
         limit=limit,
         offset=offset,
     )
     moment = None if as_of is None else codec.parse_as_of(as_of)
-    page = await caller.service.memory.list_page(caller.scope, listing, as_of=moment)
+    page = await caller.service.memory.list_page(caller.make_scope(session=session), listing, as_of=moment)
     after = offset + len(page.memories)
     more = {"next": after} if page.memories and after < page.total else {}
     memories = [codec.encode_record(memory) for memory in page.memories]
@@ -70,7 +73,12 @@ async def remember_text(body: MemoryBody, caller: Writer) -> Response:
     if body.category is not None:
         caller.check_categories((body.category,))
     remember = caller.service.memory.remember
-    receipt = await caller.write_once(remember, body.text, category=body.category, aliases=tuple(body.aliases))
+    scope = caller.make_scope(app=body.app, session=body.session)
+    placed: dict[str, Any] = body.model_dump(include={"reach", "source"}, exclude_defaults=True)
+    if body.expires_at is not None:
+        placed["expires_at"] = codec.parse_time(body.expires_at, "expires_at")
+    given = {"category": body.category, "aliases": tuple(body.aliases), **placed}
+    receipt = await caller.write_once(remember, body.text, scope=scope, **given)
     is_new = any(change.action == "ADD" for change in receipt.changes)
     return _make_receipt(caller, receipt, 201 if is_new else 200)
 

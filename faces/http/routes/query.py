@@ -21,7 +21,8 @@ router = APIRouter(tags=["query"], route_class=StrictRoute, responses=ERROR_RESP
 async def query_memory(body: QueryBody, caller: Reader) -> Response:
     """Return the best memories within the agent's allowlist."""
     agent, query = _parse_query(body, caller)
-    answer = await caller.service.memory.query(caller.scope, agent, query)
+    scope = caller.make_scope(app=body.app, session=body.session)
+    answer = await caller.service.memory.query(scope, agent, query)
     return make_response(encode_answer(answer, explain=query.explain))
 
 
@@ -37,6 +38,7 @@ async def search_user_memory(
     returns: Annotated[Literal["bullets", "full"] | None, Query(alias="return")] = None,
     explain: bool = False,
     as_of: Annotated[str | None, Query(description="A revision, or an ISO date or time.")] = None,
+    session: Name | None = None,
 ) -> Response:
     """Return the best memories within the agent's allowlist: what `POST /memory/query` answers, in the same order."""
     given: dict[str, Any] = {
@@ -45,7 +47,7 @@ async def search_user_memory(
         "budget_tokens": budget_tokens,
         "threshold": threshold,
     }
-    given |= {"return": returns, "as_of": as_of, "agent": agent}
+    given |= {"return": returns, "as_of": as_of, "agent": agent, "session": session}
     named = {name: value for name, value in given.items() if value is not None}
     return await query_memory(QueryBody.model_validate({"query": query, "explain": explain, **named}), caller)
 
@@ -55,7 +57,8 @@ async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
     """Return the first reason that keeps a memory out of the answer to a query."""
     agent, query = _parse_query(body, caller)
     memory_id = await caller.find_id(body.memory_id)
-    verdict = await caller.service.memory.why_not(caller.scope, agent, memory_id, query)
+    scope = caller.make_scope(app=body.app, session=body.session)
+    verdict = await caller.service.memory.why_not(scope, agent, memory_id, query)
     if verdict.reason == "other space or unknown":
         raise NotFound
     return make_response(encode_explanation(verdict))
@@ -64,5 +67,5 @@ async def explain_absence(body: WhyNotBody, caller: Reader) -> Response:
 def _parse_query(body: QueryBody, caller: Caller) -> tuple[str, queries.Query]:
     """Return the agent and the query of a body. Raises BadInput, Denied."""
     agent = caller.choose_agent(body.agent)
-    given = body.model_dump(by_alias=True, exclude_unset=True, exclude={"memory_id"})
+    given = body.model_dump(by_alias=True, exclude_unset=True, exclude={"memory_id", "app", "session"})
     return agent, parse_agent_query(caller.service.settings, agent, given)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from muniment.memory.domain.erasure import ErasureReceipt, MemoryStatement, Traces
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
+from muniment.memory.domain.layers.observation import ObservationId
 from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -26,6 +27,7 @@ from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.sessions import SessionStore
 from muniment.memory.ports.operation.erasure import ErasureStore
 from muniment.memory.ports.readers import TextReader
@@ -50,6 +52,7 @@ class Erasures:
     erasure: ErasureStore
     reads: MemoryReads
     redactor: Redactor
+    observations: ObservationStore
     sessions: SessionStore
     text_reader: TextReader
     write_behind: WriteBehind
@@ -95,6 +98,7 @@ class Erasures:
             former=tuple(others.former),
             around=tuple(others.context),
             sessions=await self._find_sessions(scope, (*texts, *derived)),
+            observations=await self._find_observations(scope, (*texts, *derived)),
             texts=texts,
             derived=tuple(derived),
             shingle_hashes=tuple({value for text in (*texts, *derived) for value in hash_shingles([text])}),
@@ -123,6 +127,15 @@ class Erasures:
         receipt = await self.erasure.erase_space(scope, self.clock.now())
         await self._drop_cached(scope)
         return receipt
+
+    async def _find_observations(self, scope: Scope, texts: tuple[str, ...]) -> tuple[ObservationId, ...]:
+        """Return the observations that say one of these texts; those of its turns and memories go with these."""
+        found: list[ObservationId] = []
+        after = ObservationId(_NIL)
+        while page := await self.observations.list_statements(scope, after, _PAGE):
+            found += [id_ for id_, statement in page if mentions_any(texts, statement)]
+            after = page[-1][0]
+        return tuple(found)
 
     async def _drop_cached(self, scope: Scope) -> None:
         self.cache.drop_space(scope)

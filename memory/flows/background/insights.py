@@ -21,6 +21,7 @@ from muniment.memory.ports.llm import AnswerForm, ChatMessage
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.episodes.insight_answer import INSIGHTS_SCHEMA, build_snippet, parse_insights, select_recent
+from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.policy.schedule import find_slot_start
 
 _MAX_MEMORIES = 200  # the latest to change
@@ -46,7 +47,9 @@ class Insights:
         latest = await self.ledger.read_latest_turns(scope, turns=_MAX_TURNS)
         if latest.insights_at is not None and now - latest.insights_at < timedelta(hours=rules.every_hours):
             return Receipt(rev=Revision(0), skipped=f"looked for insights less than {rules.every_hours:g} hours ago")
-        page = await self.reads.list_memories(self.settings.make_owner_reader(scope), ListRequest(limit=_MAX_MEMORIES))
+        page = await self.reads.list_memories(
+            self.settings.make_owner_reader(scope, now), ListRequest(limit=_MAX_MEMORIES)
+        )
         activities, facts = select_recent(page.memories, activities=rules.activities, facts=rules.facts)
         shown = (*activities, *facts)
         if not shown:
@@ -79,5 +82,5 @@ class Insights:
             since=page.rev,
             shown=tuple(memory.id for memory in shown),
         )
-        candidates = tuple(self.writer.sanitize_candidate(candidate) for candidate in insights.candidates)
+        candidates = tuple(sanitize_candidate(candidate, self.writer.redactor) for candidate in insights.candidates)
         return await self.writer.commit_extraction(scope, Extraction(candidates=candidates), (), "worker", record)

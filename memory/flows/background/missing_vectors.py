@@ -76,7 +76,13 @@ class MissingVectors:
         if compose_document(memory.text, memory.aliases) != document:
             return Receipt(rev=graph.rev)
         attribute = memory.fact.attribute if memory.fact and not is_note(memory.fact) else None
-        probe = NeighbourProbe(vector=vector, kind=memory.kind, stable_key=memory.stable_key, attribute=attribute)
+        probe = NeighbourProbe(
+            vector=vector,
+            kind=memory.kind,
+            stable_key=memory.stable_key,
+            attribute=attribute,
+            place=memory.place,
+        )
         rev, [neighbours] = await self.reads.find_neighbours(scope, [probe], self.settings.write.neighbours + 1)
         if rev != graph.rev:
             raise Conflict

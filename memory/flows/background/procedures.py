@@ -124,7 +124,7 @@ class Procedures:
         return await self.learn_procedures(replace(scope, thread=key.partition(" ")[2]))
 
     async def _list_procedures(self, scope: Scope) -> Sequence[StoredMemory]:
-        request = ListRequest(kinds=("procedural",), states=STATES, limit=_MAX_KNOWN)
+        request = ListRequest(kinds=("procedural",), states=STATES, limit=_MAX_KNOWN, everywhere=True)
         return (await self.reads.list_memories(self.settings.make_owner_reader(scope), request)).memories
 
     async def _describe_path(self, scope: Scope, path: SolutionPath) -> Procedure:

@@ -9,7 +9,7 @@ from typing import Any
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.memory import StoredMemory, list_places
 from muniment.memory.domain.query import LISTINGS, Explanation, Filters, Hit, Query, Ruling
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchHit
@@ -20,6 +20,7 @@ from muniment.memory.flows.reading.retrieval import Retrieval
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.writing import choose_bands
+from muniment.memory.rules.policy.retention import has_expired
 from muniment.memory.rules.retrieval import render
 from muniment.memory.rules.retrieval.explanation import explain_ruling
 from muniment.memory.rules.retrieval.rank import GATE_CANDIDATES, is_near_duplicate, rank_hits, score_hits
@@ -104,6 +105,8 @@ class _Case:
             )
         if memory.state != "active":
             return await self._explain_inactive(memory, rev)
+        if (unfound := self._explain_limits(memory, rev)) is not None:
+            return unfound
         if memory.category not in self.search.categories:
             facts: dict[str, Any] = {"filter": "categories", "wanted": list(self.search.categories)}
             return self._make_explanation("filtered", rev, memory=memory, has=memory.category, **facts)
@@ -134,6 +137,18 @@ class _Case:
             text: dict[str, Any] = {"text": heir.text} if heir is not None and heir.state == "active" else {}
             return self._make_explanation("superseded", rev, memory=memory, by=by, **text)
         return self._make_explanation("pending" if memory.state == "pending" else "rejected", rev, memory=memory)
+
+    def _explain_limits(self, memory: StoredMemory, rev: Revision) -> Explanation | None:
+        """Explain an active memory that has expired, or is not found where the query is made."""
+        scope, now = self.reader.scope, self.reader.at
+        if self.as_of is None and now is not None and has_expired(memory, now):
+            return self._make_explanation("expired", rev, memory=memory, until=memory.expires_at)
+        if memory.place in list_places(scope):
+            return None
+        is_project = memory.reach == "project"
+        name, here = (memory.project_id, scope.project) if is_project else (memory.session_id, scope.session)
+        facts: dict[str, Any] = {"reach": memory.reach, "place": name, "here": here or f"no {memory.reach}"}
+        return self._make_explanation("out of reach", rev, memory=memory, **facts)
 
     async def _explain_search(self, memory: StoredMemory) -> Explanation | None:
         """Explain an active memory of the categories that are searched: by the search, the ranking and the packing."""

@@ -52,7 +52,7 @@ class MemoryBrowser:
         parsed = parse_memory_id(given)
         if not isinstance(parsed, str):
             return parsed
-        request = ListRequest(states=STATES, beginning=parsed, limit=_MAX_AMBIGUOUS + 1)
+        request = ListRequest(states=STATES, beginning=parsed, limit=_MAX_AMBIGUOUS + 1, everywhere=True)
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), request)
         if not page.memories:
             raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {parsed}", id=parsed)
@@ -68,7 +68,8 @@ class MemoryBrowser:
 
     async def find_related(self, scope: Scope, memory_id: MemoryId) -> list[Neighbour]:
         """Return the active memories that an edge ties to this one, strongest first, at most ten."""
-        return await self.reads.find_related(self.settings.make_owner_reader(scope), memory_id, _MAX_RELATED)
+        reader = self.settings.make_owner_reader(scope, self.clock.now())
+        return await self.reads.find_related(reader, memory_id, _MAX_RELATED)
 
     async def list_page(
         self, scope: Scope, request: ListRequest, as_of: Revision | datetime | None = None
@@ -90,7 +91,8 @@ class MemoryBrowser:
         request = replace(
             request, contains=_clean_filter("contains", request.contains), tag=_clean_filter("tag", request.tag)
         )
-        page = await self.reads.list_memories(self.settings.make_owner_reader(scope), request, as_of=rev)
+        reader = self.settings.make_owner_reader(scope, self.clock.now())
+        page = await self.reads.list_memories(reader, request, as_of=rev)
         check_revision(page.rev, rev)
         return page
 

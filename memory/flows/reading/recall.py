@@ -15,7 +15,7 @@ from muniment.memory.domain.query import LISTINGS, Answer, Brief, Hit, Omission,
 from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
-from muniment.memory.errors import BadConfig, BadInput, Denied
+from muniment.memory.errors import BadConfig, BadInput, Denied, ModelUnavailable
 from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
 from muniment.memory.flows.reading.candidates import build_listing, is_read_whole, needs_more_candidates
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
@@ -149,6 +149,8 @@ class Recall:
         if query.text.strip() in LISTINGS:
             return reader, build_listing(query, categories, build_weights("", self.profile, self.settings.recall))
         search = await self.prepare_search(query, categories, watch)
+        if search.vector is NO_VECTOR and not self.settings.recall.keyword_fallback:
+            raise ModelUnavailable("the embedder does not answer, and words alone may not (recall.keyword_fallback)")
         return reader, replace(search, with_rivals=True)
 
     def make_reader(self, scope: Scope, agent: str) -> Reader:
@@ -162,7 +164,8 @@ class Recall:
         named = ((names[owner_type], owner_type) for owner_type in self.settings.recall.beside)
         owners = [make_owner_scope(scope.tenant, name, owner_type) for name, owner_type in named if name]
         beside = tuple(one for one in owners if one.space != scope.space)
-        return Reader(scope=scope, allowed=frozenset(allowlists[agent]), beside=beside)
+        allowed = frozenset(allowlists[agent])
+        return Reader(scope=scope, allowed=allowed, beside=beside, at=self.clock.now())
 
     def resolve_categories(self, agent: str, query: Query, allowed: frozenset[str]) -> tuple[str, ...]:
         """Return the categories to search: all but how-to memory where none is named. Raises BadInput, Denied."""

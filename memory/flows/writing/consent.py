@@ -94,7 +94,8 @@ class Consents:
         await self.expire_consents(scope)
         pending = {UUID(str(request.id)): request for request in await self.list_pending(scope)}
         page = await self.reads.list_memories(
-            self.settings.make_owner_reader(scope), ListRequest(states=("pending",), limit=_MAX_CONSENTS)
+            self.settings.make_owner_reader(scope),
+            ListRequest(states=("pending",), limit=_MAX_CONSENTS, everywhere=True),
         )
         memories = {UUID(str(memory.id)): memory.id for memory in page.memories}
         distinct = list(dict.fromkeys(ids))
@@ -226,7 +227,7 @@ class Consents:
         """Return the candidates without those that are pending or were decided already: nobody is asked twice."""
         if not any(candidate.state == "pending" for candidate in candidates):
             return candidates
-        request = ListRequest(states=("pending", "rejected", "active"), limit=_MAX_CONSENTS)
+        request = ListRequest(states=("pending", "rejected", "active"), limit=_MAX_CONSENTS, everywhere=True)
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), request)
         texts = {_normalize_text(memory.text) for memory in page.memories}
         return tuple(each for each in candidates if each.state != "pending" or _normalize_text(each.text) not in texts)
@@ -324,7 +325,7 @@ class Consents:
             changes = [Change(action="UPDATE", before=memory, after=after, vector=vector, meta=meta)]
         else:
             changes = [self._make_deletion(memory, now, meta)]
-        listing = ListRequest(states=("active",), contains=request.value, limit=_MAX_SUPPORTING)
+        listing = ListRequest(states=("active",), contains=request.value, limit=_MAX_SUPPORTING, everywhere=True)
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), listing)
         others = find_supporting_memories(request, page.memories)
         return changes + [

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.memory import StoredMemory, list_places
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe, Search
@@ -63,10 +63,15 @@ class Forgetting:
         )
 
     async def _find_memories(self, scope: Scope, request: ForgetRequest, search: Search) -> list[StoredMemory]:
-        snapshot = await self.reads.read_snapshot(self.settings.make_owner_reader(scope), search)
+        reader = self.settings.make_owner_reader(scope, self.clock.now())
+        snapshot = await self.reads.read_snapshot(reader, search)
         memories = {hit.memory.id: hit.memory for hit in snapshot.hits}
         if keys := (*request.key_prefixes, *(fact.attribute for fact in request.facts)):
-            probes = [NeighbourProbe(vector=search.vector, kind="semantic", attribute=key) for key in keys]
+            probes = [
+                NeighbourProbe(vector=search.vector, kind="semantic", attribute=key, place=place)
+                for key in keys
+                for place in list_places(scope)
+            ]
             _, neighbours = await self.reads.find_neighbours(scope, probes, 1)
             memories |= {each.memory.id: each.memory for near in neighbours for each in near}
         return list(memories.values())

@@ -91,13 +91,14 @@ class DraftGroups:
     writes: MemoryWrites
 
     def can_join(self, draft: Draft) -> bool:
-        """Whether a draft can be planned in a group: its words are the embedder's, and it makes no request."""
+        """Whether a draft can be planned in a group: its words are the embedder's, it makes no request, and what it
+        says is found everywhere."""
         return (
             not (draft.forget or draft.file_rows)
             and (draft.record is None or draft.record.source == "rules")
             and all(vector is not NO_VECTOR for vector in draft.vectors)
             and all(
-                each.state == "active" and is_legible(self.planner.profile.scripts, each.text)
+                each.state == "active" and each.reach == "user" and is_legible(self.planner.profile.scripts, each.text)
                 for each in draft.candidates
             )
         )
@@ -179,7 +180,7 @@ class DraftGroups:
 
     async def _plan_group(self, members: Sequence[WaitingDraft]) -> _Group:
         scope, finder, most = members[0].scope, self.planner.neighbour_finder, self.planner.settings.write.neighbours
-        probes = [build_probes(member.draft) for member in members]
+        probes = [build_probes(member.draft, scope) for member in members]
         rev, neighbours = await finder.find_neighbours(scope, [probe for each in probes for probe in each], most)
         candidates = [candidate for member in members for candidate in member.draft.candidates]
         matches = await self.planner.find_by_words(scope, candidates, self.planner.profile.scripts)
@@ -188,12 +189,12 @@ class DraftGroups:
         pending: Sequence[Consent] | None = None
         ends = list(accumulate(map(len, probes)))
         for member, own, end in zip(members, probes, ends, strict=True):
-            place, said = slice(end - len(own), end), {turn.id for turn in member.draft.turns}
-            near = self._update_all(own, neighbours[place], group)
+            part, said = slice(end - len(own), end), {turn.id for turn in member.draft.turns}
+            near = self._update_all(own, neighbours[part], group)
             if near is None or group.turns & said or _shares_words(member.draft, group.changes):
                 group.aside.append(member)
                 continue
-            known = KnownState(group.rev, add_matches(near, matches[place]), group.counted)
+            known = KnownState(group.rev, add_matches(near, matches[part]), group.counted)
             try:
                 outcome = await self.planner.make_plan(member.scope, member.draft, VectorCache(), known)
             except UnembeddedTexts:

@@ -25,15 +25,19 @@ from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.rules.extraction import import_lines
 from muniment.memory.rules.merging.aliases import normalize_aliases
+from muniment.memory.rules.merging.placement import MAX_SOURCE_CHARS
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _CHUNK = 256  # rows whose characters are checked together
 _OBJECTS = (dict, Mapping)
-_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "session", "consent"})
+_TYPES = frozenset({
+    "space", "memory", "version", "journal", "relation", "thread", "turn", "session", "consent", "observation",
+})  # fmt: skip
 _TEXT_OR_NONE = (str, type(None))  # `str | None` would be built anew for every row
 _MEMORY_TYPES = ("memory", "version")
 _TEXT_TYPES = (*_MEMORY_TYPES, "turn")
 _EXPLICIT_FIELDS = ("kind", "category", "fact")  # a row with one of them is kept as it stands
+_PLACEMENT = {"project_id": "project", "app_id": "app", "source": "source"}  # field of a row -> of a candidate
 _EPISODIC_ADVICE = "what was said word for word is of kind 'episodic'"
 # The reason of a refusal -> the field, and what the author of the row can do.
 _REFUSAL_ADVICE = {
@@ -118,6 +122,11 @@ class ImportRows:
                 pinned=candidate.pinned,
                 tags=candidate.tags,
                 aliases=candidate.aliases,
+                project=candidate.project,
+                app=candidate.app,
+                reach=candidate.reach,
+                source=candidate.source,
+                expires_at=candidate.expires_at,
                 event_time=statement.event_time or candidate.event_time,
             )
             for statement in statements
@@ -204,11 +213,29 @@ class ImportRows:
             actor=actor,
             turns=(TurnId(uuid4()),),
             event_time=_parse_moment(row, number, "event_time") if row.get("event_time") else None,
+            **_parse_placement(row, number),
         )
         _, reason = self.writer.check_candidate(candidate)
         if reason is not None:
             raise _explain_refusal(candidate, number, reason)
         return candidate
+
+
+def _parse_placement(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return where the statement of a row is found, what it comes from and when it ends. Raises BadInput."""
+    placed: dict[str, Any] = {}
+    for name, field in _PLACEMENT.items():
+        if (value := row.get(name)) is not None:
+            if not isinstance(value, str) or not value.strip() or len(value) > MAX_SOURCE_CHARS:
+                raise _make_type_error(number, name, value, f"text of 1 to {MAX_SOURCE_CHARS} characters")
+            placed[field] = value
+    reach = row.get("reach") or "user"
+    if reach not in ("user", "project"):  # a file is of no session
+        raise _make_type_error(number, "reach", reach, "user or project")
+    if reach == "project" and "project" not in placed:
+        raise _make_error(number, "reach", "is project, and project_id is missing")
+    end = _parse_moment(row, number, "expires_at") if row.get("expires_at") is not None else None
+    return placed | {"reach": reach, "expires_at": end}
 
 
 class ImportTally:

@@ -21,6 +21,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.policy.answers import parse_choice
+from muniment.memory.rules.policy.retention import has_expired
 from muniment.memory.rules.redaction.redact import Redactor
 
 _SHORT_ID = 8
@@ -93,7 +94,10 @@ class Lifecycle:
                     self.settings.make_owner_reader(scope), memory.id, as_of=Revision(former.rev - 1)
                 )
             state = "active" if former is None else former.state
-            after = replace(memory, state=state, purge_at=None, updated_at=self.clock.now())
+            now = self.clock.now()
+            # What has expired would be gone again at once.
+            end = None if has_expired(memory, now) else memory.expires_at
+            after = replace(memory, state=state, purge_at=None, expires_at=end, updated_at=now)
             # The journal names the memory that superseded this one: it is what the user sees.
             meta = {"into": str(memory.superseded_by)} if state == "superseded" else {}
             return Change(action="RESTORE", before=memory, after=after, meta=meta)

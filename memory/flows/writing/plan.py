@@ -43,6 +43,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.corrections import add_matches, list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
+from muniment.memory.rules.merging.placement import find_place
 from muniment.memory.rules.policy.consent import build_proposals, make_expiry_jobs
 from muniment.memory.rules.policy.quotas import cap_changes
 from muniment.memory.rules.statements.parse import is_correcting
@@ -302,7 +303,7 @@ class Planner:
         if known is not None:
             rev, neighbours = known.rev, known.neighbours
         else:
-            rev, neighbours = await self.neighbour_finder.find_neighbours(scope, build_probes(draft), most)
+            rev, neighbours = await self.neighbour_finder.find_neighbours(scope, build_probes(draft, scope), most)
             # After the revision was read: a write in between makes the plan a Conflict.
             matches = await self.find_by_words(scope, draft.candidates, scripts)
             neighbours = add_matches(neighbours, matches) if any(matches) else neighbours
@@ -323,12 +324,12 @@ class Planner:
         is_elsewhere = [not is_legible(scripts, each.text) or is_correcting(each.text) for each in candidates]
         if not any(is_elsewhere):
             return [()] * len(candidates)
-        texts = [(each.kind, each.text) for each in compress(candidates, is_elsewhere)]
+        texts = [(each.kind, find_place(each, scope), each.text) for each in compress(candidates, is_elsewhere)]
         found = iter(await self.reads.find_neighbours_by_words(scope, texts, self.settings.write.neighbours))
         return [next(found) if is_away else () for is_away in is_elsewhere]
 
 
-def build_probes(draft: Draft) -> list[NeighbourProbe]:
+def build_probes(draft: Draft, scope: Scope) -> list[NeighbourProbe]:
     """Return what the store needs to find the neighbours of each candidate.
 
     The attribute of a text without structure is that of all such texts: it shares only the key. Where no candidate has
@@ -337,12 +338,12 @@ def build_probes(draft: Draft) -> list[NeighbourProbe]:
     attributes = [
         None if fact is None or is_note(fact) else fact.attribute if is_structured(fact) else fact.key for fact in facts
     ]
-    has_keys = any(attributes)
+    keys = [fact.key if fact and any(attributes) else None for fact in facts]
+    places = [None if each.reach == "user" else find_place(each, scope) for each in draft.candidates]
+    found = zip(draft.candidates, draft.vectors, keys, attributes, places, strict=True)
     return [
-        NeighbourProbe(
-            vector=vector, kind=candidate.kind, stable_key=fact.key if fact and has_keys else None, attribute=attribute
-        )
-        for candidate, fact, attribute, vector in zip(draft.candidates, facts, attributes, draft.vectors, strict=True)
+        NeighbourProbe(vector=vector, kind=each.kind, stable_key=key, attribute=attribute, place=place)
+        for each, vector, key, attribute, place in found
     ]
 
 

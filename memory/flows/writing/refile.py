@@ -98,7 +98,7 @@ class Refiling:
         """Yield all active memories of these categories."""
         reader, offset = self.settings.make_owner_reader(scope), 0
         while True:
-            request = ListRequest(categories=categories, limit=_PAGE, offset=offset)
+            request = ListRequest(categories=categories, limit=_PAGE, offset=offset, everywhere=True)
             page = await self.reads.list_memories(reader, request)
             yield page.memories
             offset += _PAGE

@@ -10,11 +10,12 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Receipt, raise_refusal
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Extraction, Turn
+from muniment.memory.domain.turn import Candidate, Extraction, Placement, Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES
+from muniment.memory.rules.merging.placement import check_placement, place_candidates
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
@@ -29,12 +30,18 @@ class RequestedTexts:
     writer: Writer
 
     async def remember_text(
-        self, scope: Scope, text: str, category: str | None, aliases: Sequence[str] = ()
+        self,
+        scope: Scope,
+        text: str,
+        category: str | None,
+        aliases: Sequence[str] = (),
+        placement: Placement | None = None,
     ) -> Receipt:
         """Keep a text that a person asks to remember: as the statements that the rules find, or word for word.
 
         The receipt names what was redacted or cut off. Raises BadInput for an unknown category, an empty text, a
-        question, a mere "ok", an alias that cannot be kept, and a text that cannot be kept as it stands."""
+        question, a mere "ok", an alias or a placement that cannot be kept, and a text that cannot be kept as it
+        stands."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
         own = self._make_own_turn(scope, text)
@@ -42,6 +49,9 @@ class RequestedTexts:
         candidates = self.writer.name_candidates(found, aliases)
         if category is not None:
             candidates = tuple(replace(candidate, category=category) for candidate in candidates)
+        if placement is not None:
+            placed = check_placement(placement, scope, self.clock.now(), self.writer.redactor)
+            candidates = place_candidates(candidates, placed)
         receipt = await self.writer.commit_extraction(scope, Extraction(candidates=candidates), (turn,), "face")
         if receipt.refused and not receipt.changes:
             is_secret = set(receipt.refused) == {"a secret"}

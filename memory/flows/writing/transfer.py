@@ -27,6 +27,7 @@ from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.merging.merge import make_memory
+from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 OnProgress = Callable[[int], None]
@@ -35,7 +36,7 @@ _BATCH = 128  # texts that are embedded at once
 _MAX_TRANSACTION = 1024  # memories of one transaction, and up to a batch more
 _PACK_SIZE = 16  # memories that are packed before other tasks have a turn
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags", "aliases")
+_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags", "aliases", "source")
 # The type of a row -> its fields that can hold a secret.
 _TEXT_FIELDS = {
     "memory": _MEMORY_FIELDS,
@@ -44,6 +45,7 @@ _TEXT_FIELDS = {
     "turn": ("text", "path", "tags", "payload"),
     "session": ("metadata",),
     "consent": ("value", "old"),
+    "observation": ("statement", "fact", "stable_key", "outcome"),
 }
 
 
@@ -137,8 +139,11 @@ class Transfer:
     ) -> list[ImportLine]:
         """Return rows as lines whose candidates are redacted, so that nobody does it again where others wait."""
         lines = [self.import_rows.parse_line(scope, *each) for each in numbered]
-        sanitize = self.writer.sanitize_candidate
-        return [replace(line, candidates=tuple(map(sanitize, line.candidates))) for line in lines]
+        redactor = self.writer.redactor
+        return [
+            replace(line, candidates=tuple(sanitize_candidate(each, redactor) for each in line.candidates))
+            for line in lines
+        ]
 
     async def _keep_lines(
         self,
@@ -249,7 +254,8 @@ class _IngestPipeline:
 
     async def add_batch(self, batch: Sequence[Candidate]) -> None:
         """Redact, embed and pack a batch; begin to write if no write is under way."""
-        safe = [self.transfer.writer.sanitize_candidate(candidate) for candidate in batch]
+        redactor = self.transfer.writer.redactor
+        safe = [sanitize_candidate(candidate, redactor) for candidate in batch]
         vectors = await self.transfer.embedder.embed_documents(
             [compose_document(candidate.text, candidate.aliases) for candidate in safe]
         )

@@ -39,6 +39,8 @@ from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.extraction.requested import LONG_TEXT, load_rules, read_requested
 from muniment.memory.rules.merging.aliases import sanitize_aliases
+from muniment.memory.rules.merging.placement import sanitize_candidate
+from muniment.memory.rules.observations.gates import OPEN_GATES, hold_finds
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.tool_calls import is_work_turn
@@ -50,7 +52,6 @@ _CUT_QUOTE = 40  # characters before a cut that are quoted
 _UNREAD = 'what begins with "{}" (a long text is read for {:g} seconds; limits.reading_seconds)'
 _MAX_PREVIOUS = 2  # turns before a turn that say what it answers
 _MAX_SPACES = 10_000  # whose slots of insights are cached
-_FACT_TEXTS = ("subject", "predicate", "object", "location", "topic")
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 _MAX_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
@@ -186,6 +187,8 @@ class Writer:
         safe, reason, extraction = await self.read_texts(
             self.turn_reader.read_turn, (turn, *previous[-_MAX_PREVIOUS:]), turn, previous
         )
+        if self.settings.finds != OPEN_GATES:
+            extraction = hold_finds(extraction, self.settings.finds, has_model=self.model is not None)
         if aliases:
             extraction = replace(extraction, candidates=self.name_candidates(extraction.candidates, aliases))
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
@@ -217,7 +220,7 @@ class Writer:
         denied = {turn.id for turn in turns if self.redactor.find_denial_reason(scope, turn) is not None}
         safe = tuple(self.turn_reader.sanitize_turn(turn) for turn in turns if turn.id not in denied)
         accepted = tuple(
-            quoted.hold_instruction(self.sanitize_candidate(candidate))
+            quoted.hold_instruction(sanitize_candidate(candidate, self.redactor))
             for candidate in candidates
             if denied.isdisjoint(candidate.turns)
         )
@@ -260,23 +263,6 @@ class Writer:
         if len(self.cache.insight_slots) >= _MAX_SPACES:
             self.cache.insight_slots.clear()
         self.cache.insight_slots[scope.space] = slot
-
-    def sanitize_candidate(self, candidate: Candidate) -> Candidate:
-        """Return a candidate with every text in it redacted. Raises BadInput for an alias that cannot be kept."""
-        sanitize, fact = self.redactor.sanitize_text, candidate.fact
-        if fact is not None:
-            texts: dict[str, Any] = {name: sanitize(said) for name in _FACT_TEXTS if (said := getattr(fact, name))}
-            persons, entities = tuple(map(sanitize, fact.persons)), tuple(map(sanitize, fact.entities))
-            fact = replace(fact, persons=persons, entities=entities, **texts)
-        return replace(
-            candidate,
-            text=sanitize(candidate.text),
-            fact=fact,
-            context=sanitize(candidate.context) if candidate.context else None,
-            aliases=sanitize_aliases(candidate.aliases, self.redactor) if candidate.aliases else (),
-            tags=tuple(map(sanitize, candidate.tags)),
-            actor=sanitize(candidate.actor) if candidate.actor else None,
-        )
 
     def name_candidates(self, candidates: tuple[Candidate, ...], aliases: Sequence[str]) -> tuple[Candidate, ...]:
         """Return the candidates with other names of what they are about. Raises BadInput for a bad one."""

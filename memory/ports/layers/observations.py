@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from muniment.memory.domain.ids import MemoryId, TurnId
-from muniment.memory.domain.layers.observation import Observation
+from muniment.memory.domain.layers.observation import Observation, ObservationId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.turn import Source, Turn
@@ -22,6 +22,10 @@ class ObservationStore(Protocol):
 
     async def list_of_memory(self, reader: Reader, memory: MemoryId) -> list[Observation]:
         """Return the observations from which a memory came, oldest first; none that the reader may not see."""
+        ...
+
+    async def list_statements(self, scope: Scope, after: ObservationId, limit: int) -> list[tuple[ObservationId, str]]:
+        """Return a page of the statements of all observations, by their ids."""
         ...
 
     async def list_sources(self, scope: Scope, turns: Sequence[TurnId]) -> Mapping[TurnId, frozenset[Source]]:

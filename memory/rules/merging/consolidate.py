@@ -26,7 +26,7 @@ from muniment.memory.rules.merging.classes import (
     has_same_text,
 )
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
-from muniment.memory.rules.merging.merge import make_candidate
+from muniment.memory.rules.merging.placement import make_candidate
 from muniment.memory.rules.merging.restatements import (
     has_same_words,
     is_corrected,
@@ -143,7 +143,7 @@ def guard_judgement(judgement: Judgement, pair: Pair, context_categories: Collec
 def _is_about_another(pair: Pair) -> bool:
     """Whether the two are about different persons, things or times, or neither covers the other's audience."""
     new, old = pair.newer, pair.older
-    if not (covers_audience(new, old) or covers_audience(old, new)):
+    if new.place != old.place or not (covers_audience(new, old) or covers_audience(old, new)):
         return True
     if new.actor_id and old.actor_id and new.actor_id != old.actor_id:
         return True
@@ -308,6 +308,7 @@ def _choose_survivor(pair: Pair) -> tuple[StoredMemory, StoredMemory]:
 
 def unite_support(stays: StoredMemory, goes: StoredMemory) -> StoredMemory:
     """Return the memory that stays with the support of the other one; its text is unchanged."""
+    ends = [each.expires_at for each in (stays, goes) if each.expires_at is not None]
     return replace(
         stays,
         turns=tuple(dict.fromkeys(stays.turns + goes.turns)),
@@ -317,6 +318,8 @@ def unite_support(stays: StoredMemory, goes: StoredMemory) -> StoredMemory:
         pinned=stays.pinned or goes.pinned,
         updated_at=max(stays.updated_at, goes.updated_at),
         event_time=stays.event_time or goes.event_time,
+        source=stays.source or goes.source,
+        expires_at=max(ends) if len(ends) == 2 else None,
     )
 
 

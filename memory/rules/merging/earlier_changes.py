@@ -21,7 +21,7 @@ def update_neighbours(
     current = tuple(neighbours)
     for change in earlier:
         memory = change.after
-        if memory.kind != probe.kind:
+        if memory.kind != probe.kind or memory.place != probe.place:
             continue
         if any(each.memory.id == memory.id for each in current):
             return None

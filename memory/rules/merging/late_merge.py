@@ -32,7 +32,8 @@ def merge_stored(
     others = tuple(each for each in neighbours if each.memory.id != memory.id)
     candidate = _make_whole_candidate(memory)
     incoming = IncomingCandidate(candidate=candidate, vector=vector, neighbours=others, id=memory.id)
-    merged = merge_candidates([incoming], scope=scope, at=memory.updated_at, profile=profile, writing=writing)
+    there = replace(scope, project=memory.project_id, session=memory.session_id)
+    merged = merge_candidates([incoming], scope=there, at=memory.updated_at, profile=profile, writing=writing)
     if any(change.after.id == memory.id for change in merged.changes):
         return replace(merged, changes=())
     heir = next((change.after.id for change in merged.changes), None)
@@ -70,4 +71,9 @@ def _make_whole_candidate(memory: StoredMemory) -> Candidate:
         turns=memory.turns,
         actor=memory.actor_id,
         role=memory.role,
+        project=memory.project_id,
+        app=memory.app_id,
+        reach=memory.reach,
+        source=memory.source,
+        expires_at=memory.expires_at,
     )

@@ -34,6 +34,7 @@ from muniment.memory.rules.merging.judge import (
     is_repetition,
     judge_candidate,
 )
+from muniment.memory.rules.merging.placement import find_place, make_candidate
 from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,
@@ -107,7 +108,7 @@ def merge_candidates(
     fates: dict[MemoryId, tuple[MemoryId | None, str]] = {}
     for item in incoming:
         fates[item.id] = None, NOTHING_NEW
-        neighbours = _list_current_neighbours(item, changes)[: writing.neighbours if file_rows > 1 else None]
+        neighbours = _list_current_neighbours(item, scope, changes)[: writing.neighbours if file_rows > 1 else None]
         if is_live:
             neighbours = [settle_time(each, at) if each.memory.updated_at > at else each for each in neighbours]
         new_memory = make_memory(item.candidate, item.id, scope, at)
@@ -145,7 +146,9 @@ def merge_candidates(
 
 
 def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
-    """Return a candidate as a new memory."""
+    """Return a candidate as a new memory. Raises BadInput for a reach to a place that nothing names."""
+    if candidate.reach != "user":
+        find_place(candidate, scope)
     return StoredMemory(
         id=id_,
         kind=candidate.kind,
@@ -179,20 +182,11 @@ def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime)
     )
 
 
-def make_candidate(memory: StoredMemory) -> Candidate:
-    """Return a memory as a candidate, as if it were said now."""
-    return Candidate(
-        text=memory.text,
-        category=memory.category,
-        kind=memory.kind,
-        fact=memory.fact,
-        event_time=memory.event_time,
-        turns=memory.turns,
-    )
-
-
-def _list_current_neighbours(incoming: IncomingCandidate, changes: dict[MemoryId, Change]) -> list[Neighbour]:
-    """Return the neighbours of the candidate's state as this write leaves them: the same key first, then the closest.
+def _list_current_neighbours(
+    incoming: IncomingCandidate, scope: Scope, changes: dict[MemoryId, Change]
+) -> list[Neighbour]:
+    """Return the neighbours of the candidate's state and place as this write leaves them: the same key first, then the
+    closest.
 
     A pending candidate has only pending neighbours, an active one only active neighbours."""
     candidate = incoming.candidate
@@ -200,7 +194,9 @@ def _list_current_neighbours(incoming: IncomingCandidate, changes: dict[MemoryId
     for id_, change in changes.items():
         before = current.get(id_)
         sim = float(incoming.vector @ change.vector) if change.vector is not None else 0.0
-        if change.after.kind == candidate.kind:
+        is_user = change.after.reach == candidate.reach == "user"
+        is_there = is_user or change.after.place == find_place(candidate, scope)
+        if change.after.kind == candidate.kind and is_there:
             current[id_] = Neighbour(memory=change.after, sim=max(sim, before.sim if before else 0.0))
     key = candidate.fact.key if candidate.fact else None
     same_state = [item for item in current.values() if item.memory.state == candidate.state]
@@ -307,7 +303,7 @@ def _merge_candidate(
             result = _merge_late_statement(incoming, memory, new_memory, is_vouched=band == "auto")
         elif (
             verdict := "same" if repeated else judge_candidate(named, known, is_vouched=band == "auto")
-        ) != "different":
+        ) == "same" or (verdict == "supersedes" and writing.contradictions == "supersede"):
             others = [item for item in neighbours if item.memory.id != memory.id]
             result = _change_memory(incoming, memory, verdict, band, sim, at)
             if isinstance(result, Change):
@@ -366,7 +362,7 @@ def _change_memory(
     candidate = incoming.candidate
     if TRUST_RANK[candidate.trust] < TRUST_RANK[memory.trust]:
         return LESS_TRUSTED if verdict == "supersedes" else None
-    if verdict == "same" and is_known(candidate, memory):
+    if verdict == "same" and is_known(candidate, memory) and candidate.expires_at == memory.expires_at:
         return None
     action: Action = "UPDATE" if verdict == "supersedes" else "MERGE"
     meta = {"why": verdict} | ({"notes": 2} if verdict == "same" else {})
@@ -385,6 +381,8 @@ def _change_memory(
         turns=_join_turns(memory.turns, candidate.turns),
         tags=tuple(dict.fromkeys(memory.tags + candidate.tags)),
         aliases=unite_aliases(memory.aliases, candidate.aliases) if candidate.aliases else memory.aliases,
+        source=candidate.source or (memory.source if verdict == "same" else None),
+        expires_at=candidate.expires_at,
     )
     sim = round(min(sim, 1.0), 4)
     return Change(action=action, after=after, before=memory, vector=incoming.vector, band=band, sim=sim, meta=meta)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -19,37 +19,39 @@ from muniment.memory.domain.search import NeighbourProbe, PackedMemories
 _MAX_KEYED = 200  # neighbours by their key: of more the latest are listed
 _MIN_ROWS = 256  # of the vectors of a kind that memory is allocated for
 
+_Group: TypeAlias = tuple[Kind, str | None]  # a kind and a place
 Ranking = Sequence[tuple[MemoryId, float]]  # the closest first, each with its similarity
 
 
 class SpaceIndex:
-    """The memories of a space at a revision, by kind."""
+    """The memories of a space at a revision, by kind and place."""
 
     def __init__(self, packed: PackedMemories) -> None:
         self.rev = packed.rev
         self._memories: dict[MemoryId, StoredMemory] = {}
         vectors, rows = _normalize_rows(packed.vectors), iter(range(len(packed.vectors)))
-        found: defaultdict[Kind, _KindIndex] = defaultdict(_KindIndex)
-        used: defaultdict[Kind, list[int]] = defaultdict(list)  # the rows of the vectors of a kind
-        each_memory = zip(packed.ids, packed.kinds, packed.revs, packed.stable_keys, packed.has_vector, strict=True)
-        for id_, kind, rev, key, has_vector in each_memory:
-            index = found[kind]
+        found: defaultdict[_Group, _KindIndex] = defaultdict(_KindIndex)
+        used: defaultdict[_Group, list[int]] = defaultdict(list)  # the rows of the vectors of a kind at a place
+        groups = zip(packed.kinds, packed.places, strict=True)
+        each_memory = zip(packed.ids, groups, packed.revs, packed.stable_keys, packed.has_vector, strict=True)
+        for id_, group, rev, key, has_vector in each_memory:
+            index = found[group]
             if key is not None:
                 index.keys[id_] = key, rev
             if has_vector:
                 index.places[id_] = len(index.ids)
                 index.ids.append(id_)
-                used[kind].append(next(rows))
-        for kind, own in used.items():
-            found[kind].vectors = vectors[own]
+                used[group].append(next(rows))
+        for group, own in used.items():
+            found[group].vectors = vectors[own]
         self._kinds = found
 
     def rank_neighbours(self, probe: NeighbourProbe, most: int) -> Ranking:
-        """Return the memories of the probe's kind that share its key or its attribute, and the `most` closest by
-        cosine.
+        """Return the memories of the probe's kind and place that share its key or its attribute, and the `most` closest
+        by cosine.
 
         The similarity of one with the same key is 1.0, that of one which only its attribute finds 0.0."""
-        return self._kinds[probe.kind].rank_neighbours(probe, most)
+        return self._kinds[probe.kind, probe.place].rank_neighbours(probe, most)
 
     def list_missing(self, rankings: Iterable[Ranking]) -> list[MemoryId]:
         """Return the ids in these rankings whose memories are not held yet."""
@@ -70,7 +72,7 @@ class SpaceIndex:
             return False
         self.rev = rev
         for change in changes:
-            memory, kind = change.after, self._kinds[change.after.kind]
+            memory, kind = change.after, self._kinds[change.after.kind, change.after.place]
             self._memories.pop(memory.id, None)
             if memory.state != "active":
                 kind.remove_memory(memory.id)
@@ -93,7 +95,8 @@ class HeldSpace:
 
 @dataclass(slots=True)
 class _KindIndex:
-    """The memories of one kind. A row of `vectors` is that of the id at its place; the rows beyond the ids are free."""
+    """The memories of one kind at one place. A row of `vectors` is that of the id with its number; the rows beyond the
+    ids are free."""
 
     ids: list[MemoryId] = field(default_factory=list)
     places: dict[MemoryId, int] = field(default_factory=dict)

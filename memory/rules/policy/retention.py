@@ -80,12 +80,21 @@ def _find_shortest_days(scope: Scope, memory: StoredMemory, terms: RetentionTerm
     return min((limit for limit in days if limit is not None), default=None)
 
 
+def has_expired(memory: StoredMemory, now: datetime) -> bool:
+    """Whether the end that a memory was given is over."""
+    return memory.expires_at is not None and memory.expires_at <= now
+
+
 def is_forgettable(scope: Scope, memory: StoredMemory, terms: RetentionTerms, now: datetime) -> bool:
-    """Whether a memory of this space is forgotten at `now`."""
+    """Whether a memory of this space is forgotten at `now`: it has expired, or nobody touched it for long enough."""
+    if memory.state == "active" and has_expired(memory, now):
+        return True
     lasting = find_lifetime(scope, memory, terms)
     return lasting is not None and now - find_last_touch(memory) >= lasting
 
 
 def describe_reason(memory: StoredMemory, now: datetime) -> dict[str, Any]:
-    """The reason for the journal, with the whole days since the last touch."""
+    """The reason for the journal: that it has expired, or the whole days since the last touch."""
+    if has_expired(memory, now):
+        return {"why": "expired"}
     return {"why": "untouched", "days": (now - find_last_touch(memory)).days}

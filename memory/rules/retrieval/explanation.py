@@ -17,6 +17,8 @@ _SENTENCES: Mapping[Ruling, str] = {
     "superseded": "Another memory took its place.",
     "pending": "It waits for a person's yes.",
     "rejected": "A person said no to it.",
+    "expired": "It was to last until {until}.",
+    "out of reach": "It is found in its {reach} {place} alone, and the query is made from {here}.",
     "filtered": "The filter {filter} asks for {wanted}; it has {has}.",
     "no match": "No channel finds it: {meaning}, and none of its words ({words}) is asked for ({asked}).",
     "below threshold": "Its relevance is {relevance:.3f}, the threshold is {threshold:.3f}.",

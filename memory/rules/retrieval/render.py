@@ -19,7 +19,7 @@ from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Answer, Hit, Omission, Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.payload import dump_compact, encode_answer, encode_hit, fence_text, format_statement
+from muniment.memory.payload import cite_source, dump_compact, encode_answer, encode_hit, fence_text
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -192,7 +192,8 @@ def format_line(text: str, limit: int = _LONGEST) -> str:
 def format_bullet(hit: Hit) -> str:
     """Return `[category] text`, or `[category, of the project] text` of what somebody shares."""
     owner = f", of the {hit.shared_by}" if hit.shared_by else ""
-    return f"[{hit.memory.category}{owner}] {format_statement(hit.memory)}"
+    cited = cite_source(hit.memory) if hit.memory.source else ""
+    return f"[{hit.memory.category}{owner}] {hit.memory.text}{cited}"
 
 
 def format_context_line(hit: Hit) -> str:
@@ -229,12 +230,12 @@ def render_stable(
     """Return the stable part of the context: the approved fields of the profile, the memories, those that others
     share."""
     fields = [f"- {consent.field}: {format_line(consent.value)}" for consent in profile]
-    own = [f"- [{memory.category}] {format_line(format_statement(memory))}" for memory in memories]
-    others = [
-        f"- [{memory.category}, of the {of.owner_type}] {format_line(format_statement(memory))}"
-        for of, memory in shared
-    ]
-    return "\n".join([*fields, *own, *others])
+    named = [("", memory) for memory in memories] + [(f", of the {of.owner_type}", memory) for of, memory in shared]
+    lines = (
+        f"- [{memory.category}{owner}] {format_line(memory.text)}{cite_source(memory) if memory.source else ''}"
+        for owner, memory in named
+    )
+    return "\n".join([*fields, *lines])
 
 
 def _compute_net_changes(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:

@@ -64,11 +64,11 @@ class SharedReads:
         readers = {"readers": [scope.space, scope.tenant_space], "tenant": scope.tenant}
         params = {**readers, "wanted": shared.space, "allowed": allowed}
         told = await conn.execute(_READ["enter_shared"], params)
-        space = {"space": shared.space, "owner": scope.owner, "allowed": allowed, "as_of": None, "shared": True}
+        space = {**stable, "space": shared.space, "shared": True, "limited": True}
         scan = shared.space not in self._indexed_spaces or (search is not None and search.vector is NO_VECTOR)
         found = await self._send_search(conn, space, search, scan=scan) if search else None
         words = await self._send_words(conn, space, search) if search and search.beginnings else None
-        text = _SEARCH["stable"].replace("{source}", _SEARCH["current"])
+        text = _SEARCH["stable"].replace("{source}", _SEARCH["current"]).replace("{limited}", _SEARCH["by_limits"])
         lasting = await conn.execute(text, {**stable, "space": shared.space}) if stable["categories"] else None
         if search and found and not scan:
             is_complete = self._note_indexes(space, await found.fetchmany(1))

@@ -16,7 +16,7 @@ from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import PackedMemories
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
-from muniment.memory.stores.postgres.search import PostgresSearches
+from muniment.memory.stores.postgres.search import PostgresSearches, build_reader_params
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _READ, _ROLES, _SWITCH = load_blocks("read"), load_blocks("roles"), load_blocks("embedder_switch")
@@ -66,17 +66,18 @@ class PostgresReads:
         return rows.parse_packed(found, now) if found["memories"] <= limit else None
 
     async def find_related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
-        params = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}
+        params = build_reader_params(reader, None) | {"memory_id": memory_id, "limit": limit}
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             related = await (await conn.execute(_READ["related"], params)).fetchall()
         return [Neighbour(memory=rows.parse_memory(row), sim=row["strength"]) for row in related]
 
     async def list_memories(self, reader: Reader, listing: ListRequest, *, as_of: Revision | None = None) -> MemoryPage:
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(listing).items()}
-        params = values | {"space": reader.scope.space, "as_of": as_of}
+        params = values | build_reader_params(reader, as_of)
         # A filter that is not set is not in the text.
         narrowed = "".join(f" {_READ[f'by_{name}']}" for name in _LIST_FILTERS if values[name] not in (None, []))
         then = "_then" if as_of is not None else ""
+        narrowed += "" if listing.everywhere else f" {_READ[f'by_limits{then}']}"
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], params)
             total = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), params)

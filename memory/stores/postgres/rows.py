@@ -49,7 +49,7 @@ _TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recall
 _MAX_INDEXED_CHARS = 4_000  # of a turn whose words are stored with it; those of a longer one are read in the background
 _PROJECTION = {name: {"id": "projection_id", "memory": "memory_id"}.get(name, name) for name in Projection.__slots__}
 _OBSERVATION_FIELDS = (
-    "type", "stable_key", "statement", "category", "confidence", "importance", "trust", "turns", "found_by", "outcome",
+    "stable_key", "statement", "category", "confidence", "importance", "trust", "turns", "found_by", "outcome",
 )  # fmt: skip
 _EXTRACTION_FIELDS = ("source", "found", "repaired", "refused", "prompt", "model", "since")
 
@@ -69,6 +69,7 @@ class SearchHead(NamedTuple):
     missing_places: Sequence[int]  # places, from 1, of the terms that no memory has
     is_complete: bool
     is_indexed: bool
+    is_limited: bool  # the space has memories that are not found everywhere, or not for ever
 
 
 HEAD = len(SearchHead._fields)
@@ -173,6 +174,7 @@ def parse_packed(row: Mapping[str, Any], rev: Revision) -> PackedMemories:
         rev=rev,
         ids=row["ids"] or [],
         kinds=row["kinds"] or [],
+        places=row["places"] or [],
         revs=row["revs"] or [],
         stable_keys=row["stable_keys"] or [],
         has_vector=has_vector,
@@ -291,7 +293,7 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
         }
     observed = [
         {name: getattr(each, name) for name in _OBSERVATION_FIELDS}
-        | {"memory_id": each.memory, "at": plan.at}
+        | {"kind": each.type, "memory_id": each.memory, "at": plan.at}
         | ({"fact": {name: getattr(each.fact, name) for name in _FACT}} if each.fact else {})
         for plan in plans
         for each in plan.observations

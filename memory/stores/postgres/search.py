@@ -21,7 +21,7 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
 from psycopg.rows import DictRow, tuple_row
 
-from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision
+from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, SpaceId
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, Neighbour
 from muniment.memory.domain.scope import Reader, Scope
@@ -48,6 +48,7 @@ _FILTERS: tuple[LiteralString, ...] = (
 )  # fmt: skip
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
+_MAX_LIMITED = 10_000  # spaces of which is remembered that they have limited memories
 _MAX_WORDS = 10_000  # words of a space with which typing errors are compared
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 
@@ -60,6 +61,7 @@ class PostgresSearches:
         self._connections, self._model = connections, model
         self._indexed_spaces = indexes.indexed_spaces
         self._shared = SharedReads(self._send, _send_words, self._note_indexes, self._indexed_spaces)
+        self._limited_spaces: set[SpaceId] = set()
 
     async def read_snapshot(
         self,
@@ -78,7 +80,7 @@ class PostgresSearches:
         closed, beside = self._shared.closed, reader.beside if as_of is None else ()
         closings = [(one, closed.get((one.space, one.space)), closed.get((scope.space, one.space))) for one in beside]
         beside = tuple(one for one, of_all, of_one in closings if max(of_all or now, of_one or now) <= now)
-        space = {"space": scope.space, "owner": scope.owner, "allowed": sorted(reader.allowed), "as_of": as_of}
+        space = build_reader_params(reader, as_of) | {"limited": scope.space in self._limited_spaces}
         # The indexes are of the memories as they are, not as they were, and begin with those that are near by vector.
         scan = as_of is not None or scope.space not in self._indexed_spaces
         scan = scan or (search is not None and search.vector is NO_VECTOR)
@@ -105,13 +107,14 @@ class PostgresSearches:
         if search and found:
             hits = await found.fetchall()
             self._note_indexes(space, hits)
+            if scope.space in self._limited_spaces and not space["limited"]:
+                view: dict[str, Any] = {"stable": stable, "stable_limit": stable_limit, "thread": thread}
+                return await self.read_snapshot(reader, search, **view, horizon=horizon, as_of=as_of)
             parts = rows.parse_search(search, hits, as_of) | parts
         if changes:
             events = await changes.fetchall()
-            entries = tuple(
-                rows.parse_entry(row) for row in events if row["rev"] is not None and row["text"] is not None
-            )
-            parts["delta"] = Delta(since=Revision(events[0]["since"]), rev=parts["rev"], entries=entries)
+            told = (rows.parse_entry(row) for row in events if row["rev"] is not None and row["text"] is not None)
+            parts["delta"] = Delta(since=Revision(events[0]["since"]), rev=parts["rev"], entries=tuple(told))
         own = SearchSnapshot(
             **parts,
             words=tuple(row["word"] for row in await words.fetchall()) if words else (),
@@ -127,6 +130,8 @@ class PostgresSearches:
             cursor = await self._send(conn, space, search, scan=scan)
         hits = await cursor.fetchall()
         is_complete = self._note_indexes(space, hits)
+        if space["space"] in self._limited_spaces and not space["limited"]:
+            return await self._search({**space, "limited": True}, search, scan=scan)
         return hits if is_complete or scan else await self._search(space, search, scan=True)
 
     async def find_neighbours(
@@ -138,6 +143,7 @@ class PostgresSearches:
             "kinds": [probe.kind for probe in probes],
             "keys": [probe.stable_key for probe in probes],
             "attributes": [probe.attribute for probe in probes],
+            "places": [probe.place for probe in probes],
             "vectors": [HalfVector(probe.vector) for probe in probes] if has_vectors else None,
             "model": self._model if has_vectors else "",
             "limit": limit if has_vectors else 0,  # of what is near by vector
@@ -148,12 +154,13 @@ class PostgresSearches:
         return Revision(head["now"]), _parse_neighbours(neighbours, len(probes))
 
     async def find_neighbours_by_words(
-        self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
+        self, scope: Scope, probes: Sequence[tuple[Kind, str | None, str]], limit: int
     ) -> list[tuple[Neighbour, ...]]:
         params = {
             "space": scope.space,
-            "kinds": [kind for kind, _ in probes],
-            "words": [rows.encode_sparse_vector(tokens.compute_weights(text)).to_text() for _, text in probes],
+            "kinds": [kind for kind, _, _ in probes],
+            "places": [place for _, place, _ in probes],
+            "words": [rows.encode_sparse_vector(tokens.compute_weights(text)).to_text() for _, _, text in probes],
             "limit": limit,
         }
         async with self._connections.reading(scope) as conn:
@@ -166,8 +173,9 @@ class PostgresSearches:
         if category in search.categories:  # the lists of a large space count words by category
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
         filters = tuple(name for name in _FILTERS if getattr(search.filters, name) is not None)
+        limits = (space["limits"],) if space["limited"] else ()
         text, names = _build_statement(
-            filters,
+            (*(f"by_{name}" for name in filters), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -195,10 +203,14 @@ class PostgresSearches:
         return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
 
     def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[rows.SearchRow]) -> bool:
-        """Remember from the rows of a search whether the space has indexes; return whether the rows are all that there
-        is."""
+        """Remember from the rows of a search whether the space has indexes and limited memories; return whether an
+        index left out none of the rows."""
         head = rows.SearchHead._make(hits[0][: rows.HEAD])
         (self._indexed_spaces.add if head.is_indexed else self._indexed_spaces.discard)(space["space"])
+        if head.is_limited:
+            if len(self._limited_spaces) >= _MAX_LIMITED:
+                self._limited_spaces.clear()
+            self._limited_spaces.add(space["space"])
         return head.is_complete
 
 
@@ -232,21 +244,37 @@ async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search
     """Send the `words` block, over the memories that the search is made among."""
     filters = {name: getattr(search.filters, name) for name in _FILTERS}
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    text = text.replace("{narrowed}", " ".join(_SEARCH[f"by_{name}"] for name in _FILTERS if filters[name] is not None))
+    narrowing = [f"by_{name}" for name in _FILTERS if filters[name] is not None]
+    text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in (*narrowing, space["limits"])))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
     found = {"categories": list(search.categories), "pattern": pattern, "limit": _MAX_WORDS}
     return await conn.execute(text, {**space, **filters, **found})
 
 
+def build_reader_params(reader: Reader, as_of: Revision | None) -> dict[str, Any]:
+    """Return the parameters that say who reads what, where and when; `limits` names the block of where and when."""
+    scope = reader.scope
+    return {
+        "space": scope.space,
+        "owner": scope.owner,
+        "project": scope.project,
+        "session": scope.session,
+        "at": reader.at,
+        "allowed": sorted(reader.allowed),
+        "as_of": as_of,
+        "limits": "by_limits" if as_of is None else "by_limits_then",
+    }
+
+
 async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:
     """Send a block of `search.sql` over the memories as they are, or as they were at `as_of`."""
-    source = _SEARCH["current" if params["as_of"] is None else "then"]
-    return await conn.execute(_SEARCH[block].replace("{source}", source), params)
+    text = _SEARCH[block].replace("{source}", _SEARCH["current" if params["as_of"] is None else "then"])
+    return await conn.execute(text.replace("{limited}", _SEARCH[params["limits"]]), params)
 
 
 @lru_cache(maxsize=256)
 def _build_statement(
-    filters: tuple[LiteralString, ...],
+    narrowing: tuple[str, ...],
     *,
     speakers: bool,
     timely: bool,
@@ -278,10 +306,10 @@ def _build_statement(
     # A scan computes the cosine in a subquery of its own, and its rows have it as a column.
     text = text.replace("{looked}", looked.replace("{cosine}", "m.cosine") if scan else looked)
     text = text.replace("{likeness}", "{cosine}")
-    text = text.replace("{passing}", f" {_LARGE['passing']}" if filters else "")
+    text = text.replace("{passing}", f" {_LARGE['passing']}" if narrowing else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{chosen}", f" {_SEARCH['chosen']}" if chosen else "")
-    text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in filters))
+    text = text.replace("{narrowed}", "".join(f" {_SEARCH[name]}" for name in narrowing))
     text = text.replace("{standing}", _SEARCH["standing"])
     text = text.replace("{dense}", " {cosine} as cosine," if explain else "")
     text = text.replace("{speaker}", _SEARCH["speaker" if speakers else "nobody"])

@@ -285,6 +285,18 @@ $$;
 
 COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
 
+CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  return array(
+    select t.turn_id from muniment.turns t
+    where t.space_id = at_space and coalesce(t.position, -1) >= 0
+      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
+end $$;
+
+COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
+
 CREATE TABLE muniment.tokens (
     token_id uuid NOT NULL,
     digest bytea NOT NULL,
@@ -357,9 +369,9 @@ begin
     o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
     select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
     if known.observation_id is null then
-      insert into muniment.observations (space_id, observation_id, session_id, type, stable_key, statement, fact, category, confidence,
+      insert into muniment.observations (space_id, observation_id, session_id, kind, stable_key, statement, fact, category, confidence,
         importance, trust, turns, found_by, memory_id, outcome, rev, at)
-      values (at_space, o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence,
+      values (at_space, o.observation_id, o.session_id, o.kind, o.stable_key, o.statement, o.fact, o.category, o.confidence,
         o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at);
       continue;
     end if;
@@ -797,14 +809,14 @@ CREATE FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp w
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
+declare known uuid[];
 begin
   -- Maintenance and erasures lock the space, and so see all turns or none.
   perform from muniment.spaces where space_id = at_space for key share;
+  known := muniment.find_recorded(at_space, said);
   said := (
-    select jsonb_agg(one.said order by one.n) from jsonb_array_elements(said) with ordinality one (said, n)
-    where not exists (
-      select from muniment.turns t
-      where t.space_id = at_space and t.turn_id = (one.said ->> 'turn_id')::uuid and t.position is not null));
+    select jsonb_agg(one.line order by one.n) from jsonb_array_elements(said) with ordinality one (line, n)
+    where (one.line ->> 'turn_id')::uuid <> all(known));
   if said is null then
     return;
   end if;
@@ -813,13 +825,12 @@ begin
     where space_id = at_space and (tend_at is null or tend_at > due);
   end if;
   perform muniment.keep_sessions(at_space, said, now);
+  known := muniment.find_recorded(at_space, said);  -- while the session was waited for
   with fresh as materialized (
     select t.*, muniment.session_of(t.session_id, t.thread_id) as session, row_number() over (
         partition by muniment.session_of(t.session_id, t.thread_id) order by t.at, t.ordinality) - 1 as n
     from jsonb_populate_recordset(null::muniment.turns, said) with ordinality t
-    where not exists (  -- while the session was waited for
-      select from muniment.turns o
-      where o.space_id = at_space and o.turn_id = t.turn_id and o.position is not null)
+    where t.turn_id <> all(known)
   ), added as (
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
       recalled, said_at, position, kind, payload, visible, words)
@@ -1495,7 +1506,7 @@ CREATE TABLE muniment.observations (
     space_id uuid NOT NULL,
     observation_id uuid NOT NULL,
     session_id text,
-    type text NOT NULL,
+    kind text NOT NULL,
     stable_key text NOT NULL,
     statement text NOT NULL,
     fact jsonb,
@@ -1509,7 +1520,7 @@ CREATE TABLE muniment.observations (
     outcome text NOT NULL,
     rev bigint NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT observations_type CHECK ((type = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
+    CONSTRAINT observations_kind CHECK ((kind = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
 );
 
 ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
@@ -1522,7 +1533,7 @@ COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the sess
 
 COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns, with which it goes; null: they are of none.';
 
-COMMENT ON COLUMN muniment.observations.type IS 'What sort of statement it is.';
+COMMENT ON COLUMN muniment.observations.kind IS 'What sort of statement it is.';
 
 COMMENT ON COLUMN muniment.observations.stable_key IS 'What is said, in a form that is the same in every session and whoever finds it.';
 
@@ -2167,20 +2178,20 @@ CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory
 
 CREATE INDEX memories_by_category ON muniment.memories USING btree (space_id, state, category);
 
-CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key, COALESCE(
+CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key, COALESCE(hashtextextended(
 CASE reach
     WHEN 'project'::text THEN ('project:'::text || project_id)
     WHEN 'session'::text THEN ('session:'::text || session_id)
     ELSE NULL::text
-END, ''::text)) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
+END, (0)::bigint), (0)::bigint)) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
 
 COMMENT ON INDEX muniment.memories_by_key IS 'One active memory says a thing at a place: everywhere, in a project, in a session.';
 
 CREATE INDEX memories_by_next ON muniment.memories USING btree (space_id, next_model) WHERE (next_model IS NOT NULL);
 
-CREATE INDEX memories_expiring ON muniment.memories USING btree (space_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (state = 'active'::text));
+CREATE INDEX memories_limited ON muniment.memories USING btree (space_id, memory_id) WHERE ((reach <> 'user'::text) OR (expires_at IS NOT NULL));
 
-COMMENT ON INDEX muniment.memories_expiring IS 'The memories that are due to be forgotten at a time of their own.';
+COMMENT ON INDEX muniment.memories_limited IS 'The memories that are not found everywhere, or not for ever: whether a space has any.';
 
 CREATE INDEX memories_unembedded ON muniment.memories USING btree (space_id, memory_id) WHERE (embedding_model = ''::text);
 
@@ -2213,6 +2224,8 @@ CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 CREATE UNIQUE INDEX turns_by_position ON muniment.turns USING btree (space_id, session_id, "position");
 
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
+
+CREATE INDEX turns_unnumbered ON muniment.turns USING btree (space_id) WHERE ("position" IS NULL);
 
 CREATE INDEX turns_unread ON muniment.turns USING btree (space_id) WHERE ((words IS NULL) AND (kind <> 'audit'::text));
 

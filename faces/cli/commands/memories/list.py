@@ -15,6 +15,8 @@ from muniment.faces.cli.options import (
     AsJson,
     AsOf,
     Categories,
+    Project,
+    Session,
     User,
     parse_as_of,
     split_list,
@@ -46,6 +48,9 @@ Since = Annotated[
 Until = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Changed then or earlier; a date means its end.")
 ]
+Everywhere = Annotated[
+    bool, typer.Option("--everywhere", help="Also of all projects and sessions, and what has expired.")
+]
 
 
 def list_memories(
@@ -59,6 +64,9 @@ def list_memories(
     contains: Contains = None,
     since: Since = None,
     until: Until = None,
+    project: Project = None,
+    session_name: Session = None,
+    everywhere: Everywhere = False,
     as_of: AsOf = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Leave out the first so many.")] = 0,
@@ -74,16 +82,14 @@ def list_memories(
 
       muniment list --kind semantic --trust user --since 2026-05-01 --until 2026-05-31
 
-      muniment list --pinned --as-of 12      # what was pinned at revision 12
-
       muniment list --state soft_deleted     # what can be restored
 
-      muniment list --limit 50 --offset 50   # the second page
+      muniment list --project harbour        # with what is found in this project alone
 
-      muniment list --as-of 812 --limit 50 --offset 50   # the same of revision 812, whatever is written meanwhile
+      muniment list --limit 50 --offset 50 --as-of 812   # the second page, as of revision 812
     """
     settings = load_settings()
-    scope = session.make_scope(settings, user)
+    scope = session.make_scope(settings, user, project=project, session=session_name)
     listing = ListRequest(
         categories=split_list(categories, "--category"),
         kinds=split_list(kinds, "--kind"),
@@ -94,6 +100,7 @@ def list_memories(
         contains=contains,
         since=None if since is None else codec.parse_time(since, "--since"),
         until=None if until is None else codec.parse_end_time(until, "--until"),
+        everywhere=everywhere,
         limit=limit,
         offset=offset,
     )
@@ -104,10 +111,7 @@ def list_memories(
             return await memory.list_page(scope, listing, as_of=moment), memory.now()
 
     page, now = session.run_async(work())
-    if as_json:
-        _print_page_json(scope, page, offset)
-    else:
-        _print_page(page, listing, now)
+    _print_page_json(scope, page, offset) if as_json else _print_page(page, listing, now)
 
 
 def _parse_states(values: Sequence[str] | None) -> tuple[str, ...]:
@@ -134,7 +138,7 @@ def _print_page(page: MemoryPage, listing: ListRequest, now: datetime) -> None:
     for memory in page.memories:
         category = f"{memory.category}{' *' if memory.pinned else ''}"
         age = [view.format_age(memory.updated_at, now)] if is_terminal else []
-        rows.append([screen.shorten_id(memory.id), category, memory.importance, *age, memory.text])
+        rows.append([screen.shorten_id(memory.id), category, memory.importance, *age, view.format_statement(memory)])
     if rows:
         terminal.print_table(["id", "category", "imp", *(["changed"] if is_terminal else []), "text"], rows)
     if line := _format_paging(page, listing.offset):

@@ -21,6 +21,7 @@ from muniment.faces.cli.options import (
     Profile,
     Project,
     Returns,
+    Session,
     Threshold,
     TopK,
     User,
@@ -45,9 +46,10 @@ def query_memory(
     top_k: TopK = None,
     budget: Budget = None,
     threshold: Threshold = None,
+    project: Project = None,
+    session_name: Session = None,
     as_of: AsOf = None,
     profile: Profile = None,
-    project: Project = None,
     returns: Returns = "bullets",
     explain: Explain = False,
     as_json: AsJson = False,
@@ -69,7 +71,7 @@ def query_memory(
       muniment query "what do we deploy with?" --agent planner --project atlas --explain
     """
     settings = load_settings()
-    scope = session.make_scope(settings, user, project=project)
+    scope = session.make_scope(settings, user, project=project, session=session_name)
     check_agent(settings, agent)
     arguments = {
         "categories": list(split_list(categories, "--category")),
@@ -128,7 +130,9 @@ def _print_hit(hit: Hit, settings: Settings, now: datetime, *, is_full: bool) ->
         memories.print_bullet(hit.memory, settings.categories, now, shared_by=hit.shared_by)
     else:
         owner = f", of the {hit.shared_by}" if hit.shared_by else ""
-        screen.print_line(f"- [{hit.memory.category}{owner}] {screen.join_lines(hit.memory.text)}")
+        screen.print_line(
+            f"- [{hit.memory.category}{owner}] {screen.join_lines(memories.format_statement(hit.memory))}"
+        )
     for name, value in memories.list_fields(hit.memory).items() if is_full else ():
         if name not in ("category", "text"):
             screen.print_line(f"    {name}: {screen.join_lines(str(value))}")

@@ -18,6 +18,7 @@ from muniment.faces.cli.options import (
     Id,
     Profile,
     Project,
+    Session,
     Threshold,
     TopK,
     User,
@@ -42,9 +43,10 @@ def explain_absence(
     top_k: TopK = None,
     budget: Budget = None,
     threshold: Threshold = None,
+    project: Project = None,
+    session_name: Session = None,
     as_of: AsOf = None,
     profile: Profile = None,
-    project: Project = None,
     as_json: AsJson = False,
 ) -> None:
     """Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is in it.
@@ -60,7 +62,7 @@ def explain_absence(
       muniment why-not 4f2a --query deadline --agent planner --as-of 12
     """
     settings = load_settings()
-    scope = session.make_scope(settings, user, project=project)
+    scope = session.make_scope(settings, user, project=project, session=session_name)
     check_agent(settings, agent)
     arguments = {
         "categories": list(split_list(categories, "--category")),

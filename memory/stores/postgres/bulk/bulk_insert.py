@@ -204,6 +204,7 @@ async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: boo
     columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at", "categories": "category"}
     lists = {name: [row[column] for row in added] for name, column in columns.items()}
     await cursor.execute(_BULK["lines_alone"], {**params, **lists})
+    await cursor.execute(_BULK["note_limits"], params)
 
 
 def encode_search_cells(

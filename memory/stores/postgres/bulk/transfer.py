@@ -30,7 +30,7 @@ _TRANSFER, _BULK, _SWITCH, _WRITE = map(load_blocks, ("transfer", "bulk", "embed
 UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 128  # rows of a statement
 _IGNORED = frozenset({"type", *STORE_COLUMNS})  # what the restoring store fills itself, whatever a row says
-_UNREFERENCED = ("journal", "turn", "session")  # they refer to the space, and to no other row of it
+_UNREFERENCED = ("journal", "turn")  # they refer to the space, and to no other row of it
 # Older exports lack these.
 _MISSING_JSON: dict[str, dict[str, Any]] = {
     "turn": {"source": "user", "tags": [], "recalled": [], "kind": "message", "visible": True},
@@ -58,6 +58,7 @@ _TABLES = {
     "relation": "relations",
     "thread": "thread_revision",
     "consent": "consent_requests",
+    "observation": "observations",
 }
 
 
@@ -82,6 +83,7 @@ async def load_rows(
         if any(row["type"] == "turn" and "position" not in row for row in dump.rows):  # an older export
             await conn.execute(_WRITE["number_turns"], space | {"now": None})
         await conn.execute(_BULK["plan_each"])
+        await conn.execute(_BULK["note_limits"], space)
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:
             raise build_unfit_error(flaws[0]["flaw"])

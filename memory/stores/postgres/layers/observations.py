@@ -33,6 +33,12 @@ class PostgresObservations(ObservationStore):
     async def list_of_memory(self, reader: Reader, memory: MemoryId) -> list[Observation]:
         return await self._list_observations("of_memory", reader, {"memory": memory})
 
+    async def list_statements(self, scope: Scope, after: ObservationId, limit: int) -> list[tuple[ObservationId, str]]:
+        params = {"space": scope.space, "after": after, "limit": limit}
+        async with self._connections.reading(scope) as conn:
+            found = await (await conn.execute(_OBSERVATIONS["statements"], params)).fetchall()
+        return [(ObservationId(row["observation_id"]), row["statement"]) for row in found]
+
     async def list_sources(self, scope: Scope, turns: Sequence[TurnId]) -> Mapping[TurnId, frozenset[Source]]:
         params = {"space": scope.space, "turns": list(turns)}
         async with self._connections.reading(scope) as conn:
@@ -64,7 +70,7 @@ def _parse_observations(found: Sequence[DictRow]) -> list[Observation]:
         Observation(
             id=ObservationId(row["observation_id"]),
             session=row["session_id"],
-            type=row["type"],
+            type=row["kind"],
             stable_key=row["stable_key"],
             statement=row["statement"],
             fact=rows.parse_fact(row["fact"]),

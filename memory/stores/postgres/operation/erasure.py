@@ -33,12 +33,13 @@ _OF_MEMORIES = (
 _OF_TRACES = (
     ("postings", "postings"), ("memory_versions", "former_versions"), ("turns", "turns"), ("sessions", "sessions"),
     ("extractions", "extractions"), ("consent_requests", "unsupported_requests"),
+    ("observations", "observations_of_turns"),
 )  # fmt: skip
 _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
-    "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "sessions", "extractions",
-    "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "requests", "items",
-    "projections", "observations", "spaces",
+    "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "observations", "sessions",
+    "extractions", "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints",
+    "requests", "items", "projections", "spaces",
 )  # fmt: skip
 
 
@@ -176,6 +177,7 @@ def _build_trace_params(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
     return {
         "ids": ids,
         "turns": list(traces.turns),
+        "observations": list(traces.observations),
         "sessions": list(traces.sessions),
         "keys": [str(turn) for turn in traces.turns],
         "prints": list(traces.shingle_hashes),

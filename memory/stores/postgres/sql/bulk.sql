@@ -58,6 +58,9 @@ select muniment.project_changes(%(space)s, %(slots)s)
 -- name: memories (inserts memories, each with its journal line, numbered in order)
 with brought as (
   {{memories_alone}}
+), limited as (
+  update muniment.spaces set has_limits = true where space_id = %(space)s and not has_limits
+    and exists (select from brought b where b.reach <> 'user' or b.expires_at is not null)
 )
 {{lines}}
 from brought b
@@ -66,7 +69,7 @@ from brought b
 insert into muniment.memories (space_id, {content_columns}, access_count, rev, embedding, embedding_model, words)
   select %(space)s, {m.content_columns}, 0, %(expected)s::bigint + m.ordinality, m.embedding, m.embedding_model, m.words
   from unnest(%(memories)b::muniment.memories[]) with ordinality m
-  returning memory_id, rev, created_at, category
+  returning memory_id, rev, created_at, category, reach, expires_at
 
 -- name: lines (inserts the journal lines of inserted memories)
 insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, meta, ts,
@@ -79,6 +82,10 @@ select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thre
 from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[], %(categories)s::text[])
   b (memory_id, rev, created_at, category)
 returning rev
+
+-- name: note_limits (notes whether a space has memories that are not found everywhere, or not for ever)
+update muniment.spaces set has_limits = true where space_id = %(space)s and not has_limits and exists (
+  select from muniment.memories m where m.space_id = %(space)s and (m.reach <> 'user' or m.expires_at is not null))
 
 -- name: analyze (measures the table once, before autovacuum does)
 select muniment.analyze_memories()

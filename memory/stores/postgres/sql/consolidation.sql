@@ -39,6 +39,7 @@ with space as materialized (
       select c.memory_id, c.words, c.counted, c.dated, c.asking, c.naming, p.odd or c.odd as odd,
         least(case when p.odd or c.odd then 1 - (c.words <=> p.words) else -(c.vector <#> p.vector) end, 1) as sim
       from partner c where c.kind = p.kind and c.category = p.category and c.memory_id <> p.memory_id
+        and c.place is not distinct from p.place
       offset 0
     ) x
     where x.sim >= case when x.odd then %(worded)s::float8 else %(fallback)s::float8 end
@@ -69,6 +70,7 @@ order by f.n, f.memory_id
 
 -- name: compared (a memory as it is compared; `odd`: the embedder does not know its script, so the cosine says nothing)
 m.memory_id, m.kind, m.category,
+  case m.reach when 'project' then 'project:' || m.project_id when 'session' then 'session:' || m.session_id end as place,
   case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end as vector,
     m.words, %(foreign)s and octet_length(m.text) > length(m.text)
       and m.text ~ '[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]' as odd, m.text ~ '[0-9]' as counted,
@@ -158,7 +160,9 @@ from touched t join muniment.memories m on m.space_id = %(space)s and m.memory_i
 union all
 select 'before', null, v.stable_key is null or not exists (
     select from muniment.memories o where o.space_id = %(space)s and o.state = 'active'
-      and o.stable_key = v.stable_key and o.memory_id <> v.memory_id),
+      and o.stable_key = v.stable_key and o.memory_id <> v.memory_id
+      and (o.reach, case o.reach when 'project' then o.project_id when 'session' then o.session_id end) is not distinct from
+        (v.reach, case v.reach when 'project' then v.project_id when 'session' then v.session_id end)),
   {v.version_columns}
 from touched t join muniment.memory_versions v
   on v.space_id = %(space)s and v.memory_id = t.memory_id and v.to_rev = t.first

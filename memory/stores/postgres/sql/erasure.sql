@@ -142,6 +142,10 @@ delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)
 -- name: sessions (empties the metadata of sessions)
 update muniment.sessions set metadata = '{}' where space_id = %(space)s and session_id = any(%(sessions)s) and metadata <> '{}'
 
+-- name: observations_of_turns (deletes the observations of turns, and others that say the same)
+delete from muniment.observations where space_id = %(space)s
+  and (turns && %(turns)s or observation_id = any(%(observations)s::uuid[]))
+
 -- name: drop_support (removes turns from what rests on them)
 update muniment.{table} set turns = array(
   select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)

@@ -1,18 +1,20 @@
 -- name: retention_waits (in how many seconds each active memory is to be forgotten, as rules/policy/retention.py)
-select m.memory_id, coalesce(
-    least(%(owner)s::bigint,
-      case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
-      case when m.session_id is not null then %(session)s::bigint end,
-      case when m.run_id is not null then %(run)s::bigint end),
-    case when %(below)s > 1 and (m.importance < 5 or %(below)s > 5)
-      then greatest(d.days, greatest(0, m.importance - %(below)s + 1) * %(fade)s::bigint) end
-  ) * 86400 - extract(
-    epoch from %(now)s::timestamptz - greatest(m.created_at, m.updated_at, m.last_accessed_at)) as wait
+select m.memory_id, least(extract(epoch from m.expires_at - %(now)s::timestamptz),
+    case when not m.pinned and d.days is not null then coalesce(
+      least(%(owner)s::bigint,
+        case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
+        case when m.session_id is not null then %(session)s::bigint end,
+        case when m.run_id is not null then %(run)s::bigint end),
+      case when %(below)s > 1 and (m.importance < 5 or %(below)s > 5)
+        then greatest(d.days, greatest(0, m.importance - %(below)s + 1) * %(fade)s::bigint) end
+    ) * 86400 - extract(
+      epoch from %(now)s::timestamptz - greatest(m.created_at, m.updated_at, m.last_accessed_at)) end) as wait
 from muniment.memories m
 left join unnest(%(categories)s::text[], %(days)s::bigint[]) c (category, days) on c.category = m.category
 left join unnest(%(agents)s::text[], %(agents_days)s::bigint[]) a (agent, days) on a.agent = m.agent_id
 cross join lateral (select case when c.category is null then %(untouched)s::bigint else c.days end as days) d
-where m.space_id = %(space)s and m.state = 'active' and not m.pinned and d.days is not null
+where m.space_id = %(space)s and m.state = 'active'
+  and (not m.pinned and d.days is not null or m.expires_at is not null)
 
 -- name: forgettable (the memories that are due to be forgotten)
 select {m.memory_columns}

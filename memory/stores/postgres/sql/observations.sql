@@ -1,5 +1,5 @@
 -- name: columns (the columns of an observation)
-o.observation_id, o.session_id, o.type, o.stable_key, o.statement, o.fact, o.category, o.confidence, o.importance,
+o.observation_id, o.session_id, o.kind, o.stable_key, o.statement, o.fact, o.category, o.confidence, o.importance,
 o.trust, o.turns, o.found_by, o.memory_id, o.outcome, o.rev, o.at,
 muniment.list_positions(%(space)s, o.turns) as positions
 
@@ -12,6 +12,10 @@ order by positions, o.rev, o.observation_id limit %(limit)s
 select {{columns}} from muniment.observations o
 where o.space_id = %(space)s and o.memory_id = %(memory)s
 order by o.rev, o.observation_id
+
+-- name: statements (a page of what all observations say)
+select o.observation_id, o.statement from muniment.observations o
+where o.space_id = %(space)s and o.observation_id > %(after)s order by o.observation_id limit %(limit)s
 
 -- name: sources (who has read those of the turns of which something was kept, or which a model has read)
 select t.turn_id, array(

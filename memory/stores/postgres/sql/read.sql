@@ -40,6 +40,12 @@ m.space_id = %(space)s and m.state = any(%(states)s)
 -- name: paged (the order of a list and its page)
 order by m.rev desc, m.memory_id limit %(limit)s offset %(offset)s
 
+-- name: by_limits (what is found here, and has not expired)
+{{search.by_limits}}
+
+-- name: by_limits_then (the same at a revision)
+{{search.by_limits_then}}
+
 -- name: by_categories (filters of a list)
 and m.category = any(%(categories)s)
 
@@ -74,31 +80,35 @@ from (
   union all
   select from_id, strength from muniment.relations where space_id = %(space)s and to_id = %(memory_id)s
 ) r join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
-where m.state = 'active' order by r.strength desc, m.memory_id limit %(limit)s
+where m.state = 'active' {{search.by_limits}} order by r.strength desc, m.memory_id limit %(limit)s
 
 -- name: near (the neighbours of probes; one statement is one transaction, and fails in another role)
 select f.n, f.rev as now, f.same_key, f.sim, {m.memory_columns}
-from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
+from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s, %(places)s) f
 cross join lateral (select (f.found).*) m
 where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
 -- name: packed (what finds the active memories of a space: ids, kinds, keys and vectors)
 select count(*) as memories, array_agg(p.memory_id) as ids, array_agg(p.kind) as kinds, array_agg(p.rev) as revs,
-  array_agg(p.stable_key) as stable_keys, array_agg(p.vector is not null) as has_vector,
+  array_agg(p.stable_key) as stable_keys, array_agg(p.place) as places, array_agg(p.vector is not null) as has_vector,
   string_agg(halfvec_send(p.vector), ''::bytea) as vectors
 from (
-  select c.memory_id, c.kind, c.rev, c.stable_key,
+  select c.memory_id, c.kind, c.rev, c.stable_key, {{place}} as place,
     case when c.embedding_model = %(model)s then c.embedding when c.next_model = %(model)s then c.next_embedding end
       as vector
   from muniment.memories c where c.space_id = %(space)s and c.state = 'active' limit %(limit)s
 ) p
 
--- name: near_in_words (the memories of a probe's kind that share most of its words, of equal ones the latest)
+-- name: place (where a memory is found; null: everywhere)
+case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
+
+-- name: near_in_words (the memories of a probe's kind and place that share most of its words, of equal ones the latest)
 select p.n, false as same_key, null::real as sim, {m.memory_columns}
-from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
+from unnest(%(kinds)s::text[], %(words)s::text[], %(places)s::text[]) with ordinality p (kind, words, place, n)
 cross join lateral (
   select c.* from muniment.memories c
   where c.space_id = %(space)s and c.state = 'active' and c.kind = p.kind and c.words <#> p.words::sparsevec < 0
+    and {{place}} is not distinct from p.place
   order by c.words <#> p.words::sparsevec, c.rev desc, c.memory_id limit %(limit)s
 ) m
 order by p.n

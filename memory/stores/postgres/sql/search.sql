@@ -39,7 +39,7 @@ select h.*, f.* from (
   select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
     (select n from scope) as among, (select mean from scope) as mean, (select spread from scope) as spread,
     array(select n from idf where df is null) as unheard, {reached} as reached,
-    coalesce((select indexed from space), false) as indexed
+    coalesce((select indexed from space), false) as indexed, coalesce((select has_limits from space), false) as limited
 ) h left join (
   select {m.shown_columns}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {rivals} as rivals
   from picked p
@@ -66,7 +66,8 @@ with entered as materialized (
 )
 select h.*, f.* from (
   select coalesce((select rev from space), 0) as now, null::text[] as speakers, (select count(*) from passing) as among,
-    null::float8 as mean, null::float8 as spread, '{}'::bigint[] as unheard, true as reached, false as indexed
+    null::float8 as mean, null::float8 as spread, '{}'::bigint[] as unheard, true as reached, false as indexed,
+    coalesce((select has_limits from space), false) as limited
 ) h left join (
   select {m.shown_columns}, null::float8 as share, null::jsonb as edges, null::float8 as cosine, null::jsonb as ranks,
     '{0,0,0}'::float8[] as traits, {rivals} as rivals
@@ -77,7 +78,7 @@ select h.*, f.* from (
 ) f on true
 
 -- name: space (the space; `indexed`: it has indexes of its own, with every vector of the model)
-select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exists (
+select s.rev, s.indexed_rev, s.has_limits, case when s.indexed_model = %(model)s then not exists (
     select from muniment.memories m where m.space_id = %(space)s and m.next_model = %(model)s) end as indexed
   from muniment.spaces s where s.space_id = %(space)s and (select ok from entered)
 
@@ -218,6 +219,24 @@ and m.updated_at >= %(updated_after)s
 -- name: by_updated_before
 and m.updated_at <= %(updated_before)s
 
+-- name: by_limits (what is found here, and has not expired; only of a space that has such memories)
+and {{reached_here}} and {{lasting}}
+
+-- name: by_limits_then (the same at a revision: what had not expired when the next one began)
+and {{reached_here}} and {{lasting_then}}
+
+-- name: reached_here (what is found everywhere, and what is found where the reader is)
+(m.reach = 'user' or m.reach = 'project' and m.project_id = %(project)s::text
+      or m.reach = 'session' and m.session_id = %(session)s::text)
+
+-- name: lasting (what has not expired; of what is not active that does not matter)
+(m.expires_at is null or m.state <> 'active' or m.expires_at > coalesce(%(at)s::timestamptz, now()))
+
+-- name: lasting_then (the same at a revision)
+(m.expires_at is null or m.state <> 'active' or m.expires_at > coalesce((
+      select muniment.time_after(s.space_id, %(as_of)s) from muniment.spaces s where s.space_id = %(space)s),
+      %(at)s::timestamptz, now()))
+
 -- name: current (the memories as they are)
 muniment.memories m
 
@@ -232,7 +251,7 @@ muniment.memories m
 
 -- name: stable (the most important memories of categories, without those for which another one speaks in the profile now)
 select {m.shown_columns} from {source}
-where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s) {limited}
   and (%(as_of)s::bigint is not null or m.memory_id not in (
     select p.memory_id from muniment.projections p
     where p.space_id = %(space)s and p.type = 'user_profile' and p.status in ('support', 'outranked')))
@@ -257,7 +276,7 @@ with cursor as materialized (
   select {{entry}}
   from muniment.journal j cross join lateral (
     select * from {source} where m.space_id = %(space)s and m.memory_id = j.memory_id
-      and m.state not in ('pending', 'rejected') offset 0) m
+      and m.state not in ('pending', 'rejected') {limited} offset 0) m
   where j.space_id = %(space)s and j.rev > (select since from cursor)
     and (%(as_of)s::bigint is null or j.rev <= %(as_of)s) and j.action <> 'LINK'
     and not j.meta ?& array['consent', 'field'] and not j.meta ? 'hard'

@@ -76,5 +76,6 @@ with term as materialized (
   select p.turn_id, p.at, least(1, sum(i.idf * p.weight) / (select sum(idf) * %(highest)s from idf)) as score
   from posting p join idf i on i.n = p.n group by p.turn_id, p.at order by score desc, p.at desc, p.turn_id limit %(limit)s
 )
-select {{ledger.turn}}, b.score from best b join muniment.turns t on t.space_id = %(space)s and t.turn_id = b.turn_id
+select {{ledger.turn}}, b.score from best b cross join lateral (
+  select * from muniment.turns o where o.space_id = %(space)s and o.turn_id = b.turn_id and coalesce(o.position, 0) >= 0 offset 0) t
 order by b.score desc, b.at desc, b.turn_id

@@ -26,6 +26,9 @@ from muniment.sessions s where space_id = %(space)s
 union all
 select to_jsonb(c) - 'space_id' || '{"type": "consent"}', 8, extract(epoch from c.asked_at)::bigint, c.request_id::text
 from muniment.consent_requests c where space_id = %(space)s
+union all
+select to_jsonb(o) - 'space_id' || '{"type": "observation"}', 9, o.rev, o.observation_id::text
+from muniment.observations o where space_id = %(space)s
 order by part, n, id
 
 -- name: content (the memories and edges of a space as JSON, without revisions and access counts)
@@ -73,7 +76,8 @@ select flaw from (
   union all
   select case
     when v.from_rev < 1 or v.to_rev > own.rev then 'a version is of revisions that the space has not reached'
-    when v.event_time not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+    when v.event_time not between '0002-01-01' and '9998-12-31' or v.expires_at not between '0002-01-01' and '9998-12-31'
+      then 'a time is not in the years 2 to 9998'
   end
   from muniment.memory_versions v, own where v.space_id = %(space)s
   union all
@@ -105,6 +109,14 @@ select flaw from (
       or greatest(s.started_at, s.last_at, s.ended_at) > '9998-12-31' then 'a time is not in the years 2 to 9998'
   end
   from muniment.sessions s where s.space_id = %(space)s
+  union all
+  select case
+    when o.rev not between 1 and own.rev then 'an observation is of a revision that the space has not reached'
+    when o.confidence not between 0 and 1 or array_position(o.turns, null) is not null or array_ndims(o.turns) > 1
+      then 'a number is none, or a list has gaps'
+    when o.at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+  end
+  from muniment.observations o, own where o.space_id = %(space)s
   union all
   select case when t.rev not between 0 and own.rev
     then 'a thread or a turn is of a revision that the space has not reached' end
