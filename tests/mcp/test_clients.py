@@ -104,7 +104,7 @@ async def test_the_memory_of_a_project(service: SharedService, transport: Transp
     for project in ("atlas", None):
         if transport == "http":
             headers = {"X-Muniment-Project": project} if project else {}
-            connection = connect_http(service.url, token, **headers)
+            connection = connect_http(service.url, token, headers=headers)
         else:
             named = ("--project", project) if project else ()
             connection = connect_stdio(environment, "--user", "ana", "--agent", "planner", *named)
