@@ -16,6 +16,7 @@ from tests.integration.test_several_spaces import ATLAS, share
 
 ANA = scope(project="atlas")
 BUDGETS = range(20, 2_001)
+VOCABULARY = "o200k_base"
 WORDS = ("kettle", "harbour", "fence", "rehearsal", "orchard", "ferry", "lantern")
 
 
@@ -28,37 +29,46 @@ def told(owner: Scope, count: int) -> list[str]:
     ]
 
 
-def check(hits: Sequence[Hit], best: Hit, budget: TokenBudget) -> None:
+def count_alone(best: Hit, budget: TokenBudget) -> int:
+    """The tokens with which the best fits alone."""
+    packed = count_tokens(budget.render_block(())) + count_tokens(budget.render_hit(best)) + JOINT_TOKENS
+    return max(packed, count_tokens(budget.render_block([best])))
+
+
+def check(hits: Sequence[Hit], best: Hit, budget: TokenBudget, alone: int) -> None:
     """The block of these hits fits, and the best is the first of them wherever it fits alone."""
     size = count_tokens(budget.render_block(hits))
     assert size <= budget.max_tokens or not hits
-    alone = count_tokens(budget.render_block(())) + count_tokens(budget.render_hit(best)) + JOINT_TOKENS
-    if max(alone, count_tokens(budget.render_block([best]))) <= budget.max_tokens:
+    if alone <= budget.max_tokens:
         assert hits[0].memory.id == best.memory.id
 
 
 async def test_every_budget_from_20_to_2000_tokens(database_url: str) -> None:
-    """As the answer to a query, in bullets and in whole memories, and as a brief; of the own space and a shared one."""
+    """As the answer to a query in bullets and as a brief, and with each twelfth in whole memories, of two spaces."""
     await share(database_url, ATLAS, ANA)
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(text, "tasks") for text in told(ANA, 300)])
         await memory.ingest(ATLAS, [note(text, "tasks") for text in told(ATLAS, 200)])
         recall = memory.engine.recall
         for returns in ("bullets", "full"):
-            query = Query(text="packages number", top_k=100, returns=returns, threshold=0.0, budget_tokens=10**6)
+            query = Query(text="packages number", top_k=60, returns=returns, threshold=0.0, budget_tokens=10**6)
             reader, search = await recall.authorize_query(ANA, "planner", query)
             found = await recall.retrieve_hits(reader, query, search)
             ranked = [one for one in rank_hits(found.snapshot.hits, found.ranking) if isinstance(one, Hit)]
             assert {hit.shared_by for hit in ranked} == {None, "project"}
-            for tokens in BUDGETS:
+            alone = count_alone(
+                ranked[0], render.make_query_budget(query, found.snapshot.rev, VOCABULARY, degraded=False)
+            )
+            for tokens in BUDGETS if returns == "bullets" else BUDGETS[::12]:
                 asked = replace(query, budget_tokens=tokens)
-                budget = render.make_query_budget(asked, found.snapshot.rev, "o200k_base", degraded=False)
-                check(budget.pack_hits(ranked)[0], ranked[0], budget)
+                budget = render.make_query_budget(asked, found.snapshot.rev, VOCABULARY, degraded=False)
+                check(budget.pack_hits(ranked)[0], ranked[0], budget, alone)
+        alone = count_alone(ranked[0], render.make_brief_budget(recall.settings.recall, "", VOCABULARY))
         for tokens in BUDGETS:
             limited = recall.settings.recall.model_copy(update={"context_budget_tokens": tokens})
-            budget = render.make_brief_budget(limited, "", "o200k_base")
+            budget = render.make_brief_budget(limited, "", VOCABULARY)
             hits, _, _ = budget.pack_hits(ranked)
-            check(hits, ranked[0], budget)
+            check(hits, ranked[0], budget, alone)
             assert count_tokens(budget.render_block(hits)) <= tokens
         for tokens in (20, 64, 200, 777, 2_000):
             answer = await memory.query(ANA, "planner", replace(query, returns="bullets", budget_tokens=tokens))
