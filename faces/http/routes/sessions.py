@@ -7,9 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from muniment.faces.http.access import Reader, Writer
-from muniment.faces.http.answers import FoundTurnsAnswer, SessionAnswer, SessionRecordAnswer, SessionsAnswer
 from muniment.faces.http.bodies import MAX_COUNT, EndBody, SessionBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.faces.http.routes.session_answers import (
+    FoundTurnsAnswer,
+    SessionAnswer,
+    SessionRecordAnswer,
+    SessionsAnswer,
+)
 from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.payload import FOUND_TURNS, encode_session, encode_turn
 
