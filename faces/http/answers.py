@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from muniment.memory.config.changes import SettingSource, Stage
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.journal import Action, Band, JournalEntry
+from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
 from muniment.memory.domain.query import Reason, Ruling, StageName
@@ -183,10 +184,11 @@ class SessionsAnswer(BaseModel):
 
 
 class SessionRecordAnswer(BaseModel):
-    """A session and its events in order."""
+    """A session and its events in order, and what was found in them."""
 
     session: SessionAnswer
     turns: list[EventAnswer]
+    observations: list[Observation]
 
 
 class FoundTurnsAnswer(BaseModel):
