@@ -138,7 +138,6 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
                 async with asyncio.timeout(20):
                     while "build_missed" in await memory.jobs.count_jobs():
                         await asyncio.sleep(0.05)
-    print([r.body["messages"][0]["content"][:60] for r in model.requests], [r.body["messages"][1]["content"][:300] for r in model.requests])
     assert len(model.requests) == 1
 
 
