@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.domain.turn import TurnKind
 
@@ -62,10 +63,11 @@ class SessionsAnswer(BaseModel):
 
 
 class SessionRecordAnswer(BaseModel):
-    """A session and its events in order."""
+    """A session and its events in order, and what was found in them."""
 
     session: SessionAnswer
     turns: list[EventAnswer]
+    observations: list[Observation]
 
 
 class FoundTurnsAnswer(BaseModel):
