@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TextIO
 from uuid import uuid4
@@ -74,10 +74,14 @@ def service(shared_service: SharedService) -> SharedService:
 
 @asynccontextmanager
 async def connect_http(
-    url: str, token: str, generation: Generation = "2026-07-28", person: Person | None = None
+    url: str,
+    token: str,
+    generation: Generation = "2026-07-28",
+    person: Person | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Client]:
     """A client of the service."""
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}", **(headers or {})}, timeout=30) as http:
         transport = streamable_http_client(f"{url}/mcp", http_client=http)
         async with Client(transport, mode=generation, elicitation_callback=person.reply if person else None) as client:
             yield client

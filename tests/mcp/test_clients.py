@@ -10,8 +10,10 @@ from mcp_types import TextContent, TextResourceContents
 
 from muniment.faces.mcp.caller import create_caller
 from muniment.faces.mcp.schemas import list_tools
+from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.scope import Scope
+from tests.engine import note
 from tests.mcp.conftest import GENERATIONS, Generation, Person, SharedService, connect_http, connect_stdio
 
 pytestmark = pytest.mark.xdist_group("mcp")  # one service for all
@@ -86,6 +88,31 @@ async def test_official_client(service: SharedService, transport: Transport, gen
         nothing = await client.call_tool("memory.query", {"query": "marathon"})
         assert nothing.structured_content
         assert nothing.structured_content["results"] == []
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_the_memory_of_a_project(service: SharedService, transport: Transport) -> None:
+    """Who works on a shared project reads its memory beside the own, and who names none does not."""
+    settings = load_settings(service.environment)
+    atlas = Scope(owner="atlas", tenant=service.tenant, owner_type="project")
+    async with bootstrap.open_shares(settings) as shares:
+        await shares.grant_share(atlas, Scope(owner="ana", tenant=service.tenant), by="root")
+    async with bootstrap.create_memory(settings) as memory:
+        await memory.ingest(atlas, [note("The team meets on Mondays", "tasks")])
+    token = service.token(agents=("planner",))
+    environment = service.environment | {"MUNIMENT_TENANT": service.tenant}
+    for project in ("atlas", None):
+        if transport == "http":
+            headers = {"X-Muniment-Project": project} if project else {}
+            connection = connect_http(service.url, token, headers=headers)
+        else:
+            named = ("--project", project) if project else ()
+            connection = connect_stdio(environment, "--user", "ana", "--agent", "planner", *named)
+        async with connection as client:
+            found = await client.call_tool("memory.query", {"query": "When does the team meet?"})
+            assert found.structured_content
+            results = found.structured_content["results"]
+            assert [one.get("of") for one in results] == (["project"] if project else [])
 
 
 async def test_the_profile(service: SharedService) -> None:
