@@ -98,6 +98,8 @@ def build_proposals(
         candidate = statement.candidate
         if candidate.fact is None or candidate.trust != "user" or candidate.state != "active":
             continue
+        if candidate.reach != "user":  # the profile holds everywhere
+            continue
         field = find_profile_field(candidate.fact, candidate.category)
         memory = _find_memory(statement, changes)
         if field is not None and memory is not None:
