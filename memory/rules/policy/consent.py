@@ -129,6 +129,11 @@ def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, .
     )
 
 
+def normalize_statement(text: str) -> str:
+    """Return a statement as it is compared with what was decided before: whatever its case, spaces and full stop."""
+    return " ".join(tokens.normalize_text(text).casefold().split()).rstrip(".。!！")
+
+
 def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:
     """The pending requests whose memory a plan forgets, replaces or changes, each with that change.
 
