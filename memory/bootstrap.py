@@ -167,6 +167,7 @@ async def open_worker(
             names=memory.engine.job_registry.list_performable(),
             clock=memory.engine.clock,
             rules=settings.jobs,
+            find_first_wait=lambda: memory.engine.settings.model.backoff_seconds,
             on_outcome=on_outcome,
             periodic=(
                 Schedule(queue.maintenance, memory.engine.clock, lambda: memory.engine.settings.session_ledger),

@@ -56,6 +56,7 @@ class CallerSettings(SettingsPart):
     another_penalty: Share
     others_penalty: Share
     keyword_relevance: Positive
+    keyword_fallback: bool
     strange_penalty: Share
 
 

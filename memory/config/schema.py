@@ -76,6 +76,7 @@ class WritingSettings(SettingsPart):
     fallback_days: WholeDays
     fallback_neighbours: Count
     link_min: Share
+    contradictions: Literal["supersede", "keep"]
     per_turn: Count
     per_day: Count
     soft_delete_days: Annotated[int, Field(ge=0, le=MAX_DAYS)]
@@ -138,6 +139,7 @@ class ModelLimits(SettingsPart):
     prompt_folder: Annotated[str, Field(min_length=1)] | None
 
     timeout_seconds: Positive
+    backoff_seconds: Seconds
     max_retries: Amount
     max_output_tokens: Count
     tool_schema: Literal["short", "full"]
@@ -256,6 +258,19 @@ class ObservationSettings(SettingsPart):
     facts: Count
     candidates: Count
     types: dict[ObservationType, Share | None]
+
+
+class FindGates(SettingsPart):
+    """What of that which is found by itself is kept: whether the rules keep at once where a model is configured or wait
+    for it, the least importance and confidence, whether a statement of its own is required, and which relations and
+    events."""
+
+    fallback: Literal["rules", "wait"]
+    least_importance: Annotated[int, Field(ge=1, le=5)]
+    least_confidence: Share
+    canonical: Literal["preferred", "required"]
+    relations: bool
+    events: Literal["all", "dated", "none"]
 
 
 class Procedures(SettingsPart):

@@ -28,6 +28,7 @@ from muniment.memory.config.schema import (
     DeltaHeader,
     EmbedderProfile,
     Episodes,
+    FindGates,
     Forgetting,
     Insights,
     Ledger,
@@ -86,6 +87,7 @@ class _Sections(SettingsPart):
     session_ledger: Ledger
     threads: Threads
     checkpoints: Checkpoints
+    finds: FindGates
     observations: ObservationSettings
     procedures: Procedures
     database: Database

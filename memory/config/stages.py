@@ -30,18 +30,22 @@ Path: TypeAlias = tuple[str, ...]
 # A name of one key goes before one with a star, which stands for any rest.
 _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
     "extraction": (
-        "model.timeout_seconds", "model.max_retries", "model.prompts", "model.max_output_tokens",
-        "limits.reading_seconds", "spend.daily_tokens", "spend.daily_money", "insights.*", "episodes.*",
-        "observations.turns", "observations.context_turns", "observations.facts", "observations.candidates",
+        "model.timeout_seconds", "model.backoff_seconds", "model.max_retries", "model.prompts",
+        "model.max_output_tokens", "finds.fallback", "observations.*", "limits.reading_seconds", "spend.daily_tokens",
+        "spend.daily_money", "insights.*", "episodes.*",
     ),
     "gates": (
-        "limits.turn_chars", "limits.memory_chars", "write.per_turn", "write.per_day", "redact.email", "redact.phone",
-        "redact.national_ids", "redact.door_codes", "consent.*", "observations.types.*",
+        "observations.types.*", "finds.least_importance", "finds.least_confidence", "limits.turn_chars",
+        "limits.memory_chars", "write.per_turn", "write.per_day", "redact.email", "redact.phone",
+        "redact.national_ids", "redact.door_codes", "consent.*", "procedures.review",
     ),
-    "atomization": ("procedures.chars", "procedures.steps", "procedures.failures"),
+    "atomization": (
+        "finds.canonical", "finds.relations", "finds.events", "procedures.chars", "procedures.steps",
+        "procedures.failures",
+    ),
     "consolidation": (
         "embedders.*", "write.neighbours", "write.attempts", "write.fallback_days", "write.fallback_neighbours",
-        "write.link_min", "consolidation.*",
+        "write.link_min", "write.contradictions", "consolidation.*",
     ),
     "retrieval": (
         "recall.*", "delta.*", "limits.query_chars", "limits.top_k", "limits.profile_items", "threads.max_tokens",
@@ -55,13 +59,14 @@ _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
 # Of these sections and keys none is in a stage: connections, the service, texts that may be a secret or a path of a
 # machine, and what is built into a graph when it is made.
 FIXED = (
-    "database.*", "jobs.*", "serve.*", "users.*", "session_ledger.search_agents", "model.prompt_folder",
+    "database.*", "jobs.*", "serve.*", "users.*", "session_ledger.search_agents", "recall.profiles",
+    "recall.agents", "model.prompt_folder",
     "model.tool_schema", "model.tool_rounds", "model.handoffs", "redact.patterns", "redact.deny_tags",
     "redact.deny_paths", "redact.deny_projects", "spend.currency", "spend.prices", "embedders.*.scripts",
     "embedders.*.reads", "forgetting.categories", "checkpoints.messages", "checkpoints.durability",
     "recall.profiles", "recall.agents",
 )  # fmt: skip
-_KINDS_OF_SCOPES = ("user", "project", "agent", "session", "run")
+_BY_NAME = frozenset({("forgetting", "scopes"), ("observations", "types")})  # settings of their own, by names
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "more than",
@@ -175,9 +180,10 @@ def read_comments() -> dict[Path, str]:
 def _walk_part(place: Path, part: SettingsPart) -> Iterator[tuple[Path, Any]]:
     for name, field in type(part).model_fields.items():
         annotation = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-        if place == ("forgetting",) and name == "scopes":
-            each = get_args(annotation)[1]
-            yield from (((*place, name, kind), each) for kind in _KINDS_OF_SCOPES)
+        if (*place, name) in _BY_NAME:
+            each = get_args(field.annotation)[1]
+            named = (one for one in getattr(part, name) if ":" not in one)  # no user's name
+            yield from (((*place, name, one), each) for one in named)
         else:
             yield (*place, name), annotation
 

@@ -52,11 +52,13 @@ class Worker:
         names: Sequence[JobName],
         clock: Clock,
         rules: Jobs,
+        find_first_wait: Callable[[], float] = lambda: 1.0,
         on_outcome: OnOutcome | None = None,
         periodic: Sequence[PeriodicTask] = (),
     ) -> None:
         self.names = tuple(names)
         self._queue, self._perform, self._clock, self._rules = queue, perform, clock, rules
+        self._find_first_wait = find_first_wait
         self._on_outcome, self._periodic = on_outcome, tuple(periodic)
         self._running: dict[asyncio.Task[None], JobName] = {}
         self._wake_event = asyncio.Event()
@@ -126,7 +128,7 @@ class Worker:
             self._report_outcome(JobOutcome(job=ticket.job, seconds=monotonic() - started, error_class=error_class))
             return
         now = self._clock.now()
-        verdict = plan_retry(failure, ticket.attempts, now)
+        verdict = plan_retry(failure, ticket.attempts, now, self._find_first_wait())
         if is_waiting(failure):
             error_class = None
         else:

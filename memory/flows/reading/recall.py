@@ -15,7 +15,7 @@ from muniment.memory.domain.query import LISTINGS, Answer, Brief, Hit, Omission,
 from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
-from muniment.memory.errors import BadConfig, BadInput, Denied
+from muniment.memory.errors import BadConfig, BadInput, Denied, ModelUnavailable
 from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
 from muniment.memory.flows.reading.candidates import build_listing, is_read_whole, needs_more_candidates
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
@@ -149,6 +149,8 @@ class Recall:
         if query.text.strip() in LISTINGS:
             return reader, build_listing(query, categories, build_weights("", self.profile, self.settings.recall))
         search = await self.prepare_search(query, categories, watch)
+        if search.vector is NO_VECTOR and not self.settings.recall.keyword_fallback:
+            raise ModelUnavailable("the embedder does not answer, and words alone may not (recall.keyword_fallback)")
         return reader, replace(search, with_rivals=True)
 
     def make_reader(self, scope: Scope, agent: str) -> Reader:

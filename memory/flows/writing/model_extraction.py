@@ -30,6 +30,7 @@ from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.observations.finds import refuse_finds
+from muniment.memory.rules.observations.gates import OPEN_GATES, hold_finds
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.provenance.quoted import is_echo, is_own_reply
@@ -132,6 +133,8 @@ class ModelExtraction:
             refusals=tuple((each, lost[each]) for each in finds if each in lost),
             found_by=record.prompt,
         )
+        if self.settings.finds != OPEN_GATES:
+            extraction = hold_finds(extraction, self.settings.finds, has_model=True)
         return await self.writer.commit_extraction(scope_of_turn, extraction, (), "worker", record, said_at=turn.at)
 
     async def perform_extraction(self, scope: Scope, key: str) -> Receipt:
@@ -165,7 +168,9 @@ class ModelExtraction:
     ) -> tuple[tuple[Candidate, ...], tuple[str, ...], frozenset[str]]:
         """Return the candidates, redacted, in the categories and with the trust that the rules give; refusals; and the
         keys of what the rules find in the turn."""
-        by_rules = extract.extract_statements(passage.turn).facts
+        # Where the rules wait for the model, nothing of theirs is kept that its finds could repeat.
+        waits = self.settings.finds.fallback == "wait"
+        by_rules = () if waits else extract.extract_statements(passage.turn).facts
         aligned = align_candidates(candidates, by_rules)
         weighed = [
             quoted.weigh_trust(

@@ -40,6 +40,7 @@ from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.extraction.requested import LONG_TEXT, load_rules, read_requested
 from muniment.memory.rules.merging.aliases import sanitize_aliases
 from muniment.memory.rules.merging.placement import sanitize_candidate
+from muniment.memory.rules.observations.gates import OPEN_GATES, hold_finds
 from muniment.memory.rules.policy.schedule import find_slot_start
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.tool_calls import is_work_turn
@@ -186,6 +187,8 @@ class Writer:
         safe, reason, extraction = await self.read_texts(
             self.turn_reader.read_turn, (turn, *previous[-_MAX_PREVIOUS:]), turn, previous
         )
+        if self.settings.finds != OPEN_GATES:
+            extraction = hold_finds(extraction, self.settings.finds, has_model=self.model is not None)
         if aliases:
             extraction = replace(extraction, candidates=self.name_candidates(extraction.candidates, aliases))
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"

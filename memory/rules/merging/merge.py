@@ -303,7 +303,7 @@ def _merge_candidate(
             result = _merge_late_statement(incoming, memory, new_memory, is_vouched=band == "auto")
         elif (
             verdict := "same" if repeated else judge_candidate(named, known, is_vouched=band == "auto")
-        ) != "different":
+        ) == "same" or (verdict == "supersedes" and writing.contradictions == "supersede"):
             others = [item for item in neighbours if item.memory.id != memory.id]
             result = _change_memory(incoming, memory, verdict, band, sim, at)
             if isinstance(result, Change):

@@ -33,8 +33,9 @@ class RetryDecision:
     lets_others_pass: bool = False
 
 
-def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
-    """The decision after the failure of a job that was tried `attempts` times before; `now` is UTC.
+def plan_retry(error: Exception, attempts: int, now: datetime, first_wait: float = 1.0) -> RetryDecision:
+    """The decision after the failure of a job that was tried `attempts` times before; `now` is UTC, and
+    `first_wait` the seconds after a model's first failure, which double with each.
 
     When a model or a database is down, the order of jobs is kept, so that no correction is learned before its subject.
     A bad answer or a defect may fail for ever: after five attempts later jobs may pass. A job that waits for a result
@@ -49,6 +50,8 @@ def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
             at=now + timedelta(seconds=min(MAX_WAIT_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12)))
         )
     seconds = _compute_backoff(attempts)
+    if isinstance(error, ModelError):
+        seconds = min(MAX_WAIT_SECONDS, seconds * first_wait)
     if isinstance(error, ModelRateLimited):
         seconds = max(seconds, _read_retry_after(error))
     is_external = isinstance(error, ModelError | StoreError)
