@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_recall, check_spending
 from muniment.memory.config.schema import SettingsPart
 from muniment.memory.config.settings import Settings
-from muniment.memory.config.stages import SettingKey, list_settings
+from muniment.memory.config.stages import SettingKey, list_settings, make_adapter
 from muniment.memory.config.yaml_file import KeyPath, describe_shape, format_key, suggest_name
 from muniment.memory.errors import BadInput
 
@@ -70,11 +70,11 @@ def check_value(setting: SettingKey, value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and _takes(setting, "integer"):
         value = int(value)
     try:
-        found = TypeAdapter(setting.annotation).validate_python(value, strict=True)
+        found = make_adapter(setting.annotation).validate_python(value, strict=True)
     except ValidationError as error:
         if isinstance(value, list):
             try:
-                return list(TypeAdapter(setting.annotation).validate_python(value))
+                return list(make_adapter(setting.annotation).validate_python(value))
             except ValidationError:
                 pass
         shape = "not finite" if error.errors()[0]["type"] == "finite_number" else describe_shape(value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any, TypeAlias, get_args
@@ -97,6 +98,7 @@ class SettingKey:
         return describe_schema(self.schema)
 
 
+@cache
 def find_stage(key: str) -> Stage | None:
     """Return the stage of a key; None for one of no stage."""
     found = {name: stage for stage, names in _MEMBERS.items() for name in names if _matches(name, key)}
@@ -197,10 +199,15 @@ def _walk_profile(place: Path, profile: EmbedderProfile) -> Iterator[tuple[Path,
 
 
 @cache
+def make_adapter(annotation: Any) -> TypeAdapter[Any]:
+    """Return what checks the values of a type."""
+    return TypeAdapter(annotation)
+
+
+@cache
 def _make_schema(annotation: Any) -> dict[str, Any]:
-    return TypeAdapter(annotation).json_schema()
+    return make_adapter(annotation).json_schema()
 
 
 def _matches(name: str, key: str) -> bool:
-    pattern = re.escape(name).replace(r"\*", ".*")
-    return re.fullmatch(pattern, key) is not None
+    return fnmatchcase(key, name)
