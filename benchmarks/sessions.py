@@ -50,11 +50,14 @@ def make_turns(count: int, first: int = 0) -> list[Turn]:
     texts = list_texts()
     return [
         Turn.make(
-            session=f"s{n // SESSION}", key=str(n), role="user" if n % 2 else "assistant",
-            text=f"{texts[n % len(texts)]} {n}", at=START + timedelta(seconds=n),
+            session=f"s{n // SESSION}",
+            key=str(n),
+            role="user" if n % 2 else "assistant",
+            text=f"{texts[n % len(texts)]} {n}",
+            at=START + timedelta(seconds=n),
         )
         for n in range(first, first + count)
-    ]  # fmt: skip
+    ]
 
 
 async def measure(turns: int, searches: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import orjson
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import ChangePage
-from muniment.memory.domain.memory import Fact, FactKind
+from muniment.memory.domain.memory import REACHES, Fact, FactKind
 from muniment.memory.domain.plan import Change, Receipt
 from muniment.memory.domain.query import Filters, Query, Returns
 from muniment.memory.errors import BadInput
@@ -37,6 +37,7 @@ _MAX_NAME_CHARS = 500  # of a name in a filter
 _YEAR = timedelta(days=366)
 _FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
+_CHOICES: Mapping[str, tuple[str, ...]] = {"fact_kind": get_args(FactKind), "reach": REACHES}  # of a filter
 FILTER_KINDS: dict[str, type] = {name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items()}
 
 
@@ -260,6 +261,8 @@ def parse_filters(raw: Any) -> Filters:
             raise BadInput(f"filters.{key}: has a NUL or half a character")
         elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise BadInput(f"filters.{key}: {type(value).__name__} given, {kind.__name__} wanted")
+        elif key in _CHOICES and value not in _CHOICES[key]:
+            raise BadInput(f"filters.{key}: one of {', '.join(_CHOICES[key])} wanted")
         elif isinstance(value, str) and len(value) > _MAX_NAME_CHARS:
             raise BadInput(f"filters.{key}: {len(value):,} characters given, at most {_MAX_NAME_CHARS} wanted")
         else:

@@ -53,6 +53,9 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
     "run_id": _NAME, "agent_id": _NAME, "actor_id": _NAME, "role": _NAME, "category": _NAME,
     "pinned": {"type": "boolean"}, "importance_min": _LEVEL, "importance_max": _LEVEL, "updated_after": _DATE,
     "updated_before": _DATE,
+    "session_id": _NAME, "project_id": _NAME, "app_id": _NAME, "reach": _NAME, "source": _NAME, "event_after": _DATE,
+    "event_before": _DATE, "fact_kind": _NAME, "predicate": _NAME, "person": _NAME, "entity": _NAME, "location": _NAME,
+    "topic": _NAME,
 }  # fmt: skip
 _OPT_IN_CATEGORY = "procedural"
 _OPT_IN_HELP = f"All but {_OPT_IN_CATEGORY}, how something was done before, when left out"

@@ -1378,6 +1378,401 @@ COMMENT ON COLUMN muniment.items.expires_at IS 'From when on it is gone; null: n
 
 COMMENT ON COLUMN muniment.items.updated_at IS 'When it was put last.';
 
+CREATE VIEW muniment.memory_consolidation_runs WITH (security_invoker='true') AS
+ SELECT space_id,
+    run_id,
+    status,
+    started_at,
+    ended_at,
+    from_rev,
+    to_rev,
+    model,
+    prompt,
+    seen AS pairs_seen,
+    checked AS pairs_checked,
+    same AS merged,
+    superseded,
+    distinct_pairs,
+    outdated,
+    unanswered,
+    requests,
+    input_tokens,
+    output_tokens
+   FROM muniment.consolidation_runs;
+
+COMMENT ON VIEW muniment.memory_consolidation_runs IS 'Runs of consolidation, by the names of a former design.';
+
+CREATE TABLE muniment.sessions (
+    space_id uuid NOT NULL,
+    session_id text NOT NULL,
+    app_id text,
+    project_id text,
+    agent_id text,
+    started_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    ended_why text,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    turns integer DEFAULT 0 NOT NULL,
+    built_to integer DEFAULT 0 NOT NULL,
+    own_retention boolean DEFAULT false NOT NULL,
+    retention_days integer,
+    CONSTRAINT sessions_ended CHECK (((ended_at IS NULL) = (ended_why IS NULL))),
+    CONSTRAINT sessions_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT sessions_retention CHECK (((retention_days IS NULL) OR (own_retention AND (retention_days > 0))))
+);
+
+ALTER TABLE ONLY muniment.sessions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.sessions IS 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
+
+COMMENT ON COLUMN muniment.sessions.session_id IS 'The session, as the program names it; of turns without one their thread, or nothing.';
+
+COMMENT ON COLUMN muniment.sessions.app_id IS 'The application in which it took place.';
+
+COMMENT ON COLUMN muniment.sessions.project_id IS 'The project to which it belongs.';
+
+COMMENT ON COLUMN muniment.sessions.agent_id IS 'The agent that was spoken to first.';
+
+COMMENT ON COLUMN muniment.sessions.started_at IS 'When its first turn was said.';
+
+COMMENT ON COLUMN muniment.sessions.last_at IS 'When its latest turn was said.';
+
+COMMENT ON COLUMN muniment.sessions.ended_at IS 'When it ended; null: it goes on. A later turn lets it go on.';
+
+COMMENT ON COLUMN muniment.sessions.ended_why IS 'Why it ended: call, idle, or what the caller named.';
+
+COMMENT ON COLUMN muniment.sessions.metadata IS 'What the application keeps of it, redacted.';
+
+COMMENT ON COLUMN muniment.sessions.input_tokens IS 'The tokens that models read for its turns, as the turns report them.';
+
+COMMENT ON COLUMN muniment.sessions.output_tokens IS 'The tokens that models wrote for its turns, as the turns report them.';
+
+COMMENT ON COLUMN muniment.sessions.turns IS 'How many positions its turns have got: the next one gets this number.';
+
+COMMENT ON COLUMN muniment.sessions.built_to IS 'The position up to which memories were built from it.';
+
+COMMENT ON COLUMN muniment.sessions.own_retention IS 'Whether `retention_days` holds for it, instead of the setting.';
+
+COMMENT ON COLUMN muniment.sessions.retention_days IS 'The days that it is kept; null with `own_retention`: for ever.';
+
+CREATE VIEW muniment.memory_entries WITH (security_invoker='true') AS
+ SELECT m.space_id,
+    m.memory_id AS entry_id,
+    m.kind AS entry_type,
+    m.category,
+    (m.fact ->> 'kind'::text) AS fact_kind,
+    m.stable_key,
+    m.text AS canonical_statement,
+    (m.fact ->> 'predicate'::text) AS predicate,
+    (m.fact ->> 'object'::text) AS object,
+    m.event_time,
+    (m.fact -> 'persons'::text) AS persons,
+    (m.fact -> 'entities'::text) AS entities,
+    (m.fact ->> 'location'::text) AS location,
+    (m.fact ->> 'topic'::text) AS topic,
+    m.importance,
+    m.confidence,
+    m.trust,
+    m.pinned,
+    m.state AS status,
+    m.tags,
+    m.agent_id,
+    m.project_id,
+    m.app_id,
+    m.reach,
+    m.source,
+    s.session_id AS source_session_id,
+    m.superseded_by,
+    m.rev,
+    m.created_at,
+    m.updated_at,
+    m.expires_at
+   FROM (muniment.memories m
+     LEFT JOIN muniment.sessions s ON (((s.space_id = m.space_id) AND (s.session_id = m.session_id))));
+
+COMMENT ON VIEW muniment.memory_entries IS 'Memories, by the names of a former design. The session is null once its ledger was cleaned.';
+
+CREATE TABLE muniment.observations (
+    space_id uuid NOT NULL,
+    observation_id uuid NOT NULL,
+    session_id text,
+    kind text NOT NULL,
+    stable_key text NOT NULL,
+    statement text NOT NULL,
+    fact jsonb,
+    category text NOT NULL,
+    confidence real NOT NULL,
+    importance smallint NOT NULL,
+    trust text NOT NULL,
+    turns uuid[] NOT NULL,
+    found_by text NOT NULL,
+    memory_id uuid,
+    outcome text NOT NULL,
+    rev bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT observations_kind CHECK ((kind = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
+);
+
+ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.observations IS 'A row is one statement that the rules or a model found in the turns of a session, with what came of it. Written by commit_plan alone, but for erasures.';
+
+COMMENT ON COLUMN muniment.observations.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the session and the stable key: found again, it is the same row.';
+
+COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns, with which it goes; null: they are of none.';
+
+COMMENT ON COLUMN muniment.observations.kind IS 'What sort of statement it is.';
+
+COMMENT ON COLUMN muniment.observations.stable_key IS 'What is said, in a form that is the same in every session and whoever finds it.';
+
+COMMENT ON COLUMN muniment.observations.statement IS 'The statement, self-contained.';
+
+COMMENT ON COLUMN muniment.observations.fact IS 'Its structure; null without one.';
+
+COMMENT ON COLUMN muniment.observations.category IS 'Its category; who may read the category may read the row.';
+
+COMMENT ON COLUMN muniment.observations.confidence IS 'How certain it is, in [0, 1].';
+
+COMMENT ON COLUMN muniment.observations.importance IS 'From 1 to 5.';
+
+COMMENT ON COLUMN muniment.observations.trust IS 'How far the words that say it are trusted.';
+
+COMMENT ON COLUMN muniment.observations.turns IS 'The turns that say it: the ledger has their positions in the session.';
+
+COMMENT ON COLUMN muniment.observations.found_by IS 'Who found it first: rules, or the version of the prompt.';
+
+COMMENT ON COLUMN muniment.observations.memory_id IS 'The memory that came of it, or that says it already; null: none.';
+
+COMMENT ON COLUMN muniment.observations.outcome IS 'What came of it: added, updated, merged, known, waiting, or the reason why nothing.';
+
+COMMENT ON COLUMN muniment.observations.rev IS 'The revision of the space that it was written with.';
+
+COMMENT ON COLUMN muniment.observations.at IS 'When it was written.';
+
+CREATE TABLE muniment.relations (
+    space_id uuid NOT NULL,
+    from_id uuid NOT NULL,
+    to_id uuid NOT NULL,
+    relation_type text NOT NULL,
+    strength real NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT relations_order CHECK ((from_id < to_id)),
+    CONSTRAINT relations_strength CHECK (((strength >= (0)::double precision) AND (strength <= (1)::double precision)))
+);
+
+ALTER TABLE ONLY muniment.relations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.relations IS 'A row is an undirected edge between two memories of a space, with the lower id first. Written by commit_plan.';
+
+COMMENT ON COLUMN muniment.relations.from_id IS 'The lower of the two ids.';
+
+COMMENT ON COLUMN muniment.relations.to_id IS 'The higher of the two ids.';
+
+COMMENT ON COLUMN muniment.relations.relation_type IS 'What the edge means; related_to unless something else is known.';
+
+COMMENT ON COLUMN muniment.relations.strength IS 'From 0 to 1.';
+
+CREATE VIEW muniment.memory_links WITH (security_invoker='true') AS
+ SELECT observations.space_id,
+    'observation'::text AS from_type,
+    observations.observation_id AS from_id,
+    'entry'::text AS to_type,
+    observations.memory_id AS to_id,
+    'became'::text AS link_type,
+    observations.at AS created_at
+   FROM muniment.observations
+  WHERE (observations.memory_id IS NOT NULL)
+UNION ALL
+ SELECT projections.space_id,
+    'entry'::text AS from_type,
+    projections.memory_id AS from_id,
+    'materialization'::text AS to_type,
+    projections.projection_id AS to_id,
+    'projects'::text AS link_type,
+    projections.at AS created_at
+   FROM muniment.projections
+UNION ALL
+ SELECT relations.space_id,
+    'entry'::text AS from_type,
+    relations.from_id,
+    'entry'::text AS to_type,
+    relations.to_id,
+    relations.relation_type AS link_type,
+    relations.created_at
+   FROM muniment.relations;
+
+COMMENT ON VIEW muniment.memory_links IS 'From observations to memories, to projections, and between memories, by the names of a former design.';
+
+CREATE VIEW muniment.memory_materializations WITH (security_invoker='true') AS
+ SELECT space_id,
+    projection_id AS materialization_id,
+    type AS materialization_type,
+    key AS stable_key,
+    status,
+    title,
+    data AS payload,
+    category,
+    trust,
+    memory_id AS entry_id,
+    memories AS entry_ids,
+    superseded_by,
+    rev,
+    at AS updated_at
+   FROM muniment.projections;
+
+COMMENT ON VIEW muniment.memory_materializations IS 'Projections, by the names of a former design.';
+
+CREATE VIEW muniment.memory_observations WITH (security_invoker='true') AS
+ SELECT space_id,
+    observation_id,
+    session_id,
+    kind AS observation_type,
+    stable_key,
+    statement AS canonical_statement,
+    fact,
+    category,
+    confidence,
+    importance,
+    trust,
+    turns AS event_ids,
+    muniment.list_positions(space_id, turns) AS event_indexes,
+    found_by AS extractor,
+    memory_id AS entry_id,
+    outcome,
+    rev,
+    at AS created_at
+   FROM muniment.observations;
+
+COMMENT ON VIEW muniment.memory_observations IS 'Observations, by the names of a former design.';
+
+CREATE VIEW muniment.memory_projection_conflicts WITH (security_invoker='true') AS
+ SELECT space_id,
+    projection_id AS materialization_id,
+    type AS materialization_type,
+    key AS stable_key,
+    title,
+    data AS payload,
+    category,
+    trust,
+    memory_id AS entry_id,
+    rev,
+    at AS updated_at
+   FROM muniment.projections
+  WHERE (status = 'conflict'::text);
+
+COMMENT ON VIEW muniment.memory_projection_conflicts IS 'What sources of equal trust say of a slot beside its active row, by the names of a former design.';
+
+CREATE TABLE muniment.turns (
+    space_id uuid NOT NULL,
+    turn_id uuid NOT NULL,
+    session_id text,
+    thread_id text,
+    role text NOT NULL,
+    actor text,
+    text text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    consumed_rev bigint,
+    source text DEFAULT 'user'::text NOT NULL,
+    path text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    recalled bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    said_at timestamp with time zone,
+    "position" integer,
+    kind text DEFAULT 'message'::text NOT NULL,
+    payload jsonb,
+    visible boolean DEFAULT true NOT NULL,
+    words public.sparsevec,
+    CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
+    CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
+);
+ALTER TABLE ONLY muniment.turns ALTER COLUMN words SET STORAGE MAIN;
+
+ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.turns IS 'A row is what was said or done once, redacted and otherwise word for word. Written when it is recorded; removed after session_ledger.retention_days.';
+
+COMMENT ON COLUMN muniment.turns.turn_id IS 'UUID of session and key, so that a turn that is recorded twice is one.';
+
+COMMENT ON COLUMN muniment.turns.session_id IS 'The session in which it was said.';
+
+COMMENT ON COLUMN muniment.turns.thread_id IS 'The thread in which it was said.';
+
+COMMENT ON COLUMN muniment.turns.role IS 'The role of the one who said it: user, assistant, tool or system.';
+
+COMMENT ON COLUMN muniment.turns.actor IS 'Who said it, where several speak.';
+
+COMMENT ON COLUMN muniment.turns.text IS 'The words, redacted.';
+
+COMMENT ON COLUMN muniment.turns.at IS 'When it was said, by whoever recorded it.';
+
+COMMENT ON COLUMN muniment.turns.consumed_rev IS 'The revision of the plan that consumed it; null: none has, and a second plan that would is refused.';
+
+COMMENT ON COLUMN muniment.turns.source IS 'Who vouches for it: user, tool, document or agent.';
+
+COMMENT ON COLUMN muniment.turns.path IS 'The file or page that it was read from; null: it was said.';
+
+COMMENT ON COLUMN muniment.turns.tags IS 'Labels that its memories get.';
+
+COMMENT ON COLUMN muniment.turns.recalled IS 'Fingerprints of what memory had put before the model when it was said: what only repeats these is no evidence.';
+
+COMMENT ON COLUMN muniment.turns.said_at IS 'When it was said, by the clock of the database: hosts whose clocks differ have one order. Null: a former version recorded it.';
+
+COMMENT ON COLUMN muniment.turns."position" IS 'Its number in its session, from 0. Null until it is recorded: then it was only learned from.';
+
+COMMENT ON COLUMN muniment.turns.kind IS 'message, tool, file (read, written or uploaded) or audit (which no search finds).';
+
+COMMENT ON COLUMN muniment.turns.payload IS 'What a program keeps of it as JSON, redacted.';
+
+COMMENT ON COLUMN muniment.turns.visible IS 'Whether a search may find it.';
+
+COMMENT ON COLUMN muniment.turns.words IS 'Its words as dimensions, weighted as those of memories; null until they are read.';
+
+CREATE VIEW muniment.memory_session_events WITH (security_invoker='true') AS
+ SELECT space_id,
+    turn_id AS event_id,
+    session_id,
+    "position" AS event_index,
+    kind AS event_type,
+    role,
+    actor AS actor_id,
+    text AS content,
+    payload,
+    visible,
+    path,
+    tags,
+    at AS created_at
+   FROM muniment.turns;
+
+COMMENT ON VIEW muniment.memory_session_events IS 'The events of sessions, by the names of a former design.';
+
+CREATE VIEW muniment.memory_sessions WITH (security_invoker='true') AS
+ SELECT space_id,
+    session_id,
+    app_id,
+    project_id,
+    agent_id,
+        CASE
+            WHEN (ended_at IS NULL) THEN 'open'::text
+            ELSE 'ended'::text
+        END AS status,
+    started_at,
+    last_at AS last_event_at,
+    ended_at,
+    ended_why AS end_reason,
+    turns AS event_count,
+    built_to AS built_event_index,
+    metadata,
+    input_tokens,
+    output_tokens
+   FROM muniment.sessions;
+
+COMMENT ON VIEW muniment.memory_sessions IS 'Sessions, by the names of a former design.';
+
 CREATE TABLE muniment.memory_versions (
     space_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -1502,65 +1897,6 @@ COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by na
 
 COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
 
-CREATE TABLE muniment.observations (
-    space_id uuid NOT NULL,
-    observation_id uuid NOT NULL,
-    session_id text,
-    kind text NOT NULL,
-    stable_key text NOT NULL,
-    statement text NOT NULL,
-    fact jsonb,
-    category text NOT NULL,
-    confidence real NOT NULL,
-    importance smallint NOT NULL,
-    trust text NOT NULL,
-    turns uuid[] NOT NULL,
-    found_by text NOT NULL,
-    memory_id uuid,
-    outcome text NOT NULL,
-    rev bigint NOT NULL,
-    at timestamp with time zone NOT NULL,
-    CONSTRAINT observations_kind CHECK ((kind = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
-);
-
-ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.observations IS 'A row is one statement that the rules or a model found in the turns of a session, with what came of it. Written by commit_plan alone, but for erasures.';
-
-COMMENT ON COLUMN muniment.observations.space_id IS 'The space.';
-
-COMMENT ON COLUMN muniment.observations.observation_id IS 'Derived from the session and the stable key: found again, it is the same row.';
-
-COMMENT ON COLUMN muniment.observations.session_id IS 'The session of its turns, with which it goes; null: they are of none.';
-
-COMMENT ON COLUMN muniment.observations.kind IS 'What sort of statement it is.';
-
-COMMENT ON COLUMN muniment.observations.stable_key IS 'What is said, in a form that is the same in every session and whoever finds it.';
-
-COMMENT ON COLUMN muniment.observations.statement IS 'The statement, self-contained.';
-
-COMMENT ON COLUMN muniment.observations.fact IS 'Its structure; null without one.';
-
-COMMENT ON COLUMN muniment.observations.category IS 'Its category; who may read the category may read the row.';
-
-COMMENT ON COLUMN muniment.observations.confidence IS 'How certain it is, in [0, 1].';
-
-COMMENT ON COLUMN muniment.observations.importance IS 'From 1 to 5.';
-
-COMMENT ON COLUMN muniment.observations.trust IS 'How far the words that say it are trusted.';
-
-COMMENT ON COLUMN muniment.observations.turns IS 'The turns that say it: the ledger has their positions in the session.';
-
-COMMENT ON COLUMN muniment.observations.found_by IS 'Who found it first: rules, or the version of the prompt.';
-
-COMMENT ON COLUMN muniment.observations.memory_id IS 'The memory that came of it, or that says it already; null: none.';
-
-COMMENT ON COLUMN muniment.observations.outcome IS 'What came of it: added, updated, merged, known, waiting, or the reason why nothing.';
-
-COMMENT ON COLUMN muniment.observations.rev IS 'The revision of the space that it was written with.';
-
-COMMENT ON COLUMN muniment.observations.at IS 'When it was written.';
-
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
     events.thread_id,
@@ -1653,29 +1989,6 @@ COMMENT ON COLUMN muniment.postings.memories IS 'The memories, the heaviest firs
 
 COMMENT ON COLUMN muniment.postings.weights IS 'The weight of the word in each of memories, in the same order.';
 
-CREATE TABLE muniment.relations (
-    space_id uuid NOT NULL,
-    from_id uuid NOT NULL,
-    to_id uuid NOT NULL,
-    relation_type text NOT NULL,
-    strength real NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    CONSTRAINT relations_order CHECK ((from_id < to_id)),
-    CONSTRAINT relations_strength CHECK (((strength >= (0)::double precision) AND (strength <= (1)::double precision)))
-);
-
-ALTER TABLE ONLY muniment.relations FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.relations IS 'A row is an undirected edge between two memories of a space, with the lower id first. Written by commit_plan.';
-
-COMMENT ON COLUMN muniment.relations.from_id IS 'The lower of the two ids.';
-
-COMMENT ON COLUMN muniment.relations.to_id IS 'The higher of the two ids.';
-
-COMMENT ON COLUMN muniment.relations.relation_type IS 'What the edge means; related_to unless something else is known.';
-
-COMMENT ON COLUMN muniment.relations.strength IS 'From 0 to 1.';
-
 CREATE TABLE muniment.requests (
     space_id uuid NOT NULL,
     key text NOT NULL,
@@ -1704,62 +2017,6 @@ COMMENT ON COLUMN muniment.requests.receipt IS 'The receipt as JSON. After an er
 COMMENT ON COLUMN muniment.requests.answered IS 'Whether the receipt is whole. Until then it is that of the first plan that was committed.';
 
 COMMENT ON COLUMN muniment.requests.at IS 'When it was written.';
-
-CREATE TABLE muniment.sessions (
-    space_id uuid NOT NULL,
-    session_id text NOT NULL,
-    app_id text,
-    project_id text,
-    agent_id text,
-    started_at timestamp with time zone NOT NULL,
-    last_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone,
-    ended_why text,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    input_tokens bigint DEFAULT 0 NOT NULL,
-    output_tokens bigint DEFAULT 0 NOT NULL,
-    turns integer DEFAULT 0 NOT NULL,
-    built_to integer DEFAULT 0 NOT NULL,
-    own_retention boolean DEFAULT false NOT NULL,
-    retention_days integer,
-    CONSTRAINT sessions_ended CHECK (((ended_at IS NULL) = (ended_why IS NULL))),
-    CONSTRAINT sessions_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
-    CONSTRAINT sessions_retention CHECK (((retention_days IS NULL) OR (own_retention AND (retention_days > 0))))
-);
-
-ALTER TABLE ONLY muniment.sessions FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.sessions IS 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
-
-COMMENT ON COLUMN muniment.sessions.session_id IS 'The session, as the program names it; of turns without one their thread, or nothing.';
-
-COMMENT ON COLUMN muniment.sessions.app_id IS 'The application in which it took place.';
-
-COMMENT ON COLUMN muniment.sessions.project_id IS 'The project to which it belongs.';
-
-COMMENT ON COLUMN muniment.sessions.agent_id IS 'The agent that was spoken to first.';
-
-COMMENT ON COLUMN muniment.sessions.started_at IS 'When its first turn was said.';
-
-COMMENT ON COLUMN muniment.sessions.last_at IS 'When its latest turn was said.';
-
-COMMENT ON COLUMN muniment.sessions.ended_at IS 'When it ended; null: it goes on. A later turn lets it go on.';
-
-COMMENT ON COLUMN muniment.sessions.ended_why IS 'Why it ended: call, idle, or what the caller named.';
-
-COMMENT ON COLUMN muniment.sessions.metadata IS 'What the application keeps of it, redacted.';
-
-COMMENT ON COLUMN muniment.sessions.input_tokens IS 'The tokens that models read for its turns, as the turns report them.';
-
-COMMENT ON COLUMN muniment.sessions.output_tokens IS 'The tokens that models wrote for its turns, as the turns report them.';
-
-COMMENT ON COLUMN muniment.sessions.turns IS 'How many positions its turns have got: the next one gets this number.';
-
-COMMENT ON COLUMN muniment.sessions.built_to IS 'The position up to which memories were built from it.';
-
-COMMENT ON COLUMN muniment.sessions.own_retention IS 'Whether `retention_days` holds for it, instead of the setting.';
-
-COMMENT ON COLUMN muniment.sessions.retention_days IS 'The days that it is kept; null with `own_retention`: for ever.';
 
 CREATE TABLE muniment.setting_changes (
     rev bigint NOT NULL,
@@ -1986,71 +2243,6 @@ COMMENT ON TABLE muniment.thread_revision IS 'A row says how much of its space a
 COMMENT ON COLUMN muniment.thread_revision.thread_id IS 'The thread, as the scope names it.';
 
 COMMENT ON COLUMN muniment.thread_revision.rev IS 'The revision up to which changes were shown.';
-
-CREATE TABLE muniment.turns (
-    space_id uuid NOT NULL,
-    turn_id uuid NOT NULL,
-    session_id text,
-    thread_id text,
-    role text NOT NULL,
-    actor text,
-    text text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    consumed_rev bigint,
-    source text DEFAULT 'user'::text NOT NULL,
-    path text,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    recalled bigint[] DEFAULT '{}'::bigint[] NOT NULL,
-    said_at timestamp with time zone,
-    "position" integer,
-    kind text DEFAULT 'message'::text NOT NULL,
-    payload jsonb,
-    visible boolean DEFAULT true NOT NULL,
-    words public.sparsevec,
-    CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
-    CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
-);
-ALTER TABLE ONLY muniment.turns ALTER COLUMN words SET STORAGE MAIN;
-
-ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.turns IS 'A row is what was said or done once, redacted and otherwise word for word. Written when it is recorded; removed after session_ledger.retention_days.';
-
-COMMENT ON COLUMN muniment.turns.turn_id IS 'UUID of session and key, so that a turn that is recorded twice is one.';
-
-COMMENT ON COLUMN muniment.turns.session_id IS 'The session in which it was said.';
-
-COMMENT ON COLUMN muniment.turns.thread_id IS 'The thread in which it was said.';
-
-COMMENT ON COLUMN muniment.turns.role IS 'The role of the one who said it: user, assistant, tool or system.';
-
-COMMENT ON COLUMN muniment.turns.actor IS 'Who said it, where several speak.';
-
-COMMENT ON COLUMN muniment.turns.text IS 'The words, redacted.';
-
-COMMENT ON COLUMN muniment.turns.at IS 'When it was said, by whoever recorded it.';
-
-COMMENT ON COLUMN muniment.turns.consumed_rev IS 'The revision of the plan that consumed it; null: none has, and a second plan that would is refused.';
-
-COMMENT ON COLUMN muniment.turns.source IS 'Who vouches for it: user, tool, document or agent.';
-
-COMMENT ON COLUMN muniment.turns.path IS 'The file or page that it was read from; null: it was said.';
-
-COMMENT ON COLUMN muniment.turns.tags IS 'Labels that its memories get.';
-
-COMMENT ON COLUMN muniment.turns.recalled IS 'Fingerprints of what memory had put before the model when it was said: what only repeats these is no evidence.';
-
-COMMENT ON COLUMN muniment.turns.said_at IS 'When it was said, by the clock of the database: hosts whose clocks differ have one order. Null: a former version recorded it.';
-
-COMMENT ON COLUMN muniment.turns."position" IS 'Its number in its session, from 0. Null until it is recorded: then it was only learned from.';
-
-COMMENT ON COLUMN muniment.turns.kind IS 'message, tool, file (read, written or uploaded) or audit (which no search finds).';
-
-COMMENT ON COLUMN muniment.turns.payload IS 'What a program keeps of it as JSON, redacted.';
-
-COMMENT ON COLUMN muniment.turns.visible IS 'Whether a search may find it.';
-
-COMMENT ON COLUMN muniment.turns.words IS 'Its words as dimensions, weighted as those of memories; null until they are read.';
 
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_pk PRIMARY KEY (id);
@@ -2972,6 +3164,48 @@ GRANT SELECT ON TABLE muniment.history TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.items TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.items TO muniment_eraser;
 
+GRANT SELECT ON TABLE muniment.memory_consolidation_runs TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.sessions TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.sessions TO muniment_eraser;
+
+GRANT SELECT(space_id) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT(last_at) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT(ended_at) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
+
+GRANT SELECT(turns) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT(built_to) ON TABLE muniment.sessions TO muniment_keeper;
+
+GRANT SELECT ON TABLE muniment.memory_entries TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.observations TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.observations TO muniment_eraser;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.relations TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.memory_links TO muniment_app;
+
+GRANT SELECT ON TABLE muniment.memory_materializations TO muniment_app;
+
+GRANT SELECT ON TABLE muniment.memory_observations TO muniment_app;
+
+GRANT SELECT ON TABLE muniment.memory_projection_conflicts TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.turns TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.turns TO muniment_eraser;
+
+GRANT UPDATE(recalled) ON TABLE muniment.turns TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.memory_session_events TO muniment_app;
+
+GRANT SELECT ON TABLE muniment.memory_sessions TO muniment_app;
+
 GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;
 
@@ -2995,9 +3229,6 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.observations TO muniment_app;
-GRANT SELECT,DELETE ON TABLE muniment.observations TO muniment_eraser;
-
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
 GRANT SELECT,DELETE ON TABLE muniment.pair_fingerprints TO muniment_eraser;
@@ -3012,30 +3243,12 @@ GRANT UPDATE(memories) ON TABLE muniment.postings TO muniment_eraser;
 
 GRANT UPDATE(weights) ON TABLE muniment.postings TO muniment_eraser;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
-GRANT SELECT,DELETE ON TABLE muniment.relations TO muniment_eraser;
-
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.requests TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT UPDATE(digest) ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.sessions TO muniment_app;
-GRANT SELECT,DELETE ON TABLE muniment.sessions TO muniment_eraser;
-
-GRANT SELECT(space_id) ON TABLE muniment.sessions TO muniment_keeper;
-
-GRANT SELECT(last_at) ON TABLE muniment.sessions TO muniment_keeper;
-
-GRANT SELECT(ended_at) ON TABLE muniment.sessions TO muniment_keeper;
-
-GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
-
-GRANT SELECT(turns) ON TABLE muniment.sessions TO muniment_keeper;
-
-GRANT SELECT(built_to) ON TABLE muniment.sessions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.setting_changes TO muniment_app;
 GRANT SELECT,INSERT ON TABLE muniment.setting_changes TO muniment_keeper;
@@ -3064,8 +3277,3 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tenant_embedders TO muniment
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.thread_revision TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.thread_revision TO muniment_eraser;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.turns TO muniment_app;
-GRANT SELECT,DELETE ON TABLE muniment.turns TO muniment_eraser;
-
-GRANT UPDATE(recalled) ON TABLE muniment.turns TO muniment_eraser;

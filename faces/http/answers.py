@@ -15,7 +15,6 @@ from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import Kind, Reach, Role, State, StoredMemory, Trust
 from muniment.memory.domain.query import Reason, Ruling, StageName
 from muniment.memory.domain.scope import OwnerType
-from muniment.memory.domain.turn import TurnKind
 from muniment.memory.domain.usage import SpaceActivity
 
 SettingValue: TypeAlias = bool | int | float | str | list[str] | None
@@ -131,68 +130,6 @@ class MemoriesAnswer(BaseModel):
     offset: int
     next: int | None = None
     memories: list[StoredMemory]
-
-
-class SessionAnswer(BaseModel):
-    """A session. What it does not have is left out."""
-
-    id: str
-    started_at: datetime
-    last_at: datetime
-    app: str | None = None
-    project: str | None = None
-    agent: str | None = None
-    ended_at: datetime | None = None
-    ended_why: str | None = None
-    metadata: dict[str, Any]
-    input_tokens: int
-    output_tokens: int
-    turns: int = Field(description="How many positions its events have.")
-    built_to: int = Field(description="The position up to which memories were built.")
-    own_retention: bool = Field(description="Whether it has days of its own; without `retention_days` for ever.")
-    retention_days: int | None = None
-
-
-class EventAnswer(BaseModel):
-    """An event of a session."""
-
-    id: UUID
-    role: Role
-    text: str
-    at: datetime
-    session: str | None = None
-    thread: str | None = None
-    actor: str | None = None
-    source: Trust
-    path: str | None = None
-    tags: list[str] | None = None
-    kind: TurnKind
-    payload: dict[str, Any] | None = None
-    visible: bool
-    position: int | None = None
-    score: float | None = Field(None, description="Of a search.")
-
-
-class SessionsAnswer(BaseModel):
-    """A page of sessions. `next` is the offset of the page that follows."""
-
-    total: int
-    offset: int
-    next: int | None = None
-    sessions: list[SessionAnswer]
-
-
-class SessionRecordAnswer(BaseModel):
-    """A session and its events in order."""
-
-    session: SessionAnswer
-    turns: list[EventAnswer]
-
-
-class FoundTurnsAnswer(BaseModel):
-    """What a search has found, the best first."""
-
-    results: list[EventAnswer]
 
 
 class WrittenAnswer(BaseModel):

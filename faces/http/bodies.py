@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.faces.http.strict_json import parse_json
 from muniment.memory import codec
-from muniment.memory.domain.memory import Reach, Role
+from muniment.memory.domain.memory import FactKind, Reach, Role
 from muniment.memory.domain.turn import TurnKind
 from muniment.memory.errors import BadInput
 
@@ -86,6 +86,19 @@ class FilterBody(Body):
     importance_max: Annotated[int | None, Field(ge=1, le=5)] = None
     updated_after: str | None = Field(None, description="An ISO date or time; without a zone in UTC.")
     updated_before: str | None = Field(None, description="As updated_after.")
+    session_id: str | None = None
+    project_id: str | None = None
+    app_id: str | None = None
+    reach: Reach | None = None
+    source: str | None = None
+    event_after: str | None = Field(None, description="As updated_after, of when it happened or was so.")
+    event_before: str | None = Field(None, description="As updated_after, of when it happened or was so.")
+    fact_kind: FactKind | None = None
+    predicate: str | None = None
+    person: str | None = Field(None, description="Named in the fact, whatever the case; as the next three.")
+    entity: str | None = None
+    location: str | None = None
+    topic: str | None = None
 
 
 class QueryBody(PlacedBody):

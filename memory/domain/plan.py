@@ -12,6 +12,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Action, Band, Node
 from muniment.memory.domain.layers.observation import NewObservation
+from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
@@ -80,11 +81,11 @@ class WritePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedRow:
-    """A new memory, the turns that it consumes, and what it says in its slots, encoded by a store for itself."""
+    """A new memory and the turns that it consumes, encoded by a store for itself, and what it says in its slots."""
 
     memory: bytes
     turns: dict[TurnId, bytes]
-    slots: list[dict[str, Any]] = field(default_factory=list)
+    slots: tuple[Projection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

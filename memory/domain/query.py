@@ -38,6 +38,19 @@ class Filters:
     importance_max: int | None = None
     updated_after: datetime | None = None
     updated_before: datetime | None = None
+    session_id: str | None = None
+    project_id: str | None = None
+    app_id: str | None = None
+    reach: str | None = None
+    source: str | None = None
+    event_after: datetime | None = None
+    event_before: datetime | None = None
+    fact_kind: str | None = None  # this and what follows: of the fact, whatever the case
+    predicate: str | None = None
+    person: str | None = None
+    entity: str | None = None
+    location: str | None = None
+    topic: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Relation
 from muniment.memory.domain.query import Filters, ListRequest
 from muniment.memory.domain.search import Search, Weights
@@ -132,22 +133,65 @@ async def test_row_security_hides_what_the_search_forgot_to_exclude(store: Postg
         (Filters(category="tasks"), {"b"}),
         (Filters(updated_after=NOON.replace(year=2027)), {"c"}),
         (Filters(updated_before=NOON), {"a", "b"}),
+        (Filters(session_id="s1"), {"a"}),
+        (Filters(project_id="harbour"), {"b"}),
+        (Filters(app_id="editor"), {"b"}),
+        (Filters(reach="project"), {"b"}),
+        (Filters(source="notes.md"), {"c"}),
+        (Filters(event_after=NOON), {"c"}),
+        (Filters(event_before=NOON), {"a"}),
+        (Filters(fact_kind="decision"), {"b"}),
+        (Filters(predicate="USES"), {"b"}),
+        (Filters(person="mei lin"), {"b"}),
+        (Filters(person="wayfinder"), {"b"}),
+        (Filters(entity="PNPM"), {"b"}),
+        (Filters(location="杭州"), {"b"}),
+        (Filters(topic="Builds"), {"b"}),
+        (Filters(topic="other"), set()),
         (Filters(), {"a", "b", "c"}),
         (Filters(pinned=True, importance_min=4), set()),
     ],
 )
 async def test_filters_narrow_the_search(store: PostgresStore, filters: Filters, texts: set[str]) -> None:
     """Each filter of memory.query leaves just the memories that it describes."""
+    fact = Fact(
+        kind="decision",
+        predicate="uses",
+        object="pnpm",
+        subject="Wayfinder",
+        persons=("Mei Lin",),
+        entities=("pnpm",),
+        location="杭州",
+        topic="builds",
+    )
+    harbour = replace(scope(), project="harbour")
     await store.writes.commit(
         plan(
             scope(),
             0,
             *added(
-                memory("a", importance=1, run_id="r1"),
-                memory("b", "tasks", pinned=True, actor_id="bob"),
-                memory("c", importance=5, agent_id="helper", role="assistant", updated_at=NOON.replace(year=2028)),
+                memory("a", importance=1, run_id="r1", session_id="s1", event_time=NOON.replace(year=2020)),
+                memory(
+                    "b",
+                    "tasks",
+                    pinned=True,
+                    actor_id="bob",
+                    fact=fact,
+                    project_id="harbour",
+                    app_id="editor",
+                    reach="project",
+                ),
+                memory(
+                    "c",
+                    importance=5,
+                    agent_id="helper",
+                    role="assistant",
+                    updated_at=NOON.replace(year=2028),
+                    source="notes.md",
+                    event_time=NOON.replace(year=2027),
+                ),
             ),
         )
     )
-    found = (await store.reads.read_snapshot(reader(scope()), search("a b c", filters=filters))).hits
+    found = (await store.reads.read_snapshot(reader(harbour), search("a b c", filters=filters))).hits
     assert {one.memory.text for one in found} == texts

@@ -69,6 +69,28 @@ def test_other_names(muniment: Muniment) -> None:
     assert "81 characters; allowed: 80" in refused.err
 
 
+def test_projects_sources_and_ends(muniment: Muniment) -> None:
+    """What holds in a project is found there alone, with its source; an end is shown, and one that is over refused."""
+    place = ("--project", "harbour", "--app", "editor")
+    kept = ("remember", "We build with pnpm", *place, "--reach", "project", "--source", "docs/build.md")
+    muniment(*kept, "--expires", "2999-01-01", "--json")
+    assert "pnpm" not in muniment("list").out
+    assert "pnpm" not in muniment("query", "pnpm", "--agent", "supervisor").out
+    for project in (("--project", "harbour"), ("--everywhere",)):
+        assert "(source: docs/build.md) (in project harbour alone)" in muniment("list", *project).out
+    asked = ("query", "pnpm", "--agent", "supervisor", "--project", "harbour")
+    assert "(source: docs/build.md)" in muniment(*asked).out
+    [hit] = muniment(*asked, "--return", "full", "--json").json["results"]
+    assert (hit["source"], hit["reach"], hit["project_id"]) == ("docs/build.md", "project", "harbour")
+    assert muniment(*asked, "--filter", "source=other", "--json").json["results"] == []
+    told = muniment("show", hit["id"], "--json").json
+    assert (told["app_id"], told["expires_at"]) == ("editor", "2999-01-01T00:00:00+00:00")
+    why = muniment("why-not", hit["id"], "--query", "pnpm", "--agent", "supervisor", "--project", "office")
+    assert "out of reach: It is found in its project harbour alone, and the query is made from office." in why.out
+    for wrong in (("--reach", "project"), ("--reach", "moon"), ("--expires", "2001-01-01"), ("--expires", "soon")):
+        assert muniment("remember", "I live in Rome", *wrong).code == 2, wrong
+
+
 def test_relations(muniment: Muniment) -> None:
     """A relation is kept once, and its part in error is named."""
     kept = muniment("relate", "Wayfinder", "depends on", "Kafka", "--json").json["changes"][0]

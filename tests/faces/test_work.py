@@ -56,9 +56,10 @@ def extraction(body: dict[str, Any]) -> str:
 
 @pytest.fixture
 def environment(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
-    """Without rounds: these tests count the jobs that they made."""
+    """Without rounds, and with a request for each turn: these tests count the jobs that they made."""
     quiet = tmp_path / "quiet.yaml"
-    quiet.write_text("session_ledger: {run_on_startup: false, cleanup_interval_seconds: 1000000000}\n")
+    rounds = "session_ledger: {run_on_startup: false, cleanup_interval_seconds: 1000000000, idle_minutes: 500000000}"
+    quiet.write_text(f"{rounds}\nobservations: {{turns: 1}}\n")
     return environment | {"MUNIMENT_CONFIG": str(quiet)}
 
 
@@ -67,14 +68,14 @@ def over(environment: dict[str, str], model: ScriptedOpenAI, **more: str) -> dic
 
 
 def tell(environment: dict[str, str]) -> None:
-    """Every user says every fact: the turns are in the ledger, their jobs in the queue."""
+    """Every user says every fact, each in a session: the turns are in the ledger, the sessions' jobs in the queue."""
 
     async def work() -> None:
         async with bootstrap.create_memory(load_settings(environment)) as memory:
             for owner, texts in FACTS.items():
-                await memory.conversation.record(
-                    scope(owner), [said(f"{text}.", key=f"{n}") for n, text in enumerate(texts)]
-                )
+                for n, text in enumerate(texts):
+                    turn = said(f"{text}.", key=f"{n}", thread=f"{n}")
+                    await memory.conversation.record(scope(owner, thread=f"{n}"), [turn])
 
     asyncio.run(work())
 
@@ -86,7 +87,7 @@ def ask(environment: dict[str, str], query: str) -> list[Any]:
 
 
 def left(environment: dict[str, str]) -> int:
-    return int(ask(environment, "select count(*) from jobs.queue where name = 'extract'")[0][0])
+    return int(ask(environment, "select count(*) from jobs.queue where name = 'build'")[0][0])
 
 
 def hurried(environment: dict[str, str]) -> bool:
@@ -95,7 +96,7 @@ def hurried(environment: dict[str, str]) -> bool:
         environment,
         "update jobs.queue set scheduled_at = now() where status = 'todo' and scheduled_at > now()",
     )
-    ask(environment, 'notify "muniment_jobs#extract"')
+    ask(environment, 'notify "muniment_jobs#build"')
     return True
 
 
@@ -156,8 +157,8 @@ def test_drained(environment: dict[str, str], muniment: Muniment) -> None:
         tell(here)
         own = {name: here[name] for name in ("MUNIMENT_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL")}
         once = muniment("work", "--once", "--json", **own)
-        assert [line.get("job", line.get("done")) for line in once.lines] == ["extract", 1]
-        assert once.lines[-1]["waiting"] == {"extract": {"due": 11, "later": 0, "running": 0}}
+        assert [line.get("job", line.get("done")) for line in once.lines] == ["build", 1]
+        assert once.lines[-1]["waiting"] == {"build": {"due": 11, "later": 0, "running": 0}}
         drained = muniment("work", "--drain", "--concurrency", "2", **own)
         assert (drained.code, drained.out, drained.err) == (0, "11 done, 0 waiting.\n", "")
         again = muniment("work", "--drain", "--json", **own)
@@ -241,7 +242,7 @@ def test_leaving_gives_back_what_is_under_way(environment: dict[str, str]) -> No
             out, err = process.communicate(timeout=20)
         assert time.monotonic() - started < 5
         assert (process.returncode, err) == (0, b"")
-        waiting = {"extract": {"due": 12, "later": 0, "running": 0}}
+        waiting = {"build": {"due": 12, "later": 0, "running": 0}}
         assert json.loads(out) == {"done": 0, "failed": 0, "not_ready": 0, "dropped": 0, "waiting": waiting}
 
 
@@ -262,4 +263,4 @@ def test_the_chat_does_not_wait_for_a_slow_model(environment: dict[str, str]) ->
             chat.stdin.close()
             assert chat.wait(20) == 0
             assert time.monotonic() - started < 5
-        assert ask(here, "select status::text, attempts from jobs.queue where name = 'extract'") == [("todo", 0)]
+        assert ask(here, "select status::text, attempts from jobs.queue where name = 'build'") == [("todo", 0)]

@@ -16,6 +16,7 @@ from muniment.graph.checkpointer import checkpointer, open_saver
 from muniment.graph.saver import PooledSaver
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Denied, StoreDown, StoreFull
@@ -123,6 +124,7 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
             monkeypatch.setenv(name, value)
         async with bootstrap.create_memory(load_settings()) as memory:
             await memory.conversation.record(user, [turn])
+            await memory.engine.store.jobs.enqueue_jobs([Job(name="build_missed", scope=user, key="a")])
             monkeypatch.delenv("MUNIMENT_MODEL")
             async with checkpointer(), asyncio.timeout(20):
                 # Tended at once where the space's turn of this round has come, else later in it.
@@ -130,11 +132,11 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
                     "tend" not in await memory.jobs.count_jobs() and (await memory.read_status(user))["tended"] is None
                 ):
                     await asyncio.sleep(0.05)
-            assert (await memory.jobs.count_jobs())["extract"] == {"due": 1, "later": 0, "running": 0}
+            assert (await memory.jobs.count_jobs())["build_missed"] == {"due": 1, "later": 0, "running": 0}
             monkeypatch.setenv("MUNIMENT_MODEL", "m")
             async with checkpointer():
                 async with asyncio.timeout(20):
-                    while "extract" in await memory.jobs.count_jobs():
+                    while "build_missed" in await memory.jobs.count_jobs():
                         await asyncio.sleep(0.05)
     assert len(model.requests) == 1
 

@@ -32,21 +32,20 @@ def brain(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> str:
 
 
 async def test_a_turn_leaves_its_looks_for_later(settings: Settings, clock: FixedClock) -> None:
-    """One job for the turn and one for the day, however many turns; done, they add what only a model sees."""
+    """One job for a run of turns and one for the day; done, they add what only a model sees."""
     model = ScriptedChat(brain)
+    settings = settings.model_copy(update={"observations": settings.observations.model_copy(update={"turns": 1})})
     async with bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
         talk = Talk(memory, settings, build(memory, model, settings).compile())
         state = await talk.say(TEXT)
         assert last(state) == "Nice to meet you."
         await talk.say("How old is the oldest organ?", thread="b")
         waiting = await memory.jobs.count_jobs()
-        assert (waiting["extract"]["due"], waiting["reflect"]["due"]) == (1, 1)
+        assert (waiting["build"]["due"], waiting["reflect"]["due"]) == (1, 1)
         who = Scope(owner="ana")
         ruled = {one.text for one in await memory.list(who)}
         assert "The user is allergic to dust" in ruled
-        held = await memory.engine.store.jobs.take_job(
-            await memory.engine.store.jobs.register_worker(), names("extract")
-        )
+        held = await memory.engine.store.jobs.take_job(await memory.engine.store.jobs.register_worker(), names("build"))
         assert held is not None
         await memory.jobs.perform_job(held.job)
         await memory.jobs.perform_job(Job(name="reflect", scope=who, key="2026-05-04"))

@@ -1,6 +1,7 @@
 """Each endpoint of `muniment serve`, over real HTTP."""
 
 import json
+from typing import Any
 
 import httpx
 
@@ -72,6 +73,36 @@ def test_the_life_of_a_memory(ana: httpx.Client) -> None:
         assert (actions[0], actions[-1]) == ("RESTORE", "ADD")
         assert "DELETE" in actions
     assert ana.patch(f"/memories/{id_}", json={}).status_code == 422
+
+
+def test_places_sources_and_ends(ana: httpx.Client) -> None:
+    """What holds in a project or a session is found there alone, over every route; filters narrow to it."""
+    project, session = {"X-Muniment-Project": "harbour"}, {"session": "s1"}
+    body = {"text": "We build with pnpm", "reach": "project", "source": "docs/build.md", "app": "editor"}
+    assert ana.post("/memories", json=body).status_code == 422
+    assert ana.post("/memories", json=body | {"expires_at": "2999-01-01"}, headers=project).status_code == 201
+    kept = ana.post("/memories", json={"text": "pnpm is tried today", "reach": "session", **session})
+    assert kept.status_code == 201, kept.text
+
+    def ask(headers: dict[str, str], **more: Any) -> list[str]:
+        answer = ana.post("/memory/query", json={"query": "pnpm", "agent": "supervisor", **more}, headers=headers)
+        return [hit["text"] for hit in answer.json()["results"]]
+
+    assert ask({}) == []
+    [found] = ask(project)
+    assert found.endswith("(source: docs/build.md)")
+    assert len(ask(project, **session)) == 2
+    assert len(ask(project, **session, filters={"reach": "session"})) == 1
+    assert ask(project, filters={"app_id": "editor", "source": "docs/build.md"}) != []
+    assert ana.get("/memories").json()["total"] == 0
+    assert ana.get("/memories", headers=project, params=session).json()["total"] == 2
+    [one, two] = ana.get("/memories", params={"everywhere": True}).json()["memories"]
+    assert {one["reach"], two["reach"]} == {"project", "session"}
+    text = {"text": "How do we build with pnpm?", "agent": "supervisor"}
+    assert "pnpm" not in ana.get("/context", params=text).json()["moving"]
+    assert "docs/build.md" in ana.get("/context", params=text, headers=project).json()["moving"]
+    for wrong in ({"reach": "moon"}, {"expires_at": "soon"}, {"expires_at": "2001-01-01"}, {"source": ""}):
+        assert ana.post("/memories", json={"text": "I live in Rome"} | wrong).status_code == 422, wrong
 
 
 def test_pages(ana: httpx.Client) -> None:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from muniment.memory.client import Memory
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.layers.observation import Observation
+from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import ModelError
@@ -140,3 +141,33 @@ async def test_a_session_is_built_by_the_rules(database_url: str) -> None:
         assert {one.type: one.positions for one in await observed(memory)} == {"constraint": (0,), "user_fact": (1,)}
         await memory.sessions.build(WHO, "A")
         assert (await memory.read_status(WHO))["rev"] == rev
+
+
+CHINESE = ("我老婆叫王敏", "我做过电商运营", "我擅长 SQL", "2024年8月我搬到了杭州", "我们决定用 pnpm")
+QUESTIONS = {"配偶是谁": "王敏", "什么时候搬到杭州": "2024年8月", "擅长什么": "SQL", "pnpm": "pnpm"}
+
+
+async def test_a_chinese_session(database_url: str) -> None:
+    """Five turns are five observations with their positions; questions find what came of them, for nobody else; on day
+    15 the session is gone and all answers stand."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        for n, text in enumerate(CHINESE):
+            turn = told(n, text=f"{text}。")
+            await memory.learn(WHO, turn)
+            await memory.conversation.record(WHO, [turn])
+        clock.advance(3_600)
+        await memory.sessions.end(WHO, "A")
+        found = await observed(memory)
+        assert [one.positions for one in found] == [(n,) for n in range(5)]
+        assert [one.type for one in found] == ["user_fact"] * 4 + ["decision"]
+        assert {one.memory for one in found} == {one.id for one in await memory.list(WHO)}
+        for days in (0, 15):
+            clock.advance(days * 86_400)
+            await memory.admin.maintain(WHO)
+            for question, wanted in QUESTIONS.items():
+                hits = (await memory.query(WHO, "supervisor", Query(text=question))).hits
+                assert wanted in hits[0].memory.text, question
+                assert (await memory.query(scope("ben"), "supervisor", Query(text=question))).hits == ()
+        assert await observed(memory) == []
+        assert (await memory.sessions.list(WHO)).total == 0

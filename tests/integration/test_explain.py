@@ -155,6 +155,9 @@ async def test_undecided_and_refused(memory: Memory, state: State) -> None:
         (Filters(role="user", agent_id="x"), "agent_id", None),
         (Filters(category="tasks"), "category", "activity"),
         (Filters(actor_id="bob", run_id="r"), "run_id", None),
+        (Filters(reach="project"), "reach", "user"),
+        (Filters(predicate="uses"), "predicate", None),
+        (Filters(event_after=NOON), "event_after", None),
     ],
 )
 async def test_filtered(memory: Memory, filters: Filters, name: str, has: object) -> None:

@@ -168,6 +168,8 @@ async def use(memory: Memory) -> None:
         with suppress(MunimentError):
             await memory.remember(scope(), f"{leak(kind)} and Porto")
         with suppress(MunimentError):
+            await memory.remember(scope(), f"The year {len(kind)} in Porto", source=f"Porto {leak(kind)}"[:300])
+        with suppress(MunimentError):
             await memory.query(scope(), "supervisor", Query(text=leak(kind), categories=(CANARIES[kind][1],)))
         await memory.query(scope(), "supervisor", Query(text=leak(kind), filters=Filters(run_id=CANARIES[kind][1])))
         await memory.brief(scope(), "supervisor", leak(kind))
@@ -177,6 +179,7 @@ async def use(memory: Memory) -> None:
     await memory.ingest(
         scope(), [Candidate(text=text, category="history", kind="episodic", context=text, tags=(text,))]
     )
+    await memory.ingest(scope(), [note("Seen in Porto", source=f"Porto {leak(kind)}") for kind in CANARIES])
     path = Turn.make(session="A", key="p", role="tool", text=text, at=NOON, path=text, tags=(text,), thread="A")
     await memory.conversation.record(scope(), [path])
     copy = [dict(one) for one in await memory.export(scope())]
@@ -196,6 +199,8 @@ async def use(memory: Memory) -> None:
     for one in copy:
         for key in {"text", "context", "fact", "tags", "meta", "path", "value", "old"} & set(one):
             one[key] = _leaky(one[key], text)
+        if one["type"] in {"memory", "version"}:
+            one["source"] = text
     await memory.load(scope("copy"), copy)
 
 

@@ -10,7 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.memory import Reach, StoredMemory
+from muniment.memory.domain.memory import Fact, Reach, StoredMemory
 from muniment.memory.domain.query import ListRequest, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -317,6 +317,24 @@ async def test_two_tenants_and_an_allowlist(database_url: str) -> None:
         for agent, allowed in allowlists.items():
             answer = await memory.query(HARBOUR, agent, Query(text="pnpm"))
             assert bool(answer.hits) == (category in allowed)
+
+
+async def test_the_profile_holds_everywhere(database_url: str) -> None:
+    """What is said for a project alone is no slot of the profile, hides none, and asks for no consent."""
+    async with engine(database_url) as memory:
+        said_name = statement("The user is called Ana.", "profile")
+        ana = Fact(kind="identity", predicate="preferred_name", object="Ana", single=True)
+        await memory.keep_candidates(NOWHERE, [replace(said_name, fact=ana)])
+        before = await memory.projections.list(NOWHERE)
+        assert before
+        captain = replace(said_name, text="The user is called Captain.", fact=replace(ana, object="Captain"))
+        receipt = await memory.keep_candidates(HARBOUR, [replace(captain, reach="project")])
+        assert receipt.changes
+        assert receipt.consent_requests == ()
+        assert await memory.projections.list(NOWHERE) == before
+        await memory.projections.rebuild(NOWHERE)
+        assert [one.key for one in await memory.projections.list(NOWHERE)] == [one.key for one in before]
+        assert "Ana" in (await memory.brief(OFFICE, "supervisor", "hello")).stable
 
 
 async def test_an_erasure_leaves_none_of_it(database_url: str) -> None:

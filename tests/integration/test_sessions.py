@@ -170,7 +170,9 @@ async def test_without_the_model_a_session_ends_and_its_turns_wait(database_url:
         assert (session.ended_why, session.built_to) == ("call", 1)
 
 
-async def test_a_session_goes_after_its_days_and_memories_stay(memory: Memory, clock: FixedClock) -> None:
+async def test_a_session_goes_after_its_days_and_memories_stay(
+    memory: Memory, clock: FixedClock, database_url: str
+) -> None:
     """After fourteen days nothing of it is left; one with days of its own goes then, one for ever stays."""
     for name in ("A", "long", "always"):
         await memory.learn(WHO, turn := said("I live in Porto.", thread=name))
@@ -184,6 +186,8 @@ async def test_a_session_goes_after_its_days_and_memories_stay(memory: Memory, c
         page = await memory.sessions.list(WHO)
         assert sorted(session.id for session in page.sessions) == names
         assert page.total == len(names)
+        observed = ask(database_url, "select distinct session_id from muniment.observations order by 1")
+        assert [name for (name,) in observed if name not in names] == []
         assert await read_texts(memory, "always") == [(0, "I live in Porto.")]
         if day < 400:
             assert (await memory.query(WHO, "supervisor", Query(text="Where do I live?"))).hits

@@ -7,9 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from muniment.faces.http.access import Reader, Writer
-from muniment.faces.http.answers import FoundTurnsAnswer, SessionAnswer, SessionRecordAnswer, SessionsAnswer
 from muniment.faces.http.bodies import MAX_COUNT, EndBody, SessionBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.faces.http.routes.session_answers import (
+    FoundTurnsAnswer,
+    SessionAnswer,
+    SessionRecordAnswer,
+    SessionsAnswer,
+)
+from muniment.memory import codec
 from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.payload import FOUND_TURNS, encode_session, encode_turn
 
@@ -46,10 +52,11 @@ async def get_session(
     since: Annotated[int, Query(ge=0, le=MAX_COUNT, description="The position to begin at.")] = 0,
     limit: _Limit = 100,
 ) -> Response:
-    """Return a session and its events in order, from a position on."""
+    """Return a session and its events in order, from a position on, and what was found in all of them."""
     caller.check_unlimited()
     record = await caller.service.memory.sessions.get(caller.scope, session, since=since, limit=limit)
-    return make_response({"session": encode_session(record.session), "turns": [*map(encode_turn, record.turns)]})
+    turns, found = [*map(encode_turn, record.turns)], [codec.encode_record(each) for each in record.observations]
+    return make_response({"session": encode_session(record.session), "turns": turns, "observations": found})
 
 
 @router.post("/sessions/{session}/end", response_model=SessionAnswer)

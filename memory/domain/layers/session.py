@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.turn import Turn
 
 
@@ -64,10 +65,11 @@ class SessionPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """A session with its turns in order, from a position on."""
+    """A session with its turns in order, from a position on, and what was found in all of its turns."""
 
     session: Session
     turns: tuple[Turn, ...]
+    observations: tuple[Observation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

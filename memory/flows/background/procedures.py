@@ -12,6 +12,7 @@ from uuid import uuid4
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
+from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.memory import (
     REPLACES,
     STATES,
@@ -31,6 +32,7 @@ from muniment.memory.flows.writing.plan import PlanCommitter, Quotas, Rejections
 from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import AnswerForm, ChatMessage, ChatModel
 from muniment.memory.ports.reads import MemoryReads
@@ -39,6 +41,7 @@ from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.merge import MergeResult, make_memory
+from muniment.memory.rules.observations.paths import limit_paths, observe_path
 from muniment.memory.rules.procedures import trace_answer
 from muniment.memory.rules.procedures.goals import (
     has_same_steps,
@@ -85,6 +88,7 @@ class Procedures:
     committer: PlanCommitter
     embedder: Embedder
     ledger: TurnLedger
+    observations: ObservationStore
     model: ChatModel | None
     profile: EmbedderProfile
     quotas: Quotas
@@ -106,7 +110,9 @@ class Procedures:
         if not paths:
             return Receipt(rev=Revision(0), skipped="no path that succeeded")
         memories = await self._list_procedures(scope)
-        new = [path for path in paths if not any(_covers_path(memory, path) for memory in memories)]
+        new = await self._limit_paths(
+            scope, [path for path in paths if not any(_covers_path(memory, path) for memory in memories)]
+        )
         described = [(path, self._fit_procedure(await self._describe_path(scope, path))) for path in new]
         fitting = [(path, procedure) for path, procedure in described if procedure is not None]
         if not fitting:
@@ -118,6 +124,14 @@ class Procedures:
             for (path, procedure), vector in zip(fitting, vectors, strict=True)
         ]
         return await self.committer.commit_with_retry(scope, partial(self._plan_or_skip, scope, drafts))
+
+    async def _limit_paths(self, scope: Scope, paths: Sequence[SolutionPath]) -> list[SolutionPath]:
+        if self.settings.observations.types.get("skill_proposal_candidate") is None:
+            return []
+        reader, known = self.settings.make_owner_reader(scope), list[Observation]()
+        for session in dict.fromkeys(path.session for path in paths if path.session):
+            known += await self.observations.list_of_session(reader, session, _MAX_KNOWN)
+        return limit_paths(paths, known, self.settings.observations.candidates)
 
     async def perform_learning(self, scope: Scope, key: str) -> Receipt:
         """Perform the job `learn_path`; its key is the reason and the thread."""
@@ -186,6 +200,7 @@ class Procedures:
         now = self.clock.now()
         memories = {memory.id: memory for memory in await self._list_procedures(scope)}
         changes: dict[MemoryId, Change] = {}
+        found: list[tuple[_PathDraft, MemoryId]] = []
         write = WriteContext(scope=scope, node="worker", rev=rev, at=now)
         for draft, near in matches:
             if any(_covers_path(memory, draft.path) for memory in memories.values()):
@@ -193,6 +208,7 @@ class Procedures:
             change = self._make_change(write, draft, [*memories.values()], near, vectors)
             if change is None:
                 continue
+            found.append((draft, change.after.id))
             former = find_replaced(change.before) if change.before and change.after.state == "active" else None
             replaced, parts = memories.get(former) if former else None, [change]
             if replaced is not None and replaced.state == "active":
@@ -203,10 +219,25 @@ class Procedures:
                 memories[id_] = part.after
         merged = await self.quotas.apply_quotas(write, MergeResult(changes=tuple(changes.values()), relations=()))
         sources = tuple(turn for draft, _ in matches for turn in draft.path.turns)
+        kept = {change.after.id: change for change in merged.changes}
+        by, reason = self._name_finder(), merged.refused[-1] if merged.refused else ""
         plan = WritePlan(
-            scope=scope, expected_rev=rev, node="worker", at=now, changes=merged.changes, source_turns=sources
+            scope=scope,
+            expected_rev=rev,
+            node="worker",
+            at=now,
+            changes=merged.changes,
+            source_turns=sources,
+            observations=tuple(
+                observe_path(draft.path, draft.procedure, kept.get(id_), found_by=by, reason=reason)
+                for draft, id_ in found
+            ),
         )
         return plan, merged.refused
+
+    def _name_finder(self) -> str:
+        """Return who tells what a path is: the rules, or a model by a version of its prompt."""
+        return "rules" if self.model is None else load_prompt("path", self.settings.model.prompt_folder).version
 
     def _make_change(
         self,

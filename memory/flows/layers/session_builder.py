@@ -3,10 +3,13 @@ model for a run of turns."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import SpaceId
 from muniment.memory.domain.layers.session import Session
 from muniment.memory.domain.plan import ExtractionRecord
 from muniment.memory.domain.scope import Scope
@@ -20,6 +23,8 @@ from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.sessions import SessionStore
 from muniment.memory.ports.llm import ChatModel
 
+# A session is built by one call of this process at a time: two would pay for the same answers.
+_LOCKS: WeakValueDictionary[tuple[SpaceId, str], asyncio.Lock] = WeakValueDictionary()
 _READ_AT_ONCE = 200  # turns
 _EARLIER = 8  # positions before the open turns among which those of the context are
 _NOBODY: frozenset[Source] = frozenset()
@@ -45,11 +50,12 @@ class SessionBuilder:
     async def build_session(self, scope: Scope, session: str, *, is_whole: bool = True) -> Session:
         """Build from the open turns of a session and return it; with `is_whole` from all, else while there are enough
         for a request. Raises NotFound, ModelError: then the turns wait for the next call."""
-        await self.sessions.number_turns(scope, self.clock.now())
-        found = await self._get_session(scope, session)
-        while (end := await self._build_next(scope, found, found.built_to, is_whole=is_whole)) is not None:
-            await self.sessions.mark_built(scope, session, end)
+        async with _LOCKS.setdefault((scope.space, session), asyncio.Lock()):
+            await self.sessions.number_turns(scope, self.clock.now())
             found = await self._get_session(scope, session)
+            while (end := await self._build_next(scope, found, found.built_to, is_whole=is_whole)) is not None:
+                await self.sessions.mark_built(scope, session, end)
+                found = await self._get_session(scope, session)
         return found
 
     async def perform_building(self, scope: Scope, key: str) -> None:
@@ -59,10 +65,11 @@ class SessionBuilder:
     async def build_missed(self, scope: Scope, key: str) -> None:
         """Perform the job `build_missed`, whose key is a session: build from the turns that no model has read, wherever
         they are. Raises NotFound, ModelError."""
-        await self.sessions.number_turns(scope, self.clock.now())
-        found, since = await self._get_session(scope, key), 0
-        while (end := await self._build_next(scope, found, since, is_whole=True, is_missed=True)) is not None:
-            since = end
+        async with _LOCKS.setdefault((scope.space, key), asyncio.Lock()):
+            await self.sessions.number_turns(scope, self.clock.now())
+            found, since = await self._get_session(scope, key), 0
+            while (end := await self._build_next(scope, found, since, is_whole=True, is_missed=True)) is not None:
+                since = end
 
     async def _get_session(self, scope: Scope, session: str) -> Session:
         if (found := await self.sessions.get_session(scope, session)) is None:

@@ -21,6 +21,7 @@ from muniment.memory.errors import BadInput, Denied, ModelError, NoSession
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
+from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.sessions import SessionStore
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.redaction.redact import Redactor
@@ -39,6 +40,7 @@ class SessionKeeper:
 
     clock: Clock
     jobs: JobQueue
+    observations: ObservationStore
     redactor: Redactor
     session_builder: SessionBuilder
     sessions: SessionStore
@@ -55,9 +57,10 @@ class SessionKeeper:
         _check_range("limit", limit, 1, _MAX_PAGE)
         _check_range("since", since, 0, 2**31 - 1)
         found = _require_session(await self.sessions.get_session(scope, session), session)
-        return SessionRecord(
-            session=found, turns=tuple(await self.sessions.read_turns(scope, session, since=since, limit=limit))
-        )
+        turns = await self.sessions.read_turns(scope, session, since=since, limit=limit)
+        reader = self.settings.make_owner_reader(scope)
+        observations = await self.observations.list_of_session(reader, session, _MAX_PAGE)
+        return SessionRecord(session=found, turns=tuple(turns), observations=tuple(observations))
 
     async def end_session(self, scope: Scope, session: str, why: str) -> Session:
         """Build from the open turns of a session, and end it. Without the model it ends, too, and its turns wait.

@@ -35,6 +35,17 @@ _FILTER_FIELDS = {
     "importance_max": "importance",
     "updated_after": "updated_at",
     "updated_before": "updated_at",
+    "event_after": "event_time",
+    "event_before": "event_time",
+}
+# Filters of the fact -> its fields.
+_FACT_FIELDS = {
+    "fact_kind": "kind",
+    "predicate": "predicate",
+    "person": "persons",
+    "entity": "entities",
+    "location": "location",
+    "topic": "topic",
 }
 
 
@@ -173,7 +184,8 @@ class _Case:
             alone = replace(self.search, filters=Filters(**{name: value}), candidates=1, watched=self.id)
             snapshot = await self.reads.read_snapshot(self.reader, alone, as_of=self.as_of)
             if not _has_hit(self.id, snapshot.hits):
-                has = getattr(memory, _FILTER_FIELDS.get(name, name))
+                fact = _FACT_FIELDS.get(name)
+                has = getattr(memory.fact, fact, None) if fact else getattr(memory, _FILTER_FIELDS.get(name, name))
                 return self._make_explanation("filtered", rev, memory=memory, filter=name, wanted=value, has=has)
         return None
 

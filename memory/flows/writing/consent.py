@@ -24,7 +24,6 @@ from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.language.tokens import normalize_text
 from muniment.memory.rules.policy.answers import Decisions, parse_reply, parse_resume
 from muniment.memory.rules.policy.consent import (
     GONE_STATES,
@@ -36,6 +35,7 @@ from muniment.memory.rules.policy.consent import (
     is_corroborated,
     is_refused,
     is_support_lost,
+    normalize_statement,
 )
 from muniment.memory.rules.procedures.review import publish_memory, retire_replaced
 from muniment.memory.rules.redaction.redact import Redactor
@@ -229,8 +229,10 @@ class Consents:
             return candidates
         request = ListRequest(states=("pending", "rejected", "active"), limit=_MAX_CONSENTS, everywhere=True)
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), request)
-        texts = {_normalize_text(memory.text) for memory in page.memories}
-        return tuple(each for each in candidates if each.state != "pending" or _normalize_text(each.text) not in texts)
+        texts = {normalize_statement(memory.text) for memory in page.memories}
+        return tuple(
+            each for each in candidates if each.state != "pending" or normalize_statement(each.text) not in texts
+        )
 
     async def drop_refused(self, scope: Scope, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
         """Return the candidates without those that repeat, from the same turns, what a person said no to."""
@@ -348,7 +350,3 @@ class Consents:
         purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
         after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
         return Change(action="DELETE", before=memory, after=after, meta=meta)
-
-
-def _normalize_text(text: str) -> str:
-    return " ".join(normalize_text(text).casefold().split()).rstrip(".。!！")

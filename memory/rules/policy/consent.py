@@ -98,6 +98,8 @@ def build_proposals(
         candidate = statement.candidate
         if candidate.fact is None or candidate.trust != "user" or candidate.state != "active":
             continue
+        if candidate.reach != "user":  # the profile holds everywhere
+            continue
         field = find_profile_field(candidate.fact, candidate.category)
         memory = _find_memory(statement, changes)
         if field is not None and memory is not None:
@@ -125,6 +127,11 @@ def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, .
     return tuple(
         Job(name="expire", scope=scope, key=day.isoformat(), at=end) for day, end in zip(days, ends, strict=True)
     )
+
+
+def normalize_statement(text: str) -> str:
+    """Return a statement as it is compared with what was decided before: whatever its case, spaces and full stop."""
+    return " ".join(tokens.normalize_text(text).casefold().split()).rstrip(".。!！")
 
 
 def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:

@@ -106,7 +106,10 @@ TYPES: dict[str, ProjectionType] = {
 
 
 def project_memory(memory: StoredMemory) -> list[Projection]:
-    """Return what a memory says in its slots, as if no other memory said anything there: each slot once."""
+    """Return what a memory says in its slots, as if no other memory said anything there: each slot once. One that is
+    found in a project or a session alone says nothing of the user everywhere."""
+    if memory.reach != "user":
+        return []
     slots = {
         (name, slot.key[:_KEY_CHARS]): slot
         for name, type_ in TYPES.items()

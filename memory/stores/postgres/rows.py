@@ -273,7 +273,23 @@ def build_apply_params(scope: Scope, planned: Sequence[PlannedChange], model: st
             encode_sparse_vector(index_text(change.after.text, change.after.context, change.after.aliases))
             for change in changes
         ],
-        "lines": encode_rows([_encode_journal_line(plan, change) for plan, change in planned]),
+        "lines": encode_rows(
+            [
+                {
+                    "rev": change.after.rev,
+                    "memory_id": str(change.after.id),
+                    "action": change.action,
+                    "thread_id": plan.scope.thread,
+                    "node": plan.node,
+                    "actor": plan.scope.actor,
+                    "band": change.band,
+                    "sim": change.sim,
+                    "meta": change.meta,
+                    "ts": plan.at,
+                }
+                for plan, change in planned
+            ]
+        ),
         "fresh": all(change.before is None for change in changes),
     }
 
@@ -341,7 +357,7 @@ def encode_turns(turns: Iterable[tuple[Scope, Turn]]) -> str:
     return encode_rows(list(lines.values()))
 
 
-def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any] | Projection]) -> str:
     """Encode a row or rows as the JSON that `jsonb_populate_recordset` reads.
 
     Raises BadInput for a number that is not finite, TypeError for a value that JSON does not have."""
@@ -356,15 +372,10 @@ def _encode_memory(change: Change, model: str) -> dict[str, Any]:
     row = {name: value for name, field in _WRITTEN if (value := getattr(change.after, field)) is not None}
     if fact := change.after.fact:
         row["fact"] = {name: getattr(fact, name) for name in _FACT}
-    row["slots"] = encode_slots(change.after)
+    row["slots"] = project_memory(change.after)
     if change.vector is not None:
         row["embedding_model"] = UNEMBEDDED if change.vector is NO_VECTOR else model
     return row
-
-
-def encode_slots(memory: StoredMemory) -> list[dict[str, Any]]:
-    """Encode what a memory says in its slots as rows of the table of projections."""
-    return [{column: getattr(slot, field) for field, column in _PROJECTION.items()} for slot in project_memory(memory)]
 
 
 def parse_projection(row: Mapping[str, Any]) -> Projection:
@@ -373,24 +384,11 @@ def parse_projection(row: Mapping[str, Any]) -> Projection:
     return Projection(**values | {"memories": tuple(row["memories"])})
 
 
-def _encode_journal_line(plan: WritePlan, change: Change) -> dict[str, Any]:
-    return {
-        "rev": change.after.rev,
-        "memory_id": str(change.after.id),
-        "action": change.action,
-        "thread_id": plan.scope.thread,
-        "node": plan.node,
-        "actor": plan.scope.actor,
-        "band": change.band,
-        "sim": change.sim,
-        "meta": change.meta,
-        "ts": plan.at,
-    }
-
-
-def _encode_value(value: object) -> str:
+def _encode_value(value: object) -> Any:
     if isinstance(value, UUID | datetime):
         return str(value)
+    if isinstance(value, Projection):
+        return {column: getattr(value, field) for field, column in _PROJECTION.items()}
     raise TypeError(f"{type(value).__name__} cannot be stored")
 
 

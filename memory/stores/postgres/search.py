@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
@@ -24,6 +24,7 @@ from psycopg.rows import DictRow, tuple_row
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, SpaceId
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.memory import Kind, Neighbour
+from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import LOWEST_MEANING, NeighbourProbe, Search, SearchSnapshot
 from muniment.memory.rules.language import tokens
@@ -42,10 +43,7 @@ _OWN: tuple[LiteralString, ...] = ("own_late", "own_posted", "own_lists", "own_m
 _DATED: tuple[LiteralString, ...] = (
     "dated_late_met", "dated_late", "dated_posted", "dated_lists", "dated_near", "dated_met",
 )  # fmt: skip
-_FILTERS: tuple[LiteralString, ...] = (
-    "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
-    "updated_after", "updated_before",
-)  # fmt: skip
+_FILTERS = tuple(field.name for field in fields(Filters) if field.name != "user_id")
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
 _MAX_LIMITED = 10_000  # spaces of which is remembered that they have limited memories

@@ -19,6 +19,7 @@ from muniment.memory.domain.scope import RequestKey, Scope
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.records import dump_receipt, load_receipt
+from muniment.memory.rules.projections.types import project_memory
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.bulk.bulk_insert import (
     STALE,
@@ -93,7 +94,7 @@ class PostgresWrites(MemoryWrites):
                 PackedRow(
                     memory=tables.encode_memory(change),
                     turns={id_: tables.encode_turn(turns[id_]) for id_ in change.after.turns if id_ in turns},
-                    slots=rows.encode_slots(change.after),
+                    slots=tuple(project_memory(change.after)),
                 )
                 for change in plan.changes
             )

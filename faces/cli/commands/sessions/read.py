@@ -10,6 +10,7 @@ import typer
 from muniment.faces.cli import options, session as cli
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen, terminal
+from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
 from muniment.memory.domain.turn import Turn
@@ -65,7 +66,7 @@ def show_session(
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Show a session: what was said and done, in order.
+    """Show a session: what was said and done, in order, and what was found in it.
 
     For example:
 
@@ -83,10 +84,17 @@ def show_session(
     record = cli.run_async(work())
     if as_json:
         turns = [encode_turn(turn) for turn in record.turns]
-        screen.print_json({"user": scope.owner, "session": encode_session(record.session), "turns": turns})
+        found = [codec.encode_record(each) for each in record.observations]
+        shown = {"session": encode_session(record.session), "turns": turns, "observations": found}
+        screen.print_json({"user": scope.owner, **shown})
         return
     screen.print_fields({name: value for name, value in encode_session(record.session).items() if value not in ({}, 0)})
     _print_turns(record.turns)
+    for each in record.observations:
+        memory = screen.shorten_id(each.memory) if each.memory else "-"
+        places = ",".join(map(str, each.positions))
+        statement = screen.join_lines(each.statement)
+        screen.print_line(f"{each.type} at {places or '-'}  {memory}  {each.outcome}: {statement}")
 
 
 def search_sessions(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from math import isfinite
@@ -15,7 +16,7 @@ from struct import Struct, error
 from typing import Any
 from uuid import UUID
 
-from muniment.memory.domain.ids import NO_VECTOR, TurnId, Vector
+from muniment.memory.domain.ids import NO_VECTOR, Revision, TurnId, Vector
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, PackedRow, WritePlan
 from muniment.memory.domain.turn import Turn
@@ -170,7 +171,7 @@ async def insert_rows(
 def _number_slots(new: Sequence[PackedRow], expected: int) -> list[dict[str, Any]]:
     """Return what the memories say in their slots, with the revision that each of them has."""
     return [
-        {"memory_id": row.slots[0]["memory_id"], "slots": [slot | {"rev": rev} for slot in row.slots]}
+        {"memory_id": row.slots[0].memory, "slots": [replace(slot, rev=Revision(rev)) for slot in row.slots]}
         for rev, row in enumerate(new, expected + 1)
         if row.slots
     ]

@@ -13,6 +13,7 @@ from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import NotFound
 from muniment.memory.ports.layers.projections import ProjectionStore
+from muniment.memory.rules.projections.types import project_memory
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
 from muniment.memory.stores.postgres.sql import load_blocks
@@ -38,7 +39,7 @@ class PostgresProjections(ProjectionStore):
             return [rows.parse_projection(row) for row in await cursor.fetchall()]
 
     async def rank_memories(self, memories: Sequence[StoredMemory]) -> list[Projection]:
-        slots = [slot for memory in memories for slot in rows.encode_slots(memory)]
+        slots = [slot for memory in memories for slot in project_memory(memory)]
         async with self._connections.statement() as conn:
             cursor = await conn.execute(_BLOCKS["rank"], {"rows": rows.encode_rows(slots)})
             return [rows.parse_projection(row) for row in await cursor.fetchall()]
@@ -68,7 +69,7 @@ async def project_space(conn: Connection, scope: Scope) -> None:
     while True:
         cursor = await conn.execute(_BLOCKS["memories"], params)
         page = [rows.parse_memory(row) for row in await cursor.fetchall()]
-        slots = [{"memory_id": memory.id, "slots": rows.encode_slots(memory)} for memory in page]
+        slots = [{"memory_id": memory.id, "slots": project_memory(memory)} for memory in page]
         await conn.execute(_BLOCKS["project"], params | {"memories": rows.encode_rows(slots)})
         if len(page) < _PAGE:
             break

@@ -88,7 +88,8 @@ class PostgresMaintenance(MaintenanceStore):
                 ids = {"ids": [row["turn_id"] for row in turns]}
                 deleted += (await conn.execute(_MAINTENANCE["drop_turns"], params | ids)).rowcount
                 if len(turns) < _TURNS:
-                    await conn.execute(_MAINTENANCE["drop_sessions"], params)
+                    for block in ("drop_sessions", "drop_observations"):
+                        await conn.execute(_MAINTENANCE[block], params)
                     for block in ("drop_events", "drop_extractions"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": events_before})
                     await conn.execute(_MAINTENANCE["drop_requests"], params)

@@ -82,6 +82,11 @@ delete from muniment.sessions s
 where {{old_session}}
   and not exists (select from muniment.turns t where t.space_id = %(space)s and t.session_id = s.session_id)
 
+-- name: drop_observations (deletes old observations of sessions that are gone)
+delete from muniment.observations o
+where o.space_id = %(space)s and o.at < %(before)s and o.session_id is not null
+  and not exists (select from muniment.sessions s where s.space_id = %(space)s and s.session_id = o.session_id)
+
 -- name: count_stale (how many turns are past their days, and sessions with none but such)
 with stale as ({{stale}} and {{jobs.unneeded}})
 select (select count(*) from stale) as turns, (

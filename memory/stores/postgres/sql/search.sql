@@ -219,6 +219,46 @@ and m.updated_at >= %(updated_after)s
 -- name: by_updated_before
 and m.updated_at <= %(updated_before)s
 
+-- name: by_session_id
+and m.session_id = %(session_id)s
+
+-- name: by_project_id
+and m.project_id = %(project_id)s
+
+-- name: by_app_id
+and m.app_id = %(app_id)s
+
+-- name: by_reach
+and m.reach = %(reach)s
+
+-- name: by_source
+and m.source = %(source)s
+
+-- name: by_event_after
+and m.event_time >= %(event_after)s
+
+-- name: by_event_before
+and m.event_time <= %(event_before)s
+
+-- name: by_fact_kind
+and m.fact ->> 'kind' = %(fact_kind)s
+
+-- name: by_predicate
+and lower(m.fact ->> 'predicate') = lower(%(predicate)s)
+
+-- name: by_person (who is named in the fact, or what it is about)
+and (lower(m.fact ->> 'subject') = lower(%(person)s) or exists (
+      select from jsonb_array_elements_text(m.fact -> 'persons') one where lower(one) = lower(%(person)s)))
+
+-- name: by_entity
+and exists (select from jsonb_array_elements_text(m.fact -> 'entities') one where lower(one) = lower(%(entity)s))
+
+-- name: by_location
+and lower(m.fact ->> 'location') = lower(%(location)s)
+
+-- name: by_topic
+and lower(m.fact ->> 'topic') = lower(%(topic)s)
+
 -- name: by_limits (what is found here, and has not expired; only of a space that has such memories)
 and {{reached_here}} and {{lasting}}
 
