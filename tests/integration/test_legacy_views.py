@@ -24,7 +24,7 @@ def look(url: str, view: str, space: Any, categories: str = "*") -> list[dict[st
             "select muniment.enter_space(%s, %s), set_config('role', 'muniment_app', true)",
             (space, None if categories == "*" else categories.split(",")),
         )
-        return conn.execute(f"select * from muniment.{view}").fetchall()  # type: ignore[call-overload]
+        return conn.execute(f"select * from muniment.{view}").fetchall()
 
 
 async def test_the_views_follow_what_there_is(database_url: str) -> None:
