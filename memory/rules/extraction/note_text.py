@@ -14,7 +14,7 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import classify
 from muniment.memory.rules.extraction.notes import IMPORTANCE, MAX_CHARS, refers_back
-from muniment.memory.rules.extraction.work import file_work
+from muniment.memory.rules.extraction.work import file_work, list_names
 from muniment.memory.rules.language.chinese_words import PERSON
 from muniment.memory.rules.language.english_words import narrate_first_person
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -87,6 +87,7 @@ def _make_note(
         importance=max(importance, classify.IMPORTANCES.get(category, IMPORTANCE)),
         event_time=mentions.resolve_date(said, at) if at else None,
         context="\n".join(context),
+        aliases=list_names(fact, said) if fact else (),
         turns=(turn.id,),
         actor=turn.actor,
         role=turn.role,

@@ -79,6 +79,7 @@ class Vocabulary:
     no_objects: re.Pattern[str]
     harmless: re.Pattern[str]
     means: re.Pattern[str]
+    names: Mapping[str, tuple[str, ...]]
     named: re.Pattern[str]
 
 
@@ -112,6 +113,11 @@ def file_work(fact: Fact, said: str, category: str) -> str:
     words = load_vocabulary("zh" if _CJK.search(said) else "en")
     is_of_work = words.work.search(said) or (fact.kind == "decision" and words.means.match(fact.object))
     return CATEGORIES[fact.kind] if is_of_work or fact.kind == "todo" else category
+
+
+def list_names(fact: Fact, said: str) -> tuple[str, ...]:
+    """What people call such a statement when they ask for it: `our rules`, `what did we decide`."""
+    return load_vocabulary("zh" if _CJK.search(said) else "en").names[fact.kind]
 
 
 def _is_meant(frame: Frame, match: re.Match[str], words: Vocabulary) -> bool:
@@ -189,6 +195,7 @@ def load_vocabulary(language: str) -> Vocabulary:
         no_objects=match_words("no_objects"),
         harmless=match_words("harmless"),
         means=match_words("means"),
+        names=lexicon.get_table("names", ","),
         named=_match_named(lexicon, is_spaced=is_spaced),
     )
 
