@@ -81,18 +81,7 @@ def import_file(
         if not isinstance(error, BadInput):
             _print_progress(source, quiet=as_json)
         raise source.add_line_numbers(error) from error
-    if as_json:
-        outcome: dict[str, Any] = {"imported": sum(imported.values()), "users": imported}
-        if layout is not ImportFormat.locomo:
-            outcome |= {"merged": source.find_lines(report.merged), "unused": source.find_lines(report.unused)}
-        screen.print_json(outcome | _unknown_fields_to_json(source))
-        return
-    for owner, count in (imported or {source.name: 0}).items():
-        screen.print_line(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
-    for text in source.describe_report(report):
-        screen.print_stderr(text)
-    if source.unknown_fields:
-        screen.print_stderr(source.describe_unknown_fields())
+    _print_report(source, imported, None if layout is ImportFormat.locomo else report, as_json)
 
 
 def _import_lines(
@@ -133,6 +122,24 @@ def _import_conversations(
         return imported
 
     return session.run_async(work())
+
+
+def _print_report(
+    source: ImportSource, imported: Mapping[str, int], report: ImportReport | None, as_json: bool
+) -> None:
+    """Print what was imported for whom; a file of lines has a report of them."""
+    if as_json:
+        outcome: dict[str, Any] = {"imported": sum(imported.values()), "users": imported}
+        if report is not None:
+            outcome |= {"merged": source.find_lines(report.merged), "unused": source.find_lines(report.unused)}
+        screen.print_json(outcome | _unknown_fields_to_json(source))
+        return
+    for owner, count in (imported or {source.name: 0}).items():
+        screen.print_line(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
+    for text in source.describe_report(report) if report is not None else ():
+        screen.print_stderr(text)
+    if source.unknown_fields:
+        screen.print_stderr(source.describe_unknown_fields())
 
 
 def _print_progress(source: ImportSource, *, quiet: bool) -> None:
