@@ -258,6 +258,7 @@ and lower(m.fact ->> 'location') = lower(%(location)s)
 
 -- name: by_topic
 and lower(m.fact ->> 'topic') = lower(%(topic)s)
+
 -- name: by_without_tags
 and not m.tags && %(without_tags)s::text[]
 
