@@ -13,7 +13,7 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.maintenance import IndexingResult, LedgerCounts, MaintenanceResult, RefilingResult
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.usage import SpaceActivity, UsageReport
+from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageReport
 from muniment.memory.engine import Engine
 from muniment.memory.flows.background.derived import mentions_any
 from muniment.memory.flows.background.reembed import EmbedderSwitch
@@ -159,6 +159,11 @@ class Admin:
         """Return event counts of the last `days` days (UTC), today included, and the latest `changes`. Raises
         BadInput."""
         return await self.engine.statistics.get_activity(scope, days, changes)
+
+    async def read_legacy(self, scope: Scope, limit: int = 100) -> LegacyReport:
+        """Return what was imported from a former design, and what of it nothing newer has confirmed. Raises
+        BadInput."""
+        return await self.engine.statistics.get_legacy(scope, limit)
 
     async def read_usage(self, scope: Scope, days: int) -> UsageReport:
         """Return what the tenant spent on models in the last `days` days (UTC), today included. Raises BadInput."""

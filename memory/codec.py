@@ -38,7 +38,9 @@ _YEAR = timedelta(days=366)
 _FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 _CHOICES: Mapping[str, tuple[str, ...]] = {"fact_kind": get_args(FactKind), "reach": REACHES}  # of a filter
-FILTER_KINDS: dict[str, type] = {name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items()}
+FILTER_KINDS: dict[str, type] = {
+    name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items() if name != "without_tags"
+}
 
 
 def encode_value(value: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, create_model
 
-from muniment.memory.config.schema import MAX_DAYS, Count, Positive, SettingsPart, Share
+from muniment.memory.config.schema import MAX_DAYS, Count, Positive, SettingsPart, Share, Texts
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 
 _SHOWN_CHARS = 40  # of an unknown name in an error
@@ -82,8 +85,15 @@ class RecallSettings(CallerSettings):
 
     index_from: Count
     beside: Annotated[tuple[SharedOwner, ...], Field(strict=False)]
+    without_tags: dict[Annotated[str, Field(pattern=r"^(user|agent|project)(:.+)?$")], Texts]
     profiles: dict[str, Annotated[dict[str, Any], BeforeValidator(_parse_overrides)]]
     agents: dict[str, str]
+
+    def leave_out(self, query: Query, scope: Scope) -> Query:
+        """Return a query without what `without_tags` leaves out of answers for a scope."""
+        keys = (scope.owner_type, f"{scope.owner_type}:{scope.owner}")
+        tags = tuple(dict.fromkeys(tag for key in keys for tag in self.without_tags.get(key, ())))
+        return replace(query, filters=replace(query.filters, without_tags=tags)) if tags else query
 
     def choose_profile(self, agent: str, profile: str | None = None) -> Self:
         """Return the settings for one caller: with what the named profile overrides, without a name with what that of

@@ -18,6 +18,7 @@ FactKind = Literal[
     "decision", "discovery", "rule", "fix", "todo",
 ]  # fmt: skip
 Reach = Literal["user", "project", "session"]
+LEGACY_TAG = "legacy"  # of what was imported from a former design
 Trust = Literal["user", "tool", "document", "agent"]
 State = Literal["active", "pending", "superseded", "soft_deleted", "rejected"]
 Role = Literal["user", "assistant", "tool", "system"]

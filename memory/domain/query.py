@@ -51,6 +51,9 @@ class Filters:
     entity: str | None = None
     location: str | None = None
     topic: str | None = None
+    without_tags: tuple[str, ...] | None = (
+        None  # what has one of these is left out; of the settings, never of a request
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

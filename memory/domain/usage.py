@@ -8,6 +8,7 @@ from typing import Literal
 
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import JournalEntry, Node
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.turn import Source
 
 Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
@@ -92,6 +93,16 @@ class ExtractionStats:
             return None
         refused = sum(count for reason, count in self.refused.items() if not reason.startswith(CONTENT_REASONS))
         return max(0.0, 1 - (sum(self.repaired.values()) + refused) / self.found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegacyReport:
+    """The active memories that were imported from a former design: how many there are, how many of them a later change
+    has confirmed, and some that none has, oldest first."""
+
+    total: int
+    confirmed: int
+    waiting: tuple[StoredMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

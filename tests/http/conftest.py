@@ -135,6 +135,15 @@ def shared(clones: Clones, template: str, tmp_path_factory: pytest.TempPathFacto
         yield it
 
 
+@pytest.fixture(scope="module")
+def operated(clones: Clones, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A service of one module, whose tests change the settings of all; it is asked by its own tenant."""
+    folder = tmp_path_factory.mktemp("operated")
+    with contextmanager(clones.make)(template) as url, run_service(make_environment(url, folder), folder / "log") as it:
+        it.tenant = "default"
+        yield it
+
+
 def wait_until(holds: Callable[[], bool], seconds: float = 40) -> None:
     until = time.monotonic() + seconds
     while not holds():

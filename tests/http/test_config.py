@@ -15,13 +15,6 @@ CONFIG = "/v1/config"
 
 
 @pytest.fixture
-def operated(own_serving: Serving) -> Serving:
-    """A service of this test's own, asked by its own tenant."""
-    own_serving.tenant = "default"
-    return own_serving
-
-
-@pytest.fixture
 def operator(operated: Serving) -> Iterator[httpx.Client]:
     """A client with an operator's token."""
     with operated.client(operated.token(owner=None, scopes=("admin",))) as client:
@@ -30,8 +23,9 @@ def operator(operated: Serving) -> Iterator[httpx.Client]:
 
 def test_a_change_is_in_force_and_told(operated: Serving, operator: httpx.Client) -> None:
     """A change is in force in this process at once; the answer, the view and the history have both values."""
-    changed = operator.put(CONFIG, json={"values": {"recall.top_k": 2, "delta.bullets": 1}, "rev": 0}).json()
-    assert changed["rev"] == 1
+    rev = operator.get(CONFIG).json()["rev"]
+    changed = operator.put(CONFIG, json={"values": {"recall.top_k": 2, "delta.bullets": 1}, "rev": rev}).json()
+    assert changed["rev"] == rev + 1
     assert {(each["key"], each["former"], each["value"]) for each in changed["changes"]} == {
         ("recall.top_k", 8, 2),
         ("delta.bullets", 3, 1),
@@ -40,17 +34,19 @@ def test_a_change_is_in_force_and_told(operated: Serving, operator: httpx.Client
     assert [stage["stage"] for stage in view["stages"]] == ["retrieval"]
     (top_k,) = [each for each in view["stages"][0]["settings"] if each["key"] == "recall.top_k"]
     assert (top_k["value"], top_k["source"], top_k["by"]) == (2, "override", changed["changes"][0]["by"])
-    with operated.client(operated.token()) as ana:
+    with operated.client(operated.token(owner="tea")) as ana:
         for city in ("Rome", "Oslo", "Porto"):
             keep(ana, f"My friend in {city} likes tea")
         asked = ana.post("/memory/query", json={"agent": "supervisor", "query": "who likes tea?"}).json()["results"]
         assert len(asked) == 2
         searched = ana.get("/v1/user-memory/search", params={"agent": "supervisor", "query": "who likes tea?"})
         assert [each["id"] for each in searched.json()["results"]] == [each["id"] for each in asked]
+    assert operator.put(CONFIG, json={"reset": ["delta.bullets"]}).json()["changes"][0]["value"] == 3
     assert operator.put(CONFIG, json={"reset": ["recall.top_k"]}).json()["changes"][0]["value"] == 8
-    history = operator.get(f"{CONFIG}/history").json()["changes"]
-    assert [(each["rev"], each["key"], each["is_reset"]) for each in history] == [
-        (2, "recall.top_k", True),
+    history = operator.get(f"{CONFIG}/history", params={"limit": 4}).json()["changes"]
+    assert [(each["rev"] - rev, each["key"], each["is_reset"]) for each in history] == [
+        (3, "recall.top_k", True),
+        (2, "delta.bullets", True),
         (1, "delta.bullets", False),
         (1, "recall.top_k", False),
     ]
@@ -75,6 +71,7 @@ def test_who_may_not(operated: Serving) -> None:
 
 def test_what_is_refused(operator: httpx.Client) -> None:
     """A bad value, a key of no stage and a secret's place are refused with the key; nothing of them is shown again."""
+    before = operator.get(f"{CONFIG}/history").json()
     for values, key in (
         ({"recall.top_k": "canary-1"}, "recall.top_k"),
         ({"recall.top_k": True}, "recall.top_k"),
@@ -91,7 +88,7 @@ def test_what_is_refused(operator: httpx.Client) -> None:
         assert "canary" not in answer.text
     refuse(operator.put(CONFIG, json={}), 422)
     refuse(operator.put(CONFIG, json={"values": {"recall.top_k": 2}, "reset": ["recall.top_k"]}), 422)
-    assert operator.get(f"{CONFIG}/history").json()["changes"] == []
+    assert operator.get(f"{CONFIG}/history").json() == before
     for method in ("POST", "PATCH", "DELETE"):
         refused = operator.request(method, CONFIG)
         refuse(refused, 405)
@@ -106,35 +103,40 @@ def test_of_two_writers_one_looks_again(operator: httpx.Client) -> None:
     assert operator.put(CONFIG, json={"values": {"recall.top_k": 3}, "rev": seen}).status_code == 200
     late = refuse(operator.put(CONFIG, json={"values": {"recall.top_k": 4}, "rev": seen}), 409)
     assert late["rev"] == seen + 1
+    operator.put(CONFIG, json={"reset": ["recall.top_k"]})
 
 
-def test_another_service_follows(operator: httpx.Client, environment: dict[str, str], tmp_path: Path) -> None:
+def test_another_service_follows(operator: httpx.Client, operated: Serving, tmp_path: Path) -> None:
     """A service beside this one has a change within half a minute, without a restart."""
-    with run_service(environment, tmp_path / "other-log") as other, httpx.Client(base_url=other.url) as anyone:
+    other_log = tmp_path / "other-log"
+    with run_service(operated.environment, other_log) as other, httpx.Client(base_url=other.url) as anyone:
         token = operator.headers["authorization"]
         operator.put(CONFIG, json={"values": {"limits.turn_chars": 20}})
         name = {"X-Muniment-User": "ana", "Authorization": token}
         body = {"session": "s", "turns": [{"key": "1", "text": "I love sailing on the sea in summer"}]}
         wait_until(lambda: anyone.post("/turns", json=body, headers=name).status_code == 413, 30)
+        operator.put(CONFIG, json={"reset": ["limits.turn_chars"]})
 
 
 def test_the_ledger_is_counted_before_it_is_cleaned(operated: Serving, operator: httpx.Client) -> None:
     """Without a word it counts; then it removes just that, of one user or of all, and memories stay."""
     old = {"key": "1", "text": "I love sailing", "at": "2020-01-01T00:00:00Z"}
-    for user in ("ana", "bob"):
+    path = "/v1/admin/cleanup-ledger"
+    before = operator.post(path).json()
+    for user in ("old-ana", "old-bob"):
         with operated.client(operated.token(owner=user)) as client:
             done = client.post("/turns", json={"session": "s", "turns": [old, {"key": "2", "text": "I live in Rome"}]})
             assert done.status_code == 200, done.text
-    path = "/v1/admin/cleanup-ledger"
     counted = operator.post(path).json()
-    assert (counted["dry_run"], counted["spaces"], counted["turns"], counted["sessions"]) == (True, 2, 2, 0)
-    of_one = operator.post(path, params={"user": "ana"}, json={"dry_run": False}).json()
+    assert counted["dry_run"]
+    assert [counted[name] - before[name] for name in ("spaces", "turns", "sessions")] == [2, 2, 0]
+    of_one = operator.post(path, params={"user": "old-ana"}, json={"dry_run": False}).json()
     assert (of_one["dry_run"], of_one["spaces"], of_one["turns"]) == (False, 1, 1)
-    assert operator.post(path).json()["turns"] == 1
-    assert operator.get("/memories", headers={"X-Muniment-User": "ana"}).json()["total"] == 2
+    assert operator.post(path).json()["turns"] - before["turns"] == 1
+    assert operator.get("/memories", headers={"X-Muniment-User": "old-ana"}).json()["total"] == 2
     rebuilt = operator.post("/v1/admin/rebuild").json()
-    assert (rebuilt["spaces"], rebuilt["changed"]) == (2, 0)
-    with operated.client(operated.token(owner="ana")) as ana:
+    assert (rebuilt["spaces"], rebuilt["changed"]) == (counted["spaces"], 0)
+    with operated.client(operated.token(owner="old-ana")) as ana:
         refuse(ana.post(path), 403)
         refuse(ana.post("/v1/admin/rebuild"), 403)
 

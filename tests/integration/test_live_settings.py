@@ -1,16 +1,19 @@
 """Settings that are changed while processes run: who follows, what is refused, and what of two writers at once."""
 
 import asyncio
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import psycopg
 import pytest
 
+from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.errors import BadInput
 from muniment.memory.flows import live_settings
-from tests.engine import engine, settings
+from muniment.testing.fakes import FixedClock
+from tests.engine import NOON, engine, said, scope, settings
 
 
 async def change(memory: Memory, *resets: str, rev: int | None = None, **values: Any) -> None:
@@ -121,3 +124,25 @@ async def test_the_engine_reads_but_does_not_write(database_url: str) -> None:
         conn.execute("set role muniment_keeper")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("update muniment.setting_changes set changed_by = ''")
+
+
+async def test_a_worker_that_runs_follows(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker cleans the ledger by the days that were set while it ran."""
+    monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 0.05)
+    later = FixedClock(NOON + timedelta(days=5))
+    async with engine(database_url, clock=later) as worked, engine(database_url, clock=later) as memory:
+        await memory.learn(scope(), said("I love sailing", at=NOON))
+        async with bootstrap.run_worker(settings(database_url), worked), asyncio.timeout(30):
+            await change(memory, session_ledger__cleanup_interval_seconds=0.1)  # jobs are spread over it
+            while worked.engine.settings.session_ledger.cleanup_interval_seconds != 0.1:
+                await asyncio.sleep(0.05)
+            await worked.jobs.enqueue_due()
+            while (await memory.read_status(scope()))["tended"] is None:
+                await asyncio.sleep(0.05)
+            assert (await memory.read_status(scope()))["turns"] == 1
+            await change(memory, session_ledger__retention_days=3)
+            while worked.engine.settings.session_ledger.retention_days != 3:
+                await asyncio.sleep(0.05)
+            await worked.jobs.enqueue_due()
+            while (await memory.read_status(scope()))["turns"]:
+                await asyncio.sleep(0.05)

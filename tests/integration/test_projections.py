@@ -11,8 +11,10 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.layers.projections import Projection, ProjectionRequest
 from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from tests.engine import NOON, engine, note, said, scope
+from tests.erasing import commit
 
 
 async def listed(memory: Memory, *types: str) -> list[Projection]:
@@ -138,3 +140,42 @@ async def test_where_a_projection_comes_from(database_url: str) -> None:
         lineage = await memory.projections.trace_lineage(scope(), row.memory)
         assert [turn.id for turn in lineage.turns] == [told.id]
         assert (lineage.memory.id, lineage.projections) == (row.memory, (row,))
+
+
+async def test_what_is_erased_is_in_no_row(database_url: str) -> None:
+    """The receipt counts the rows that went, and what was beside them takes their place, as in a space made anew."""
+    async with engine(database_url) as memory:
+        await memory.ingest(scope(), [home("Porto"), home("Oslo", trust="document")])
+        [first, second] = await listed(memory)
+        gone = await memory.get(scope(), second.memory)
+        heir = replace(gone, state="superseded", superseded_by=first.memory)
+        await commit(memory, scope(), Change(action="MERGE", before=gone, after=heir))
+        assert [(each.status, each.superseded_by) for each in await listed(memory)] == [
+            ("active", None),
+            ("superseded", first.memory),
+        ]
+        receipt = await memory.admin.erase(scope(), first.memory)
+        assert receipt.counts["projections"] == 1
+        assert not [row for row in dump(database_url) if "Porto" in row or str(first.memory) in row]
+        [left] = await listed(memory)
+        assert (left.status, left.superseded_by) == ("superseded", None)
+        before = dump(database_url)
+        assert (await memory.projections.rebuild(scope())).changed == 0
+        assert dump(database_url) == before
+        assert (await memory.admin.erase_space(scope())).counts["projections"] == 1
+        assert dump(database_url) == []
+
+
+async def test_what_a_consolidation_merges_is_superseded_in_the_same_run(database_url: str) -> None:
+    """And is back after its undo."""
+    async with engine(database_url) as memory:
+        for single in (False, True):
+            fact = Fact(kind="preference", predicate="likes", object="tomatoes on bread", single=single)
+            like = Candidate(text="The user likes tomatoes on bread", category="preferences", fact=fact, importance=4)
+            await memory.ingest(scope(), [like])
+        run = await memory.admin.consolidate(scope())
+        assert run is not None
+        stays, goes = await listed(memory)
+        assert (stays.status, goes.status, goes.superseded_by) == ("active", "superseded", stays.memory)
+        await memory.admin.undo_consolidation(scope(), run.id)
+        assert [each.status for each in await listed(memory)] == ["active", "support"]

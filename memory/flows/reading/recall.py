@@ -91,6 +91,8 @@ class Recall:
         reader = replace(reader, allowed=reader.allowed - {CATEGORY})
         stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
         query = Query(text=text, top_k=settings.recall.context_bullets, as_of=as_of)
+        if settings.recall.without_tags:
+            query = settings.recall.leave_out(query, scope)
         search = None
         if gate.find_skip_reason(text, "user") not in _SMALL_TALK:
             search = await self.prepare_search(query, tuple(sorted(reader.allowed.difference(stable))))
@@ -146,6 +148,8 @@ class Recall:
             raise BadInput("threshold: a number from 0 to 1 wanted")
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
+        if self.settings.recall.without_tags:
+            query = self.settings.recall.leave_out(query, scope)
         if query.text.strip() in LISTINGS:
             return reader, build_listing(query, categories, build_weights("", self.profile, self.settings.recall))
         search = await self.prepare_search(query, categories, watch)

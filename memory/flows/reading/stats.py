@@ -8,8 +8,9 @@ from typing import Any
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.domain.memory import LEGACY_TAG
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.usage import SpaceActivity, UsageReport
+from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageReport
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.ports.clock import Clock
@@ -19,6 +20,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.writing import can_read, find_unread
 from muniment.memory.rules.policy.retention import hash_terms
 
+_MAX_LEGACY = 1_000  # memories that a report lists
 _SAMPLE = 200  # memories that are looked at for their language
 _LANGUAGES = {
     "de": "German",
@@ -54,6 +56,13 @@ class Statistics:
         since = self._find_first_day(days)
         await self.write_behind.flush(scope)
         return await self.usage.read_activity(self.settings.make_owner_reader(scope), since, changes)
+
+    async def get_legacy(self, scope: Scope, limit: int) -> LegacyReport:
+        """Return what was imported from a former design, and what of it nothing newer has confirmed. Raises
+        BadInput."""
+        if not 1 <= limit <= _MAX_LEGACY:
+            raise BadInput(f"limit: is {limit}; allowed: 1 to {_MAX_LEGACY}")
+        return await self.usage.read_legacy(scope, LEGACY_TAG, limit)
 
     async def get_usage(self, scope: Scope, days: int) -> UsageReport:
         """Return the spending of the scope's tenant in the last `days` days (UTC). Raises BadInput."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import ChangePage, SpaceChange
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.usage import Charge, OpsEvent, Settlement, SpaceActivity, UsageReport
+from muniment.memory.domain.usage import Charge, LegacyReport, OpsEvent, Settlement, SpaceActivity, UsageReport
 
 
 class UsageStore(Protocol):
@@ -44,6 +44,10 @@ class UsageStore(Protocol):
         """Return the first `limit` changes after a revision that are in the reader's categories, oldest first.
 
         The next page begins after the last of them, or at the space's revision where there are no more."""
+        ...
+
+    async def read_legacy(self, scope: Scope, tag: str, limit: int) -> LegacyReport:
+        """Return what is left of memories with a tag that nothing newer has confirmed."""
         ...
 
     async def read_departures(

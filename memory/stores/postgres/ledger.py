@@ -23,6 +23,7 @@ from muniment.memory.domain.usage import (
     DailySpending,
     EventCount,
     ExtractionStats,
+    LegacyReport,
     OpsEvent,
     Settlement,
     SpaceActivity,
@@ -221,6 +222,15 @@ class PostgresUsage(UsageStore):
             rev=rev,
             founded_at=space["created_at"],
         )
+
+    async def read_legacy(self, scope: Scope, tag: str, limit: int) -> LegacyReport:
+        params = {"space": scope.space, "tag": tag, "limit": limit}
+        async with self._connections.reading(scope) as conn:
+            counts = await conn.execute(_USAGE["legacy_counts"], params)
+            waiting = await conn.execute(_USAGE["legacy_waiting"], params)
+            return LegacyReport(
+                **require_row(await counts.fetchone()), waiting=tuple(map(rows.parse_memory, await waiting.fetchall()))
+            )
 
     async def read_departures(
         self, scope: Scope, categories: Collection[str], since: Revision, until: Revision, limit: int

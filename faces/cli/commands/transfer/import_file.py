@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, TypeAlias
 
 import typer
 
@@ -12,9 +13,12 @@ from muniment.faces.cli.import_source import ImportSource
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
+from muniment.faces.memory_records import convert_records
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
+
+Convert: TypeAlias = Callable[[Iterable[Mapping[str, Any]]], Iterator[dict[str, Any]]]
 
 
 class ImportFormat(StrEnum):
@@ -22,6 +26,7 @@ class ImportFormat(StrEnum):
 
     jsonl = "jsonl"
     locomo = "locomo"
+    memory_records = "memory-records"
 
 
 def import_file(
@@ -50,6 +55,10 @@ def import_file(
     locomo: conversations in the layout of the LoCoMo data set; every turn becomes an episodic memory with its
     speaker and its own date.
 
+    memory-records: the rows of a former design, one object a line with "content", perhaps "metadata", "key",
+    "importance", "created_at" and "is_active". Its memories have the tag "legacy" and their source, and `muniment stats
+    legacy` says which of them nothing newer has confirmed.
+
     For example:
 
       muniment import backup.jsonl --format jsonl --user ana
@@ -59,8 +68,9 @@ def import_file(
     settings = load_settings()
     source, report = ImportSource(file), ImportReport()
     try:
-        if layout is ImportFormat.jsonl:
-            owner, report = _import_lines(settings, source, user or DEFAULT_USER, as_json)
+        if layout is not ImportFormat.locomo:
+            convert = convert_records if layout is ImportFormat.memory_records else None
+            owner, report = _import_lines(settings, source, user or DEFAULT_USER, as_json, convert)
             imported = {owner: report.added}
         else:
             imported = _import_conversations(settings, source, user, as_json)
@@ -71,27 +81,20 @@ def import_file(
         if not isinstance(error, BadInput):
             _print_progress(source, quiet=as_json)
         raise source.add_line_numbers(error) from error
-    if as_json:
-        outcome: dict[str, Any] = {"imported": sum(imported.values()), "users": imported}
-        if layout is ImportFormat.jsonl:
-            outcome |= {"merged": source.find_lines(report.merged), "unused": source.find_lines(report.unused)}
-        screen.print_json(outcome | _unknown_fields_to_json(source))
-        return
-    for owner, count in (imported or {source.name: 0}).items():
-        screen.print_line(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
-    for text in source.describe_report(report):
-        screen.print_stderr(text)
-    if source.unknown_fields:
-        screen.print_stderr(source.describe_unknown_fields())
+    _print_report(source, imported, None if layout is ImportFormat.locomo else report, as_json)
 
 
-def _import_lines(settings: Settings, import_source: ImportSource, user: str, quiet: bool) -> tuple[str, ImportReport]:
+def _import_lines(
+    settings: Settings, import_source: ImportSource, user: str, quiet: bool, convert: Convert | None
+) -> tuple[str, ImportReport]:
     scope = session.make_scope(settings, user)
 
     async def work(source: IO[bytes]) -> ImportReport:
         async with session.open_memory(settings, quiet=quiet) as memory:
             with terminal.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
-                return await memory.load(scope, import_source.read_rows(source), import_source.count_written(move))
+                rows = import_source.read_rows(source)
+                given = rows if convert is None else convert(rows)
+                return await memory.load(scope, given, import_source.count_written(move))
 
     with import_source.open_file() as source:
         return scope.owner, session.run_async(work(source))
@@ -119,6 +122,24 @@ def _import_conversations(
         return imported
 
     return session.run_async(work())
+
+
+def _print_report(
+    source: ImportSource, imported: Mapping[str, int], report: ImportReport | None, as_json: bool
+) -> None:
+    """Print what was imported for whom; a file of lines has a report of them."""
+    if as_json:
+        outcome: dict[str, Any] = {"imported": sum(imported.values()), "users": imported}
+        if report is not None:
+            outcome |= {"merged": source.find_lines(report.merged), "unused": source.find_lines(report.unused)}
+        screen.print_json(outcome | _unknown_fields_to_json(source))
+        return
+    for owner, count in (imported or {source.name: 0}).items():
+        screen.print_line(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
+    for text in source.describe_report(report) if report is not None else ():
+        screen.print_stderr(text)
+    if source.unknown_fields:
+        screen.print_stderr(source.describe_unknown_fields())
 
 
 def _print_progress(source: ImportSource, *, quiet: bool) -> None:

@@ -259,6 +259,9 @@ and lower(m.fact ->> 'location') = lower(%(location)s)
 -- name: by_topic
 and lower(m.fact ->> 'topic') = lower(%(topic)s)
 
+-- name: by_without_tags
+and not m.tags && %(without_tags)s::text[]
+
 -- name: by_limits (what is found here, and has not expired; only of a space that has such memories)
 and {{reached_here}} and {{lasting}}
 

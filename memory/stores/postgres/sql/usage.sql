@@ -48,3 +48,17 @@ where space_id = %(space)s and at >= %(since)s group by 1, 2, 3 order by 4 desc,
 -- name: changes (the latest journal lines)
 select {{read.entry_columns}} from muniment.journal j {{read.entry_joins}}
 where j.space_id = %(space)s and j.ts >= %(since)s and {{read.entry_visible}} order by j.rev desc limit %(limit)s
+
+-- name: legacy (the active memories with a tag)
+from muniment.memories m where m.space_id = %(space)s and m.state = 'active' and %(tag)s = any(m.tags)
+
+-- name: confirmed (a later change merged something with it, or said it anew)
+exists (
+  select from muniment.journal j
+  where j.space_id = %(space)s and j.memory_id = m.memory_id and j.action in ('MERGE', 'UPDATE') and j.node <> 'face')
+
+-- name: legacy_counts (how many there are, and how many of them are confirmed)
+select count(*) as total, count(*) filter (where {{confirmed}}) as confirmed {{legacy}}
+
+-- name: legacy_waiting (those that are not confirmed, oldest first)
+select {m.memory_columns} {{legacy}} and not {{confirmed}} order by m.created_at, m.memory_id limit %(limit)s
