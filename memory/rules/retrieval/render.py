@@ -138,9 +138,6 @@ class TokenBudget:
 def make_query_budget(query: Query, rev: Revision, vocabulary: str, *, degraded: bool) -> TokenBudget:
     """Return the budget of a query, which counts the JSON of the answer with its fence."""
 
-    def render_hit(hit: Hit) -> str:
-        return dump_compact(encode_hit(hit, query.returns))
-
     def render_block(hits: Sequence[Hit]) -> str:
         answer = Answer(hits=tuple(hits), rev=rev, tokens=0, returns=query.returns, degraded=degraded)
         return fence_text(dump_compact(encode_answer(answer)))
@@ -148,7 +145,7 @@ def make_query_budget(query: Query, rev: Revision, vocabulary: str, *, degraded:
     return TokenBudget(
         top_k=query.top_k,
         max_tokens=query.budget_tokens,
-        render_hit=render_hit,
+        render_hit=lambda hit: dump_compact(encode_hit(hit, query.returns)),
         render_block=render_block,
         vocabulary=vocabulary,
         is_exhaustive=query.explain,
