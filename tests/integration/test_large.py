@@ -153,7 +153,8 @@ async def plans(store: PostgresStore, space: SpaceId | None) -> list[dict[str, o
         marks = f"%{space.hex}%" if space else "%cardinality%"
         cursor = await conn.execute(
             "select name, parameter_types::text[] as types from pg_prepared_statements"
-            " where statement like %s and statement like '%%tied%%' and (%s or statement not like '%%hnsw%%')",
+            " where statement like %s and statement like '%%tied%%' and statement like '%%app.spaces%%'"
+            " and (%s or statement not like '%%hnsw%%')",  # a space that is shared is entered before
             (marks, space is not None),
         )
         (row,) = await cursor.fetchall()
