@@ -61,11 +61,11 @@ _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
 # machine, and what is built into a graph when it is made.
 FIXED = (
     "database.*", "jobs.*", "serve.*", "users.*", "session_ledger.search_agents", "recall.profiles",
-    "recall.agents", "model.prompt_folder",
+    "recall.without_tags", "recall.agents", "model.prompt_folder",
     "model.tool_schema", "model.tool_rounds", "model.handoffs", "redact.patterns", "redact.deny_tags",
     "redact.deny_paths", "redact.deny_projects", "spend.currency", "spend.prices", "embedders.*.scripts",
     "embedders.*.reads", "forgetting.categories", "checkpoints.messages", "checkpoints.durability",
-    "recall.profiles", "recall.agents",
+    "recall.profiles", "recall.without_tags", "recall.agents",
 )  # fmt: skip
 _BY_NAME = frozenset({("forgetting", "scopes"), ("observations", "types")})  # settings of their own, by names
 _BOUNDS = {

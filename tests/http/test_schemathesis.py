@@ -57,21 +57,28 @@ def test_schemathesis(environment: dict[str, str], tmp_path: Path) -> None:
     with run_service(environment | quick, tmp_path / "log") as service:
         ended = run_schemathesis(service, environment, tmp_path)
         assert ended.returncode == 0, ended.stdout + ended.stderr
+        service.tenant = "default"  # an operator, whose token speaks for no user
+        operated = ("--include-path-regex", "^/v1/(config|admin)")
+        ended = run_schemathesis(service, environment, tmp_path, *operated, owner=None)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
         assert service.stop() == 0
         assert "defect:" not in service.log
 
 
-def run_schemathesis(service: Serving, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run_schemathesis(
+    service: Serving, environment: dict[str, str], folder: Path, *options: str, owner: str | None = "ana"
+) -> subprocess.CompletedProcess[str]:
     """Run it with a token that may do everything, and the id of a memory that is there."""
-    token = service.token(scopes=("admin",))
-    with httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {token}"}) as ana:
+    token = service.token(scopes=("admin",), owner=owner)
+    headers = {"Authorization": f"Bearer {token}"} | ({} if owner else {"X-Muniment-User": "ana"})
+    with httpx.Client(base_url=service.url, headers=headers) as ana:
         id_ = str(keep(ana, "My sister lives in Rome")["id"])
     examples = os.environ.get("MUNIMENT_TEST_EXAMPLES", "50")
     (folder / "schemathesis.toml").write_text(CONFIG.format(id=id_, examples=examples))
     (folder / "hooks.py").write_text(HOOKS)
     command = ["--config-file", "schemathesis.toml", "run", f"{service.url}/openapi.json", "--seed", "1", "--no-color"]
     return subprocess.run(
-        [str(PROGRAM), *command],
+        [str(PROGRAM), *command, *options],
         cwd=folder,
         env=environment | {"TOKEN": token},
         capture_output=True,
