@@ -65,14 +65,15 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None
     assert muniment("export", "--user", "ana", "--content", str(before)).code == 0
     dry = muniment("consolidate", "--user", "ana", "--dry-run")
     assert dry.code == 0
-    assert "same\trules\t1.00" in dry.out
+    assert "same\tduplicate\trules\t1.00" in dry.out
     assert dry.out.endswith("Nothing was changed (--dry-run).\n")
     assert muniment("consolidate", "--user", "ana", "--runs").out == "The memory of 'ana' was never consolidated.\n"
 
     done = muniment("consolidate", "--user", "ana")
     assert done.code == 0
     assert done.out.startswith(
-        "1 pair found, 1 checked: 1 merged, 0 superseded, 0 different. Duplicates by the rules: 1 before, 0 after.\n"
+        "1 pair found, 1 checked: 1 merged, 0 superseded, 0 different. By class: 1 duplicate. "
+        "Duplicates by the rules: 1 before, 0 after.\n"
     )
     assert len(listed(muniment)) == 2
     assert "superseded by" in muniment("history", "--user", "ana").out

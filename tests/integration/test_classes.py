@@ -86,7 +86,7 @@ async def test_orphans_are_cleaned(database_url: str) -> None:
         )
         ask(
             database_url,
-            "insert into muniment.observations (space_id, observation_id, type, stable_key, statement, category,"
+            "insert into muniment.observations (space_id, observation_id, kind, stable_key, statement, category,"
             " confidence, importance, trust, turns, found_by, memory_id, outcome, rev, at)"
             " select space_id, gen_random_uuid(), 'user_fact', 'k', 's', category, 1, 1, 'user', '{}', 'rules',"
             " gen_random_uuid(), 'ADD', rev, now() from muniment.memories limit 1",
