@@ -146,8 +146,9 @@ def test_every_fact_arrives_once_whatever_dies(environment: dict[str, str], tmp_
     assert any(line.get("failed") for line in done[:-1])
     kept = ask(here, "select text from muniment.memories where state = 'active' order by text")
     assert [text for (text,) in kept] == sorted(text for texts in FACTS.values() for text in texts)
-    assert ask(here, "select count(*) from muniment.journal where action = 'ADD'") == [(12,)]
-    assert ask(here, "select source, count(*) from muniment.extractions group by 1") == [("model", 12)]
+    assert ask(here, "select count(*) from muniment.extractions where source = 'model'") == [(12,)]
+    found = "select count(*), count(distinct stable_key) from muniment.observations where found_by <> 'rules'"
+    assert ask(here, found) == [(12, 12)]
 
 
 def test_drained(environment: dict[str, str], muniment: Muniment) -> None:

@@ -1,0 +1,155 @@
+"""Whether anything is lost or there twice when who builds and ends a session is killed at random moments.
+
+python -m benchmarks.killed_builds [--kills 50] [--seed 1] [--json]
+
+A process builds and ends the session of the conversation of 60 turns, with a scripted model over HTTP; it is killed
+(-9) at a random moment, again and again, until the session is built; then the next user's, until there were `--kills`.
+Each is compared with a session that nobody interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks import harness
+from benchmarks.script import Script
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import HASH_EMBEDDER, Settings, load_settings
+from muniment.memory.domain.scope import Scope
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI
+
+SESSION = "talk"
+_READY, _DONE = b"ready\n", b"done\n"
+
+
+async def measure(kills: int, seed: int) -> dict[str, Any]:
+    """Sessions that are built by processes that are killed, beside one that is not."""
+    script, dice = Script.load(), random.Random(seed)
+    base = load_settings().model_copy(update={"embedder": HASH_EMBEDDER})
+    async with harness.throwaway(base) as own:
+        with ScriptedOpenAI(reply=script.reply, latency=0.02) as server:
+            address = await bootstrap.ensure_database(own)
+            environ = os.environ | {
+                "MUNIMENT_DATABASE_URL": address, "MUNIMENT_EMBEDDER": HASH_EMBEDDER, "MUNIMENT_MODEL": "scripted",
+                "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.base_url,
+            }  # fmt: skip
+            async with bootstrap.create_memory(own, clock=FixedClock(script.turns[-1].at)) as memory:
+                await tell(memory, script, "whole")
+                seconds = await build(environ, "whole", None)
+                assert seconds is not None
+                wanted, rounds, done = await read(memory, "whole"), list[dict[str, Any]](), 0
+                with harness.bar("kills", kills) as tick:
+                    while done < kills:
+                        owner = f"user {len(rounds)}"
+                        await tell(memory, script, owner)
+                        killed = 0
+                        while await build(environ, owner, dice.uniform(0, seconds)) is None:
+                            killed += 1
+                            tick(1)
+                        done += killed
+                        rounds.append({"kills": killed, **compare(wanted, await read(memory, owner))})
+        machine = await harness.machine(address)
+    lost = sum(one["lost"] for one in rounds)
+    twice = sum(one["twice"] for one in rounds)
+    return {
+        "machine": machine, "sessions": len(rounds), "kills": done, "lost": lost, "twice": twice, "rounds": rounds,
+        "good": not lost and not twice,
+    }  # fmt: skip
+
+
+async def tell(memory: Memory, script: Script, owner: str) -> None:
+    """The conversation is in the ledger, and the rules have read it."""
+    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    for said in script.turns:
+        turn = said.turn(SESSION)
+        if said.role == "user":
+            await memory.learn(who, turn)
+        await memory.conversation.record(who, [turn])
+
+
+async def build(environ: Mapping[str, str], owner: str, seconds: float | None) -> float | None:
+    """Build and end the session in a process that is killed after so many seconds. Returns how long it took, None for
+    one that was killed."""
+    command = [sys.executable, "-m", "benchmarks.killed_builds", "--work", owner]
+    process = await asyncio.create_subprocess_exec(*command, env=dict(environ), stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    if await process.stdout.readline() != _READY:
+        raise RuntimeError("the process did not begin")
+    began = perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            if await process.stdout.readline() != _DONE:
+                raise RuntimeError("the process failed")
+    except TimeoutError:
+        process.kill()
+    await process.wait()
+    return None if process.returncode else perf_counter() - began
+
+
+async def work(owner: str) -> None:
+    """What the process does."""
+    settings: Settings = load_settings()
+    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    async with bootstrap.open_memory(settings) as memory:
+        sys.stdout.buffer.write(_READY)
+        sys.stdout.flush()
+        await memory.sessions.end(who, SESSION)
+    sys.stdout.buffer.write(_DONE)
+    sys.stdout.flush()
+
+
+async def read(memory: Memory, owner: str) -> dict[str, list[str]]:
+    """What is active of a user, what was observed and became of it, and how far the session is built."""
+    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    record = await memory.sessions.get(who, SESSION)
+    return {
+        "memories": sorted(each.text for each in await memory.list(who, limit=1_000)),
+        "observations": sorted(each.stable_key for each in record.observations),
+        "built": [f"{record.session.built_to} of {record.session.turns}"],
+    }
+
+
+def compare(wanted: Mapping[str, list[str]], found: Mapping[str, list[str]]) -> dict[str, int]:
+    """How much of what is wanted is missing, and how much is there more than once."""
+    lost = sum(len(set(values) - set(found[name])) for name, values in wanted.items())
+    return {"lost": lost, "twice": sum(len(values) - len(set(values)) for values in found.values())}
+
+
+def tables(found: dict[str, Any]) -> Iterator[Table]:
+    """The report for people."""
+    yield harness.grid(
+        "Building and ending a session, killed at random moments",
+        ["sessions", "kills", "lost", "twice"],
+        [[found["sessions"], found["kills"], found["lost"], found["twice"]]],
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.killed_builds", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--kills", type=int, default=50, help="how often a process is killed")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--work", metavar="OWNER", help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    args = parser.parse_args(argv)
+    if args.work:
+        asyncio.run(work(args.work))
+        return 0
+    return harness.run(measure(args.kills, args.seed), tables, as_json=args.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
