@@ -15,6 +15,8 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from time import perf_counter
 from typing import Any
 
@@ -24,13 +26,14 @@ from benchmarks import harness
 from benchmarks.script import Script
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import HASH_EMBEDDER, Settings, load_settings
+from muniment.memory.config.settings import HASH_EMBEDDER, load_settings
 from muniment.memory.domain.scope import Scope
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 
 SESSION = "talk"
-_READY, _DONE = b"ready\n", b"done\n"
+# Forks of a process that has imported everything: a new one would take longer to begin than to build.
+_FORKS = get_context("forkserver")
 
 
 async def measure(kills: int, seed: int) -> dict[str, Any]:
@@ -46,7 +49,7 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
             }  # fmt: skip
             async with bootstrap.create_memory(own, clock=FixedClock(script.turns[-1].at)) as memory:
                 await tell(memory, script, "whole")
-                seconds = await build(environ, "whole", None)
+                seconds = await asyncio.to_thread(build, environ, "whole", None)
                 assert seconds is not None
                 wanted, rounds, done = await read(memory, "whole"), list[dict[str, Any]](), 0
                 with harness.bar("kills", kills) as tick:
@@ -54,7 +57,7 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
                         owner = f"user {len(rounds)}"
                         await tell(memory, script, owner)
                         killed = 0
-                        while await build(environ, owner, dice.uniform(0, seconds)) is None:
+                        while await asyncio.to_thread(build, environ, owner, dice.uniform(0, seconds)) is None:
                             killed += 1
                             tick(1)
                         done += killed
@@ -78,35 +81,35 @@ async def tell(memory: Memory, script: Script, owner: str) -> None:
         await memory.conversation.record(who, [turn])
 
 
-async def build(environ: Mapping[str, str], owner: str, seconds: float | None) -> float | None:
+def build(environ: Mapping[str, str], owner: str, seconds: float | None) -> float | None:
     """Build and end the session in a process that is killed after so many seconds. Returns how long it took, None for
     one that was killed."""
-    command = [sys.executable, "-m", "benchmarks.killed_builds", "--work", owner]
-    process = await asyncio.create_subprocess_exec(*command, env=dict(environ), stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    if await process.stdout.readline() != _READY:
-        raise RuntimeError("the process did not begin")
+    here, there = _FORKS.Pipe()
+    process = _FORKS.Process(target=work, args=(dict(environ), owner, there))
+    process.start()
+    here.recv()
     began = perf_counter()
-    try:
-        async with asyncio.timeout(seconds):
-            if await process.stdout.readline() != _DONE:
-                raise RuntimeError("the process failed")
-    except TimeoutError:
-        process.kill()
-    await process.wait()
-    return None if process.returncode else perf_counter() - began
+    if here.poll(seconds):
+        here.recv()
+        process.join()
+        return perf_counter() - began
+    process.kill()
+    process.join()
+    return None
 
 
-async def work(owner: str) -> None:
-    """What the process does."""
-    settings: Settings = load_settings()
+def work(environ: Mapping[str, str], owner: str, told: Connection) -> None:
+    """What the process does: it tells when it begins, and when it is done."""
+    os.environ.update(environ)
     who = Scope(owner=owner, session=SESSION, thread=SESSION)
-    async with bootstrap.open_memory(settings) as memory:
-        sys.stdout.buffer.write(_READY)
-        sys.stdout.flush()
-        await memory.sessions.end(who, SESSION)
-    sys.stdout.buffer.write(_DONE)
-    sys.stdout.flush()
+
+    async def end() -> None:
+        async with bootstrap.open_memory(load_settings()) as memory:
+            told.send("ready")
+            await memory.sessions.end(who, SESSION)
+        told.send("done")
+
+    asyncio.run(end())
 
 
 async def read(memory: Memory, owner: str) -> dict[str, list[str]]:
@@ -142,12 +145,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--kills", type=int, default=50, help="how often a process is killed")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("--work", metavar="OWNER", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
-    if args.work:
-        asyncio.run(work(args.work))
-        return 0
+    _FORKS.set_forkserver_preload(["benchmarks.killed_builds"])
     return harness.run(measure(args.kills, args.seed), tables, as_json=args.json)
 
 
