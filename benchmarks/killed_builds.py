@@ -147,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
-    _FORKS.set_forkserver_preload(["benchmarks.killed_builds"])
+    _FORKS.set_forkserver_preload(["benchmarks.script", "muniment.memory.bootstrap"])
     return harness.run(measure(args.kills, args.seed), tables, as_json=args.json)
 
 
