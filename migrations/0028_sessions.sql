@@ -24,7 +24,7 @@ create table muniment.sessions (
   constraint sessions_retention check (retention_days is null or (own_retention and retention_days > 0))
 );
 create index sessions_by_time on muniment.sessions (space_id, last_at desc);
-create index sessions_open on muniment.sessions (last_at) where ended_at is null or built_to < turns;
+create index sessions_open on muniment.sessions (space_id, last_at) where ended_at is null or built_to < turns;
 comment on table muniment.sessions is 'A row is a session: what was said and done under one id, whose turns are in `turns`.';
 comment on column muniment.sessions.session_id is 'The session, as the program names it; of turns without one their thread, or nothing.';
 comment on column muniment.sessions.app_id is 'The application in which it took place.';
