@@ -2409,7 +2409,7 @@ CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id)
 
 CREATE INDEX sessions_by_time ON muniment.sessions USING btree (space_id, last_at DESC);
 
-CREATE INDEX sessions_open ON muniment.sessions USING btree (last_at) WHERE ((ended_at IS NULL) OR (built_to < turns));
+CREATE INDEX sessions_open ON muniment.sessions USING btree (space_id, last_at) WHERE ((ended_at IS NULL) OR (built_to < turns));
 
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 
