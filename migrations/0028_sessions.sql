@@ -157,9 +157,9 @@ begin
     where t.turn_id <> all(known)
   ), added as (
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, said_at, position, kind, payload, visible, words)
+      recalled, said_at, position, kind, payload, visible)
     select at_space, f.turn_id, f.session, f.thread_id, f.role, f.actor, f.text, f.at, f.source, f.path, f.tags,
-      f.recalled, statement_timestamp() - (now - f.at), s.turns + f.n, f.kind, f.payload, f.visible, f.words
+      f.recalled, statement_timestamp() - (now - f.at), s.turns + f.n, f.kind, f.payload, f.visible
     from fresh f join muniment.sessions s on s.space_id = at_space and s.session_id = f.session
     on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
       kind = excluded.kind, payload = excluded.payload, visible = excluded.visible

@@ -157,11 +157,11 @@ begin
     perform muniment.keep_sessions(
       at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, consumed_rev, said_at, kind, payload, visible, words)
+      recalled, consumed_rev, said_at, kind, payload, visible)
     select at_space, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text,
       t.at, t.source, t.path, t.tags, t.recalled, expected + changes, statement_timestamp() - (
         coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at),
-      coalesce(t.kind, 'message'), t.payload, coalesce(t.visible, true), t.words
+      coalesce(t.kind, 'message'), t.payload, coalesce(t.visible, true)
     from jsonb_populate_recordset(null::muniment.turns, consumed) t
     on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
     where turns.consumed_rev is null;
@@ -833,9 +833,9 @@ begin
     where t.turn_id <> all(known)
   ), added as (
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, said_at, position, kind, payload, visible, words)
+      recalled, said_at, position, kind, payload, visible)
     select at_space, f.turn_id, f.session, f.thread_id, f.role, f.actor, f.text, f.at, f.source, f.path, f.tags,
-      f.recalled, statement_timestamp() - (now - f.at), s.turns + f.n, f.kind, f.payload, f.visible, f.words
+      f.recalled, statement_timestamp() - (now - f.at), s.turns + f.n, f.kind, f.payload, f.visible
     from fresh f join muniment.sessions s on s.space_id = at_space and s.session_id = f.session
     on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
       kind = excluded.kind, payload = excluded.payload, visible = excluded.visible

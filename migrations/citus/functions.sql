@@ -131,11 +131,11 @@ begin
       at_space, consumed, coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz);
     for t in select * from jsonb_populate_recordset(null::muniment.turns, consumed) loop
       insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-        recalled, consumed_rev, said_at, kind, payload, visible, words)
+        recalled, consumed_rev, said_at, kind, payload, visible)
       values (at_space, t.turn_id, muniment.session_of(t.session_id, t.thread_id), t.thread_id, t.role, t.actor, t.text,
         t.at, t.source, t.path, t.tags, t.recalled, expected + changes, statement_timestamp() - (
           coalesce(lines -> 0 ->> 'ts', extracted ->> 'at')::timestamptz - t.at),
-        coalesce(t.kind, 'message'), t.payload, coalesce(t.visible, true), t.words)
+        coalesce(t.kind, 'message'), t.payload, coalesce(t.visible, true))
       on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
       where turns.consumed_rev is null;
       taken := taken or found;
@@ -232,9 +232,9 @@ begin
     where s.space_id = at_space and s.session_id = t.session_id
     returning s.turns - 1 into place;
     insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, said_at, position, kind, payload, visible, words)
+      recalled, said_at, position, kind, payload, visible)
     values (at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-      t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible, t.words)
+      t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible)
     on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
       kind = excluded.kind, payload = excluded.payload, visible = excluded.visible;
   end loop;

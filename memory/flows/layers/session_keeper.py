@@ -127,7 +127,7 @@ class SessionKeeper:
         return tuple(await self.sessions.search_turns(scope, dimensions, session, limit))
 
     async def _read_words(self, scope: Scope) -> None:
-        """Store the words of turns that are long, or that an import or a former version wrote."""
+        """Store the words of turns, which their writers leave to the first search, or to the end of a session."""
         while turns := await self.sessions.list_unread_turns(scope, _READ_AT_ONCE):
             weights = await asyncio.to_thread(
                 lambda texts: [*map(tokens.compute_weights, texts)], [t.text for t in turns]

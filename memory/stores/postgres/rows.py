@@ -46,7 +46,6 @@ OF_USER: Mapping[str, Any] = {
 }
 _FACT = tuple(Fact.__dataclass_fields__)
 _TURN_FIELDS = ("role", "actor", "text", "at", "source", "path", "tags", "recalled", "kind", "payload", "visible")
-_MAX_INDEXED_CHARS = 4_000  # of a turn whose words are stored with it; those of a longer one are read in the background
 _PROJECTION = {name: {"id": "projection_id", "memory": "memory_id"}.get(name, name) for name in Projection.__slots__}
 _OBSERVATION_FIELDS = (
     "stable_key", "statement", "category", "confidence", "importance", "trust", "turns", "found_by", "outcome",
@@ -350,10 +349,6 @@ def encode_turns(turns: Iterable[tuple[Scope, Turn]]) -> str:
         line = lines.setdefault(turn.id, {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread})
         line |= {name: getattr(turn, name) for name in _TURN_FIELDS}
         line |= {"agent_id": scope.agent, "project_id": scope.project, "app_id": scope.app}
-        if len(turn.text) <= _MAX_INDEXED_CHARS and turn.kind != "audit":
-            places, weights, _ = tokens.weigh_dimensions(turn.text)
-            words = ",".join(f"{place}:{weight}" for place, weight in zip(places, weights, strict=True))
-            line["words"] = f"{{{words}}}/{tokens.DIMENSIONS}"
     return encode_rows(list(lines.values()))
 
 
