@@ -102,7 +102,7 @@ def test_history_and_change_log_are_views_with_the_agreed_names(
     assert len(views) == 3 + 8  # and the tables of a former design
     assert {"thread_id", "rev", "memory_id", "event", "meta", "ts"} <= set(views["change_log"])
     assert {"memory_id", "event", "old_ref", "new_ref", "actor", "meta", "ts"} <= set(views["history"])
-    assert {"thread_id", "node", "op", "status", "memory_id", "category", "sim", "ts"} <= set(views["operations"])  # type: ignore[call-overload]
+    assert {"thread_id", "node", "op", "status", "memory_id", "category", "sim", "ts"} <= set(views["operations"])
 
 
 def test_the_snapshot_is_what_the_migrations_come_to(database_url: str) -> None:
