@@ -20,7 +20,7 @@ from muniment.faces.cli.output.screen import get_exit_code
 from muniment.faces.http.errors import find_status
 
 MODULES = ("muniment", "muniment.langchain", "muniment.testing")
-DOORS = ("Memory", "Conversation", "Admin", "Jobs", "Worker")
+DOORS = ("Memory", "Conversation", "Sessions", "Projections", "Configuration", "Admin", "Jobs", "Worker")
 ADAPTERS = ("Embedder", "ChatModel", "ChatMessage", "ChatAnswer")
 _PLURAL = re.compile(r"(`[^`]+`)(?=\w)")
 PAGES = {"CONTRIBUTING.md": "reference/contributing.md"}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 
 class SystemClock:
-    """The system's time."""
+    """The system's time. `now` returns it in UTC, with its time zone."""
 
-    def now(self) -> datetime:
-        """Return the current time in UTC, with its time zone."""
-        return datetime.now(UTC)
+    now = staticmethod(partial(datetime.now, UTC))

@@ -19,9 +19,20 @@ if TYPE_CHECKING:
         Conversation,
         Memory,
     )
+    from muniment.memory.config.changes import (
+        SettingChange,
+        SettingState,
+        SettingsView,
+    )
     from muniment.memory.config.settings import (
         Settings,
         load_settings,
+    )
+    from muniment.memory.config.stages import (
+        SettingKey,
+    )
+    from muniment.memory.configuration import (
+        Configuration,
     )
     from muniment.memory.domain.consent import (
         Consent,
@@ -54,6 +65,21 @@ if TYPE_CHECKING:
         JournalEntry,
         SpaceChange,
     )
+    from muniment.memory.domain.layers.observation import (
+        Observation,
+    )
+    from muniment.memory.domain.layers.projections import (
+        Lineage,
+        Projection,
+        RebuildResult,
+    )
+    from muniment.memory.domain.layers.session import (
+        Session,
+        SessionPage,
+        SessionRecord,
+        SessionRequest,
+        TurnHit,
+    )
     from muniment.memory.domain.maintenance import (
         IndexingResult,
         MaintenanceResult,
@@ -78,6 +104,7 @@ if TYPE_CHECKING:
         MemoryPage,
         Omission,
         Query,
+        Stage,
     )
     from muniment.memory.domain.scope import (
         Scope,
@@ -111,6 +138,7 @@ if TYPE_CHECKING:
         ModelUnavailable,
         MunimentError,
         NoCheckpoint,
+        NoSession,
         NotFound,
         NotPermitted,
         NotReady,
@@ -136,6 +164,12 @@ if TYPE_CHECKING:
         ChatMessage,
         ChatModel,
     )
+    from muniment.memory.projections import (
+        Projections,
+    )
+    from muniment.memory.sessions import (
+        Sessions,
+    )
 
 __version__ = "0.4.0"
 
@@ -155,6 +189,7 @@ __all__ = [
     "ChatAnswer",
     "ChatMessage",
     "ChatModel",
+    "Configuration",
     "Conflict",
     "Consent",
     "Conversation",
@@ -174,6 +209,7 @@ __all__ = [
     "Jobs",
     "JournalEntry",
     "KeyReused",
+    "Lineage",
     "ListRequest",
     "MaintenanceResult",
     "Memory",
@@ -186,22 +222,37 @@ __all__ = [
     "MunimentError",
     "Neighbour",
     "NoCheckpoint",
+    "NoSession",
     "NotFound",
     "NotPermitted",
     "NotReady",
+    "Observation",
     "Omission",
     "OpsEvent",
     "OverBudget",
     "Pair",
+    "Projection",
+    "Projections",
     "Query",
+    "RebuildResult",
     "Receipt",
     "Revision",
     "Run",
     "Scope",
+    "Session",
+    "SessionPage",
+    "SessionRecord",
+    "SessionRequest",
+    "Sessions",
+    "SettingChange",
+    "SettingKey",
+    "SettingState",
     "Settings",
+    "SettingsView",
     "SpaceActivity",
     "SpaceChange",
     "SpaceResult",
+    "Stage",
     "StoreDown",
     "StoreError",
     "StoreFull",
@@ -212,6 +263,7 @@ __all__ = [
     "ToolUse",
     "Traces",
     "Turn",
+    "TurnHit",
     "TurnId",
     "Unauthorized",
     "UndoResult",
@@ -228,7 +280,10 @@ _MODULES = {
     "admin": "Admin",
     "bootstrap": "open_memory open_worker",
     "client": "Conversation Memory",
+    "config.changes": "SettingChange SettingState SettingsView",
     "config.settings": "Settings load_settings",
+    "config.stages": "SettingKey",
+    "configuration": "Configuration",
     "domain.consent": "Consent",
     "domain.consolidation": "Finding Pair Run SpaceResult UndoResult",
     "domain.embedding": "SwitchProgress SwitchRange",
@@ -236,10 +291,13 @@ _MODULES = {
     "domain.ids": "MemoryId Revision TurnId",
     "domain.jobs": "Job",
     "domain.journal": "ChangePage JournalEntry SpaceChange",
+    "domain.layers.observation": "Observation",
+    "domain.layers.projections": "Lineage Projection RebuildResult",
+    "domain.layers.session": "Session SessionPage SessionRecord SessionRequest TurnHit",
     "domain.maintenance": "IndexingResult MaintenanceResult",
     "domain.memory": "Fact Neighbour StoredMemory",
     "domain.plan": "Change ImportReport Receipt",
-    "domain.query": "Answer Brief Explanation Filters Hit ListRequest MemoryPage Omission Query",
+    "domain.query": "Answer Brief Explanation Filters Hit ListRequest MemoryPage Omission Query Stage",
     "domain.scope": "Scope",
     "domain.turn": "Candidate ToolUse Turn",
     "domain.usage": "OpsEvent SpaceActivity UsageReport",
@@ -247,6 +305,8 @@ _MODULES = {
     "jobs": "Jobs",
     "ports.embedders": "Embedder",
     "ports.llm": "ChatAnswer ChatMessage ChatModel",
+    "projections": "Projections",
+    "sessions": "Sessions",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}  # all others are errors
 

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import NOTE
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.extraction import note_text, notes
+from muniment.memory.rules.extraction import notes
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.extraction.gate import validate_candidate
 
@@ -324,14 +324,14 @@ def test_what_is_asked_to_be_remembered_is_important() -> None:
 
 def test_a_quotation_mark_does_not_end_the_quotation() -> None:
     """Marks of the person's own are turned into single ones."""
-    (one,) = note_text.make_notes(['We call our shed "the ark" at home'], turn("x"))
+    (one,) = notes.make_notes(['We call our shed "the ark" at home'], turn("x"))
     assert one.text == "The user said: \"We call our shed 'the ark' at home\""
 
 
 @given(st.lists(st.text(max_size=400), min_size=1, max_size=4))
 def test_any_note_fits(sentences: list[str]) -> None:
     """On one line, at most 280 characters long but for the dates that are added."""
-    for one in note_text.make_notes(sentences, turn("x")):
+    for one in notes.make_notes(sentences, turn("x")):
         assert one.fact is not None
         assert len(one.text) <= notes.MAX_CHARS + 40
         assert len(one.fact.object) <= notes.MAX_CHARS

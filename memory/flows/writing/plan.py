@@ -257,7 +257,8 @@ class Planner:
         merged = await self.quotas.apply_quotas(write, merged, known.pending if known else 0)
         changes = embed_changes(merged.changes, draft.candidates, vectors)
         if said_at < at:  # retention counts from now
-            changes = tuple(_date_addition(each, at) for each in changes)
+            dates = ((each, at if each.action == "ADD" else each.after.created_at) for each in changes)
+            changes = tuple(replace(each, after=replace(each.after, created_at=date)) for each, date in dates)
         if incoming:
             sim = max((round(near.sim, 4) for each in incoming for near in each.neighbours), default=None)
             status: Status = "skipped" if sim is None else "ok"
@@ -393,7 +394,3 @@ def build_observations(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]
             outcome=outcome,
         )
     return tuple(found.values())
-
-
-def _date_addition(change: Change, at: datetime) -> Change:
-    return replace(change, after=replace(change.after, created_at=at)) if change.action == "ADD" else change

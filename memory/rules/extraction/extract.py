@@ -11,7 +11,7 @@ from itertools import islice, pairwise, tee
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction import classify, gate, note_text, notes, work
+from muniment.memory.rules.extraction import classify, correction_words, gate, notes, work
 from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.clauses import (
     Draft,
@@ -143,7 +143,7 @@ def extract_statements(
     requested = _list_candidates(wanted, turn, previous, _REQUESTED_IMPORTANCE)
     others = [each for each in readings if not each.is_requested]
     told = _share_room(others, turn, previous, most)
-    rest = note_text.make_notes(unread, turn) if unread else ()
+    rest = notes.make_notes(unread, turn) if unread else ()
     return Extraction(
         candidates=(*requested, *told, *_list_corrections(others, turn), *rest),
         forget_requests=tuple(requests.values()),
@@ -168,7 +168,7 @@ def _list_corrections(readings: Sequence[_Reading], turn: Turn) -> list[Candidat
     return [
         replace(note, is_correction=True)
         for sentence in correcting[:_MAX_CORRECTIONS]
-        for note in note_text.make_notes([sentence], turn)
+        for note in notes.make_notes([sentence], turn)
     ]
 
 
@@ -178,7 +178,7 @@ def _read_sentence(sentence: str, drafts: Sequence[Draft], turn: Turn, *, is_req
     texts += {draft.source for draft in drafts if notes.is_read_whole(draft.source, draft.captured, texts, turn.at)}
     safe = notes.drop_redacted(sentence) if notes.REDACTED in sentence else sentence
     if found and not is_requested and gate.MAY_EXPLAIN.search(safe):
-        safe = notes.drop_empty_clauses(safe, {draft.fact.predicate for draft in drafts})
+        safe = correction_words.drop_empty_clauses(safe, {draft.fact.predicate for draft in drafts})
     is_wish = any(draft.category == "style" for draft in drafts)
     if is_requested:
         said = safe if found or notes.states_something(safe) else ""
@@ -214,7 +214,7 @@ def _drop_named(found: Sequence[Candidate], rest: str, at: datetime) -> tuple[li
     named = [
         one for one in found if one.fact and one.fact.predicate in _ACQUAINTED and one.fact.object in one.fact.persons
     ]
-    note = note_text.tell_sentence(rest, at) if rest else None
+    note = notes.tell_sentence(rest, at) if rest else None
     noted = [one for one in named if note and notes.holds_statement(note, one.text, at)]
     others = [one.text for one in found if one not in named]
     told = [one for one in named if any(notes.holds_statement(text, one.text, at) for text in others)]
@@ -261,8 +261,8 @@ def _drop_explanations(readings: Sequence[_Reading], at: datetime) -> None:
     for before, reading in pairwise([None, *readings]):
         corrected = next((each for each in (reading, before) if each and each.candidates), None)
         if reading and reading.is_noted and not reading.is_requested and corrected:
-            is_explained = notes.is_corrected_by(corrected.sentence)
-            reading.is_noted = not (is_explained and notes.explains_correction(reading.noted, at))
+            is_explained = correction_words.is_corrected_by(corrected.sentence)
+            reading.is_noted = not (is_explained and correction_words.explains_correction(reading.noted, at))
 
 
 def _add_neighbours(readings: Sequence[_Reading]) -> None:
@@ -301,9 +301,9 @@ def _list_candidates(
     noting = [reading for reading in readings if reading.is_noted]
     noted = [reading.noted for reading in noting]
     of_work = {reading.noted: reading.work for reading in noting if reading.work and is_apart}
-    made = list(note_text.make_notes(noted, turn, previous, importance=importance, work=of_work)) if noted else []
+    made = list(notes.make_notes(noted, turn, previous, importance=importance, work=of_work)) if noted else []
     if persons := dict.fromkeys(person for reading in noting for person in reading.persons):
-        made = [note_text.name_persons(note, persons) for note in made]
+        made = [notes.name_persons(note, persons) for note in made]
     if made and all(reading.is_wish for reading in noting):
         made = [classify.file_wish(note) for note in made]
     return [*list(facts.values())[:MAX_STATEMENTS], *made]

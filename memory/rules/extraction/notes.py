@@ -1,25 +1,35 @@
 """Notes: sentences of a person about themselves in their own words, where the rules read no fact or only a part of it.
 
-A note is one statement of at most `MAX_CHARS` characters."""
+A note is one statement of at most `MAX_CHARS` characters: in the third person where that is certain, else quoted.
+Neighbouring sentences share a note, but for one that says what its speaker decided, found out, repaired or keeps to:
+it has a note of its own with that as its fact."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from muniment.memory.domain.memory import NOTE, Fact
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import classify, gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
+from muniment.memory.rules.extraction.work import file_work, list_names
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.language.chinese_words import RELATION as RELATION_ZH
+from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.parse import find_contrasts, has_changed_condition
+from muniment.memory.rules.statements.parse import has_changed_condition
 from muniment.memory.rules.statements.parse_words import NUMBERS
 
 MAX_CHARS = 280
 IMPORTANCE = 1
+_WORK_IMPORTANCE = 2
+_NO_WORK: Mapping[str, Fact] = {}
+_CONTEXT_CHARS = 300  # of a turn before a note, its end
+_LEAD_EN, _LEAD_ZH = 'The user said: "', '用户说："'
 _EVEN = 0.0  # the score of what is as likely a statement of its speaker as not
 _CERTAIN_ROOM = 1.0  # below the limit, for a sentence of which the rules read a part
 _REQUESTED_ROOM = 3.0  # below the limit, for what is asked to be remembered, which may be about anything
@@ -43,13 +53,9 @@ _RELATED = lazy_compile(
     re.IGNORECASE,
 )
 _UNFINISHED = lazy_compile(r"[?？:：]\s*$|\b(?:said|says|wrote|asked|told me)\W*$", re.IGNORECASE)
-_CLAUSES = lazy_compile(
+CLAUSES = lazy_compile(
     r"(?:[，,;；。：]\s*|:\s+)(?:(?:and|but|so|because)\s+)?|\s+[-–—]\s+|\s+(?:and|but|so|because)\s+", re.IGNORECASE
 )
-_PAST = lazy_compile(r"\b(?:\w+ed|was|were|got|had|made|took|came|did|read|heard|saw|found)\b|[了过]", re.IGNORECASE)
-_TURNS_OUT = lazy_compile(r"\b(?:turns|turned) out\b|原来|(?:查|问|看)(?:出来|清楚)?了", re.IGNORECASE)
-# What a fact follows from, and tells as well: of an age the birthday that has just been.
-_IMPLIED = {"age": lazy_compile(r"\bjust\b.*\bbirthday\b|\bbirthday was\b|刚.{0,4}过.{0,2}生日", re.IGNORECASE)}
 _REFERS_BACK = lazy_compile(
     r"^\W*(?:and |but |so )?(?:it|that|this|they|these|those)(?:['’](?:s|re|ll|d))?\b"
     r"|\b(?:go|going|went|get|getting|fly|flying|live|work|stay|staying|be|been|move|moving) there\b|^(?:它|那|这)",
@@ -68,6 +74,11 @@ _AUXILIARIES = frozenset(
 _THIRD_PERSON = lazy_compile(r"(?:(?:also|now|still)\s+)?[a-z]{2,}s\s+\w")
 _PARTS = lazy_compile(r"[，,;；]\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\s+[-–—]\s+|(?<=[.!?])\s+")
 _NAME = lazy_compile(r"(?<!^)(?<![.!?]\s)\b(?!I['’])[A-Z][\w'’-]+")
+_LATIN_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "\n": " "})
+_TOLD_ALREADY = lazy_compile(r"The user(?:'s)?\s(?!.*\b(?:I|me|my|we|our|us)\b)")
+_ZH_PERSON = lazy_compile(r"[你您咱俺]|我们|自我|忘我|我国")
+_ZH_OWNER = lazy_compile(rf"我(?={PERSON})")
+_ZH_SUBJECT = lazy_compile(r"^(?:[^，,。]{0,6})我")
 
 
 def select_statement(sentence: str, *, is_read: bool, is_beside_request: bool = False) -> str:
@@ -90,7 +101,7 @@ def refers_back(sentence: str) -> bool:
 
 def quote_clause(sentence: str) -> str:
     """What may stand of a sentence in a note for the sake of the one after it: of a question the last clause."""
-    clauses = [part for part in _CLAUSES.split(sentence) if _WORD.search(part)]
+    clauses = [part for part in CLAUSES.split(sentence) if _WORD.search(part)]
     clause = clauses[-1].strip(" ,，;；") if clauses and sentence.endswith(("?", "？")) else sentence
     return clause if REDACTED not in sentence and len(clause) <= MAX_CHARS // 2 else ""
 
@@ -98,20 +109,9 @@ def quote_clause(sentence: str) -> str:
 def drop_redacted(sentence: str) -> str:
     """The sentence without the clauses that something was redacted from, and without those that may go on with them:
     of such a sentence only a clause that has the speaker as its subject, or as the owner of it, is kept."""
-    clauses = _CLAUSES.split(_LABEL.sub("", sentence))  # `my password is:` says nothing
+    clauses = CLAUSES.split(_LABEL.sub("", sentence))  # `my password is:` says nothing
     parts = [part for part in clauses if REDACTED not in part and _OWN_CLAUSE.match(part)]
     return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in parts)
-
-
-def drop_empty_clauses(sentence: str, predicates: Collection[str]) -> str:
-    """The sentence of some facts without the clauses that say nothing beside them: that something was wrong, and what
-    a fact of one of these predicates follows from."""
-    implied = [_IMPLIED[predicate] for predicate in predicates if predicate in _IMPLIED]
-    clauses = [part for part in _CLAUSES.split(sentence) if part.strip()]
-    told = [part for part in clauses if not gate.CUE.fullmatch(part) and not any(each.search(part) for each in implied)]
-    if len(told) == len(clauses):
-        return sentence
-    return ("，" if _CJK.search(sentence) else ", ").join(part.strip(" ,，;；.。") for part in told)
 
 
 def states_something(sentence: str) -> bool:
@@ -128,7 +128,7 @@ def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = 
     if not is_read and _WONDERS.search(sentence):  # a question by its meaning
         return False
     if _is_short(sentence) or (
-        not is_read and gate.FAREWELL.search(sentence) and gate.takes_leave(sentence) and not _has_details(sentence)
+        not is_read and gate.FAREWELL.search(sentence) and gate.takes_leave(sentence) and not names_details(sentence)
     ):
         return False
     limit, names_speaker = classify.get_limit(), _SPEAKER.search(sentence) is not None
@@ -141,23 +141,9 @@ def is_own_statement(sentence: str, *, is_read: bool, is_beside_request: bool = 
     return classify.score_statement(sentence) > limit
 
 
-def _has_details(words: str) -> bool:
+def names_details(words: str) -> bool:
     """Whether there is a name or a number in a sentence."""
     return bool(_NAME.search(words) or tokens.extract_numbers(words))
-
-
-def is_corrected_by(sentence: str) -> bool:
-    """Whether a sentence puts something right in so many words: `it's Rowan, not Rowena`, `turns out …`."""
-    cue = any(gate.CUE.fullmatch(part) for part in _CLAUSES.split(sentence) if part.strip())
-    return cue or bool(find_contrasts(sentence) or _TURNS_OUT.search(sentence))
-
-
-def explains_correction(words: str, at: datetime) -> bool:
-    """Whether words beside a correction say only how it came about: what happened, with no name, number or date, and
-    nothing that a category knows."""
-    if _has_details(words) or mentions.find_mentions(words, at) or not _PAST.search(words):
-        return False
-    return classify.choose_category(words) == classify.DOUBTFUL and not has_changed_condition(words)
 
 
 def _is_short(words: str) -> bool:
@@ -172,7 +158,7 @@ def strip_covered(sentence: str, texts: Sequence[str], at: datetime) -> str:
     """The clauses of a sentence that statements do not hold yet; empty when they hold all of it."""
     if not texts:
         return sentence
-    parts = [part for part in _CLAUSES.split(sentence) if part.strip()]
+    parts = [part for part in CLAUSES.split(sentence) if part.strip()]
     # No statement is of the subject of an unsure clause.
     unsure = find_unsure_clauses(parts) if _CJK.search(sentence) else set()
     unsure = {n for n in unsure if is_own_statement(parts[n], is_read=True)}
@@ -238,8 +224,8 @@ def _continue_subject(text: str, rest: str) -> str | None:
 
 def restore_subjects(rest: str, sentence: str) -> str:
     """The rest of a Chinese sentence with what tells whose each of its clauses is."""
-    clauses = [part.strip(" ,，;；.。") for part in _CLAUSES.split(sentence) if part.strip()]
-    remaining = {part.strip(" ,，;；.。") for part in _CLAUSES.split(rest)}
+    clauses = [part.strip(" ,，;；.。") for part in CLAUSES.split(sentence) if part.strip()]
+    remaining = {part.strip(" ,，;；.。") for part in CLAUSES.split(rest)}
     wanted = {n for n, clause in enumerate(clauses) if clause in remaining}
     return "，".join(complete_clauses(clauses, wanted)) or rest
 
@@ -288,3 +274,106 @@ def holds_details(said: str, text: str) -> bool:
     details, folded = [*_NAME.findall(said), *tokens.extract_numbers(said)], tokens.fold_text(text)
     counts = (word for word in tokens.fold_text(said).split() if NUMBERS.get(word, 0) > 1)
     return all(tokens.fold_text(detail) in folded for detail in details) and set(counts) <= set(folded.split())
+
+
+def tell_sentence(said: str, at: datetime) -> str | None:
+    """What a note of some words says in the third person; None where it quotes them."""
+    told = _narrate(said)
+    return mentions.annotate_dates(told, at) if told else None
+
+
+def name_persons(note: Candidate, persons: Iterable[str]) -> Candidate:
+    """The note with those of the persons that it names in its fact."""
+    named = tuple(person for person in persons if person in note.text)
+    return replace(note, fact=replace(note.fact, persons=named)) if note.fact else note
+
+
+def make_notes(
+    sentences: Sequence[str],
+    turn: Turn,
+    previous: Sequence[Turn] = (),
+    *,
+    importance: int = IMPORTANCE,
+    work: Mapping[str, Fact] = _NO_WORK,
+) -> Iterator[Candidate]:
+    """The notes of a turn's sentences, in their order; as few as fit. `work` has what a sentence says of its speaker's
+    work: such a sentence has a note of its own, with what refers back to it."""
+    group: list[str] = []
+    for sentence in _cut_long(sentences):
+        is_apart = sentence in work or (group and group[0] in work and not refers_back(sentence))
+        if group and (is_apart or len(_write_note([*group, sentence], turn.at)) > MAX_CHARS):
+            yield _make_note(group, turn, previous, importance, work.get(group[0]))
+            group = []
+        group.append(sentence)
+    if group:
+        yield _make_note(group, turn, previous, importance, work.get(group[0]))
+
+
+def _make_note(
+    sentences: Sequence[str], turn: Turn, previous: Sequence[Turn], importance: int, fact: Fact | None
+) -> Candidate:
+    said = " ".join(sentences)
+    category = classify.choose_category(said)
+    if fact:
+        category, importance = file_work(fact, said, category), max(importance, _WORK_IMPORTANCE)
+    at = None if fact and fact.kind == "rule" else turn.at  # a rule is of no day
+    # What helps to find the note: the day it was said, the turns before it, and the rest of the message.
+    context = [f"{turn.at.day} {turn.at:%B %Y}"]
+    context += [
+        " ".join(each.text.split())[-_CONTEXT_CHARS:] for each in previous if each.role in ("user", "assistant")
+    ]
+    if (rest := " ".join(turn.text.split())) != said:
+        context.append(rest[: 2 * _CONTEXT_CHARS])
+    return Candidate(
+        text=_write_note(sentences, at),
+        category=category,
+        fact=fact or Fact(kind="note", predicate=NOTE, object=said[:MAX_CHARS]),
+        importance=max(importance, classify.IMPORTANCES.get(category, IMPORTANCE)),
+        event_time=mentions.resolve_date(said, at) if at else None,
+        context="\n".join(context),
+        aliases=list_names(fact, said) if fact else (),
+        turns=(turn.id,),
+        actor=turn.actor,
+        role=turn.role,
+    )
+
+
+def _write_note(sentences: Sequence[str], at: datetime | None) -> str:
+    """The sentences as one text: about the user where every one can be told so, else as a quotation. With `at` a
+    relative date has the day that it means behind it."""
+    told = [_narrate(sentence) for sentence in sentences]
+    joined = " ".join(sentences)
+    text = " ".join(filter(None, told)) if all(told) else joined.translate(_LATIN_QUOTES)
+    text = mentions.annotate_dates(text, at) if at else text
+    if all(told):
+        return text
+    lead = _LEAD_ZH if len(_CJK.findall(joined)) > len(_WORD.findall(joined)) else _LEAD_EN
+    return f'{lead}{text}"'
+
+
+def _narrate(sentence: str) -> str | None:
+    """The sentence in the third person with its full stop, or None where that is not certain."""
+    if sentence.endswith(("?", "？")) or len(sentence) > MAX_CHARS:
+        return None
+    if not _CJK.search(sentence):
+        text = sentence if _TOLD_ALREADY.match(sentence) else narrate_first_person(sentence)
+        return text if text is None or text.endswith((".", "!", "…")) else f"{text}."
+    is_told = sentence.startswith("用户") and "我" not in sentence
+    if _ZH_PERSON.search(sentence) or not (is_told or _ZH_SUBJECT.search(sentence)):
+        return None
+    text = _ZH_OWNER.sub("用户的", sentence).replace("我", "用户")
+    return text if text.endswith(("。", "！", "!")) else f"{text}。"
+
+
+def _cut_long(sentences: Sequence[str]) -> Iterator[str]:
+    """The sentences, a long one in pieces at its commas or blanks that fit a note."""
+    room = MAX_CHARS - len(_LEAD_EN) - 40
+    for sentence in sentences:
+        rest = sentence
+        while len(rest) > room:
+            cut = max(rest.rfind(mark, 0, room) for mark in ("，", ", ", "；", "; "))
+            cut = cut + 1 if cut > room // 3 else (rest.rfind(" ", 0, room) if " " in rest[:room] else room)
+            yield rest[:cut].strip()
+            rest = rest[cut:].strip()
+        if rest:
+            yield rest

@@ -12,7 +12,7 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.note_text import make_notes
+from muniment.memory.rules.extraction.notes import make_notes
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.provenance import quoted
 from muniment.memory.rules.redaction.redact import Redactor
