@@ -28,7 +28,7 @@ def test_a_query() -> None:
 
 def test_a_hit() -> None:
     """A field of a hit is one of a memory, or says how it was found."""
-    found = {"score", "relevance", "parts", "channels", "ranks", "words", "related_to"}
+    found = {"score", "relevance", "parts", "channels", "ranks", "words", "related_to", "of"}
     hidden = {"aliases", "context", "stable_key", "turns"}
     assert HitAnswer.model_fields.keys() - found == {field.name for field in fields(StoredMemory)} - hidden
 
