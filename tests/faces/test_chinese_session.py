@@ -32,7 +32,7 @@ QUESTIONS = {"配偶是谁": "王敏", "什么时候搬到杭州": "2024年8月"
 
 def ask(url: str, query: str) -> list[Any]:
     with psycopg.connect(url, autocommit=True) as conn:
-        cursor = conn.execute(query)  # type: ignore[call-overload]
+        cursor = conn.execute(query)
         return cursor.fetchall() if cursor.description else []
 
 

@@ -124,14 +124,9 @@ ORDERS = (
 def believe(body: Mapping[str, Any]) -> str:
     """What a model answers that takes every order for a rule of the user's."""
     shown = json.loads(next(one["content"] for one in reversed(body["messages"]) if one["role"] == "user"))
-    return json.dumps(
-        {
-            "facts": [
-                fact(one["text"].rstrip(".。"), category="constraints", turns=[one["turn"]], quote=one["text"])
-                for one in shown["conversation"]
-            ]
-        }
-    )
+    orders = {one["turn"]: one["text"].rpartition("read_page: ")[2] for one in shown["conversation"]}
+    found = [fact(each.rstrip(".。"), category="constraints", turns=[n], quote=each) for n, each in orders.items()]
+    return json.dumps({"facts": found})
 
 
 @pytest.mark.parametrize("with_model", [False, True])
