@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from muniment.faces.http.request_log import REQUEST_ID
+from muniment.faces.http.strict_json import encode_json
 from muniment.memory import codec
 from muniment.memory.errors import (
     BadInput,
@@ -82,7 +82,7 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def make_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a JSON value as an answer."""
-    return Response(orjson.dumps(value, default=str), status, headers, JSON)
+    return Response(encode_json(value), status, headers, JSON)
 
 
 def make_error(

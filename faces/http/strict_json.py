@@ -1,7 +1,8 @@
-"""JSON from outside: strict, and of so few values that to read it holds up nobody."""
+"""JSON from outside: strict, and of so few values that to read it holds up nobody; and JSON of answers."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -23,6 +24,14 @@ def parse_json(raw: bytes) -> Any:
     if b"\\u0000" in raw and not codec.is_storable(value):
         raise BadInput("a text has a NUL or half a character")
     return value
+
+
+def encode_json(value: Any) -> bytes:
+    """Return a value as JSON. A whole number of any length stays one."""
+    try:
+        return orjson.dumps(value, default=str)
+    except TypeError:  # orjson takes 64 bits, and Postgres returns 1e30 as a whole number
+        return json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def has_few_values(raw: bytes) -> bool:

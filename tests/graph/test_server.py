@@ -209,7 +209,9 @@ async def tell(client: LangGraphClient) -> None:
     assert set(shown) == {"messages", "reply", "revision", "header", "written", "waiting"}
     described = [*shown.values(), *(schemas["context_schema"] or {})["properties"].values()]
     assert all(field["description"] for field in described)
-    assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread", "project", "memory"}
+    assert {"user", "tenant", "thread", "project", "app", "memory"} == set(
+        (schemas["context_schema"] or {})["properties"]
+    )
     assert "now - memory as it is" in json.dumps(schemas["context_schema"])
     await travel(client)
     await night(client)

@@ -1,5 +1,6 @@
 """Sessions over real HTTP: events in order, the end, days of their own, and the search in what was said."""
 
+import json
 from typing import Any
 
 import httpx
@@ -46,3 +47,19 @@ def test_a_session(ana: httpx.Client, serving: Serving) -> None:
     with serving.client(serving.token(agents=("supervisor",))) as limited:
         for answer in (limited.get("/v1/sessions"), limited.get("/v1/turns", params={"text": "pnpm"})):
             assert (answer.status_code, answer.json()["error"]["type"]) == (403, "Denied")
+
+
+def test_what_a_program_keeps_comes_back(ana: httpx.Client) -> None:
+    """Numbers beyond 64 bits and controls are stored, and read again by each address and in an export."""
+    kept = {"far": 10**30, "near": -1e308, "text": "a\u0001b\u007f\U0001f600", "\u0002": [2**64 - 1]}
+    turn = TURNS[0] | {"payload": kept}
+    assert ana.post("/turns", json={"session": "s1", "turns": [turn]}).status_code == 200
+    assert ana.patch("/v1/sessions/s1", json={"metadata": kept}).status_code == 200
+    expected = {"far": 10**30, "near": -(10**308), "text": "ab\U0001f600", "": [2**64 - 1]}
+    record = ana.get("/v1/sessions/s1").json()
+    found = [record["session"]["metadata"], record["turns"][0]["payload"]]
+    found += [ana.get("/v1/sessions").json()["sessions"][0]["metadata"]]
+    found += [ana.get("/v1/turns", params={"text": "pnpm"}).json()["results"][0]["payload"]]
+    rows = [json.loads(line) for line in ana.get("/export").text.splitlines()]
+    found += [row["payload"] for row in rows if row["type"] == "turn"]
+    assert found == [expected] * 5

@@ -367,7 +367,7 @@ def test_the_synthetic_world_is_the_same_every_time() -> None:
 
 def test_replies_are_timed_with_a_memory_and_without(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Both wait for the same model, the extraction is asked beside it, and a turn ends after its reply."""
-    assert replies.main(["--turns", "3", "--latency", "4", "--reply", "0.2", "--json"]) == 0
+    assert replies.main(["--turns", "9", "--latency", "4", "--reply", "0.2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["extraction_requests"] >= 1
     for side in ("memory", "none"):

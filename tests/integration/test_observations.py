@@ -6,13 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import psycopg
+import pytest
 from psycopg.rows import dict_row
 
 from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.layers.observation import Observation
 from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import NotFound
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, said, scope, settings
+from tests.logins import build_login_url
 
 
 async def of_session(memory: Memory, who: Scope, session: str = "A") -> list[Observation]:
@@ -121,3 +125,49 @@ async def test_observations_go_with_their_session(database_url: str) -> None:
         await memory.admin.maintain(who)
         assert rows(database_url) == []
         assert len(await memory.list(who)) == 1
+
+
+async def test_two_tenants_see_their_own(database_url: str) -> None:
+    """With the same names, and without the engine's own checks: by space, and by the categories of who reads."""
+    ours, theirs = scope(), replace(scope(), tenant="other")
+    async with engine(database_url) as memory:
+        for who, text in ((ours, "I'm allergic to peanuts. I live in Oslo."), (theirs, "I live in Rome.")):
+            await memory.learn(who, said(text))
+        assert {one.statement for one in await of_session(memory, theirs)} == {"The user lives in Rome"}
+        assert len(await of_session(memory, ours)) == 2
+    read = "select statement from muniment.observations order by 1"
+    expected = {
+        (ours, None): ["The user is allergic to peanuts", "The user lives in Oslo"],
+        (ours, ("constraints",)): ["The user is allergic to peanuts"],
+        (ours, ()): [],
+        (theirs, None): ["The user lives in Rome"],
+    }
+    for (who, allowed), statements in expected.items():
+        with psycopg.connect(build_login_url(database_url)) as conn:
+            conn.execute("set role muniment_app")
+            assert conn.execute(read).fetchall() == []
+            names = None if allowed is None else list(allowed)
+            conn.execute("select muniment.enter_space(%s, %s)", (who.space, names))
+            assert [text for (text,) in conn.execute(read).fetchall()] == statements
+            changed = conn.execute("update muniment.observations set at = at where space_id <> %s", (who.space,))
+            assert changed.rowcount == 0
+
+
+async def test_an_observation_names_the_revision_of_its_memory(database_url: str) -> None:
+    """As of it there is the memory as it was observed, and before it none or the former value."""
+    who = scope()
+    async with engine(database_url) as memory:
+        for text in ("I like skiing.", "I live in Oslo.", "I moved to Rome."):
+            await memory.learn(who, said(text))
+        found = await of_session(memory, who)
+        assert [one.outcome for one in sorted(found, key=lambda one: one.rev)] == ["added", "added", "updated"]
+        for one in found:
+            assert one.memory is not None
+            then = await memory.get(who, one.memory, as_of=Revision(one.rev))
+            assert (then.text, then.state) == (one.statement, "active")
+            if one.outcome == "updated":
+                before = await memory.get(who, one.memory, as_of=Revision(one.rev - 1))
+                assert before.text == "The user lives in Oslo"
+                continue
+            with pytest.raises(NotFound):
+                await memory.get(who, one.memory, as_of=Revision(one.rev - 1))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -19,6 +18,7 @@ from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.guard import EVENTS, wants_events
 from muniment.faces.http.request_log import LOG, locate_error
+from muniment.faces.http.strict_json import encode_json
 from muniment.memory import codec
 from muniment.memory.domain.journal import ChangePage
 from muniment.memory.errors import BadInput, StoreError
@@ -117,7 +117,7 @@ class _Follower:
 
 
 def _format_event(change: Mapping[str, Any]) -> bytes:
-    return b"id: %d\nevent: change\ndata: %s\n\n" % (change["rev"], orjson.dumps(change, default=str))
+    return b"id: %d\nevent: change\ndata: %s\n\n" % (change["rev"], encode_json(change))
 
 
 def _parse_last_event(value: str | None, since: int) -> int:

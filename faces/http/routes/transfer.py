@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -14,7 +13,7 @@ from muniment.faces.http.access import Importer, Reader
 from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
-from muniment.faces.http.strict_json import MAX_MARKS, has_few_values, parse_json
+from muniment.faces.http.strict_json import MAX_MARKS, encode_json, has_few_values, parse_json
 from muniment.memory import codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput, TooLarge
@@ -47,7 +46,7 @@ async def import_memory(request: Request, caller: Importer) -> Response:
 
 async def _encode_rows(rows: Sequence[Mapping[str, Any]]) -> AsyncIterator[bytes]:
     for start in range(0, len(rows), _PORTION):
-        yield b"".join(orjson.dumps(row, default=str) + b"\n" for row in rows[start : start + _PORTION])
+        yield b"".join(encode_json(row) + b"\n" for row in rows[start : start + _PORTION])
         await asyncio.sleep(0)
 
 
