@@ -9,6 +9,7 @@ from typing import Any, Literal
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import OwnerType
+from muniment.memory.errors import BadInput
 
 Returns = Literal["bullets", "full"]
 LISTINGS = ("", "*")  # texts of a query that asks for what is newest
@@ -72,6 +73,11 @@ class Query:
     explain: bool = False
     profile: str | None = None  # of `recall.profiles`, in the place of the agent's
     as_of: Revision | datetime | None = None  # the answer at that revision or time
+
+    def require_question(self) -> None:
+        """Raise BadInput for a query that asks for what is newest."""
+        if self.text.strip() in LISTINGS:
+            raise BadInput("query: is empty or *, which asks for what is newest; a question is wanted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import StoredMemory, list_places
-from muniment.memory.domain.query import LISTINGS, Explanation, Filters, Hit, Query, Ruling
+from muniment.memory.domain.query import Explanation, Filters, Hit, Query, Ruling
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchHit
-from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.errors import Conflict
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.retrieval import Retrieval
@@ -62,8 +62,7 @@ class AbsenceExplainer:
         """Return the first reason that keeps the memory out of the answer. Of another space's memory it says nothing.
 
         Raises Denied, BadInput, Conflict when writers change the memory at each of three attempts."""
-        if query.text.strip() in LISTINGS:
-            raise BadInput("query: is empty or *, which asks for what is newest; a question is wanted")
+        query.require_question()
         as_of = await self.browser.resolve_revision(scope, query.as_of)
         query, recall = replace(query, explain=True, as_of=as_of), self.recall.apply_profile(agent, query.profile)
         reader, search = await recall.authorize_query(scope, agent, query)

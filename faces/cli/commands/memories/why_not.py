@@ -72,7 +72,8 @@ def explain_absence(
         "as_of": as_of,
         "profile": profile,
     }
-    build_query(settings, agent, text, arguments, filters)  # what is not valid is refused before anything is opened
+    # What is not valid is refused before anything is opened.
+    build_query(settings, agent, text, arguments, filters).require_question()
 
     async def work() -> Explanation:
         async with session.open_memory(settings, quiet=as_json) as memory:
