@@ -4,7 +4,8 @@ python -m benchmarks.killed_builds [--kills 50] [--seed 1] [--json]
 
 A process builds and ends the session of the conversation of 60 turns, with a scripted model over HTTP; it is killed
 (-9) at a random moment, again and again, until the session is built; then the next user's, until there were `--kills`.
-Each is compared with a session that nobody interrupted.
+Each is compared with a session that nobody interrupted: memories, observations and what came of them, projections
+(which a write makes in its statement), and how far it is built. Then the projections are made anew: no row may change.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import os
 import random
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -32,6 +34,7 @@ from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 
 SESSION = "talk"
+_PARTS = 3  # into which the moments of the kills cut a session on average
 # Forks of a process that has imported everything: a new one would take longer to begin than to build.
 _FORKS = get_context("forkserver")
 
@@ -56,24 +59,37 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
                     while done < kills:
                         owner = f"user {len(rounds)}"
                         await tell(memory, script, owner)
-                        killed = 0
-                        while await asyncio.to_thread(build, environ, owner, dice.uniform(0, seconds)) is None:
+                        killed, left = 0, set[tuple[int, int]]()
+                        while done + killed < kills:
+                            moment = dice.uniform(0, 2 * seconds / _PARTS)
+                            if await asyncio.to_thread(build, environ, owner, moment) is not None:
+                                break
                             killed += 1
+                            record = await memory.sessions.get(who_is(owner), SESSION)
+                            left.add((record.session.built_to, len(record.observations)))
                             tick(1)
+                        # Whoever comes last finds a session that is built, or builds the rest.
+                        await asyncio.to_thread(build, environ, owner, None)
                         done += killed
-                        rounds.append({"kills": killed, **compare(wanted, await read(memory, owner))})
+                        found = await read(memory, owner)
+                        differences = await compare(memory, owner, wanted, found)
+                        rounds.append({"kills": killed, "left": sorted(left), **differences})
         machine = await harness.machine(address)
-    lost = sum(one["lost"] for one in rounds)
-    twice = sum(one["twice"] for one in rounds)
+    sums = {name: sum(one[name] for one in rounds) for name in ("lost", "twice", "projected")}
     return {
-        "machine": machine, "sessions": len(rounds), "kills": done, "lost": lost, "twice": twice, "rounds": rounds,
-        "good": not lost and not twice,
+        "machine": machine, "sessions": len(rounds), "kills": done, **sums, "rounds": rounds,
+        "good": not any(sums.values()),
     }  # fmt: skip
+
+
+def who_is(owner: str) -> Scope:
+    """The user in the session."""
+    return Scope(owner=owner, session=SESSION, thread=SESSION)
 
 
 async def tell(memory: Memory, script: Script, owner: str) -> None:
     """The conversation is in the ledger, and the rules have read it."""
-    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    who = who_is(owner)
     for said in script.turns:
         turn = said.turn(SESSION)
         if said.role == "user":
@@ -101,7 +117,7 @@ def build(environ: Mapping[str, str], owner: str, seconds: float | None) -> floa
 def work(environ: Mapping[str, str], owner: str, told: Connection) -> None:
     """What the process does: it tells when it begins, and when it is done."""
     os.environ.update(environ)
-    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    who = who_is(owner)
 
     async def end() -> None:
         async with bootstrap.open_memory(load_settings()) as memory:
@@ -112,29 +128,39 @@ def work(environ: Mapping[str, str], owner: str, told: Connection) -> None:
     asyncio.run(end())
 
 
-async def read(memory: Memory, owner: str) -> dict[str, list[str]]:
-    """What is active of a user, what was observed and became of it, and how far the session is built."""
-    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+async def read(memory: Memory, owner: str) -> dict[str, Counter[str]]:
+    """What is active of a user, what was observed and became of it, the projections, and how far the session is
+    built."""
+    who = who_is(owner)
     record = await memory.sessions.get(who, SESSION)
+    shown = await memory.projections.list(who, limit=1_000)
     return {
-        "memories": sorted(each.text for each in await memory.list(who, limit=1_000)),
-        "observations": sorted(each.stable_key for each in record.observations),
-        "built": [f"{record.session.built_to} of {record.session.turns}"],
+        "memories": Counter(each.text for each in await memory.list(who, limit=1_000)),
+        "observations": Counter(f"{each.stable_key}: {each.outcome}" for each in record.observations),
+        "projections": Counter(f"{each.status} {each.type} {each.key}: {each.title}" for each in shown),
+        "built": Counter([f"{record.session.built_to} of {record.session.turns}, {record.session.ended_why}"]),
     }
 
 
-def compare(wanted: Mapping[str, list[str]], found: Mapping[str, list[str]]) -> dict[str, int]:
-    """How much of what is wanted is missing, and how much is there more than once."""
-    lost = sum(len(set(values) - set(found[name])) for name, values in wanted.items())
-    return {"lost": lost, "twice": sum(len(values) - len(set(values)) for values in found.values())}
+async def compare(
+    memory: Memory, owner: str, wanted: Mapping[str, Counter[str]], found: Mapping[str, Counter[str]]
+) -> dict[str, int]:
+    """How much of what is wanted is missing, how much is there beside it or once more, and how many projections differ
+    from those that are made anew."""
+    who = who_is(owner)
+    return {
+        "lost": sum((values - found[name]).total() for name, values in wanted.items()),
+        "twice": sum((values - wanted[name]).total() for name, values in found.items()),
+        "projected": (await memory.projections.rebuild(who)).changed,
+    }
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
     yield harness.grid(
         "Building and ending a session, killed at random moments",
-        ["sessions", "kills", "lost", "twice"],
-        [[found["sessions"], found["kills"], found["lost"], found["twice"]]],
+        ["sessions", "kills", "lost", "twice", "projected otherwise"],
+        [[found[name] for name in ("sessions", "kills", "lost", "twice", "projected")]],
     )
 
 
