@@ -16,7 +16,8 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from time import perf_counter
@@ -34,7 +35,7 @@ from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 
 SESSION = "talk"
-_PARTS = 3  # into which the moments of the kills cut a session on average
+_REQUESTS = 3  # fewer requests to the model are let through before a kill
 # Forks of a process that has imported everything: a new one would take longer to begin than to build.
 _FORKS = get_context("forkserver")
 
@@ -52,8 +53,9 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
             }  # fmt: skip
             async with bootstrap.create_memory(own, clock=FixedClock(script.turns[-1].at)) as memory:
                 await tell(memory, script, "whole")
-                seconds = await asyncio.to_thread(build, environ, "whole", None)
-                assert seconds is not None
+                began = perf_counter()
+                await asyncio.to_thread(build, environ, "whole", None)
+                moment = (perf_counter() - began) / len(server.requests)
                 wanted, rounds, done = await read(memory, "whole"), list[dict[str, Any]](), 0
                 with harness.bar("kills", kills) as tick:
                     while done < kills:
@@ -61,8 +63,9 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
                         await tell(memory, script, owner)
                         killed, left = 0, set[tuple[int, int]]()
                         while done + killed < kills:
-                            moment = dice.uniform(0, 2 * seconds / _PARTS)
-                            if await asyncio.to_thread(build, environ, owner, moment) is not None:
+                            seen = len(server.requests) + dice.randrange(_REQUESTS)
+                            kill = Kill(lambda: len(server.requests) >= seen, dice.uniform(0, moment))  # noqa: B023
+                            if await asyncio.to_thread(build, environ, owner, kill):
                                 break
                             killed += 1
                             record = await memory.sessions.get(who_is(owner), SESSION)
@@ -97,21 +100,30 @@ async def tell(memory: Memory, script: Script, owner: str) -> None:
         await memory.conversation.record(who, [turn])
 
 
-def build(environ: Mapping[str, str], owner: str, seconds: float | None) -> float | None:
-    """Build and end the session in a process that is killed after so many seconds. Returns how long it took, None for
-    one that was killed."""
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """When a process is killed: so many seconds after something has come about."""
+
+    is_due: Callable[[], bool]
+    seconds: float
+
+
+def build(environ: Mapping[str, str], owner: str, kill: Kill | None) -> bool:
+    """Build and end the session in a process. Returns whether it came to its end, and was not killed."""
     here, there = _FORKS.Pipe()
     process = _FORKS.Process(target=work, args=(dict(environ), owner, there))
     process.start()
+    there.close()  # what ends without a word is an error here, and not waited for
     here.recv()
-    began = perf_counter()
-    if here.poll(seconds):
+    while kill is not None and not kill.is_due() and not here.poll(0.005):
+        pass
+    is_done = here.poll(kill.seconds if kill is not None else None)
+    if is_done:
         here.recv()
-        process.join()
-        return perf_counter() - began
-    process.kill()
+    else:
+        process.kill()
     process.join()
-    return None
+    return is_done
 
 
 def work(environ: Mapping[str, str], owner: str, told: Connection) -> None:
