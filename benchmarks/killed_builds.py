@@ -4,7 +4,8 @@ python -m benchmarks.killed_builds [--kills 50] [--seed 1] [--json]
 
 A process builds and ends the session of the conversation of 60 turns, with a scripted model over HTTP; it is killed
 (-9) at a random moment, again and again, until the session is built; then the next user's, until there were `--kills`.
-Each is compared with a session that nobody interrupted.
+Each is compared with a session that nobody interrupted: memories, observations and what came of them, projections
+(which a write makes in its statement), and how far it is built. Then the projections are made anew: no row may change.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import asyncio
 import os
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from time import perf_counter
@@ -32,6 +35,7 @@ from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 
 SESSION = "talk"
+_REQUESTS = 3  # fewer requests to the model are let through before a kill
 # Forks of a process that has imported everything: a new one would take longer to begin than to build.
 _FORKS = get_context("forkserver")
 
@@ -49,31 +53,46 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
             }  # fmt: skip
             async with bootstrap.create_memory(own, clock=FixedClock(script.turns[-1].at)) as memory:
                 await tell(memory, script, "whole")
-                seconds = await asyncio.to_thread(build, environ, "whole", None)
-                assert seconds is not None
+                began = perf_counter()
+                await asyncio.to_thread(build, environ, "whole", None)
+                moment = (perf_counter() - began) / len(server.requests)
                 wanted, rounds, done = await read(memory, "whole"), list[dict[str, Any]](), 0
                 with harness.bar("kills", kills) as tick:
                     while done < kills:
                         owner = f"user {len(rounds)}"
                         await tell(memory, script, owner)
-                        killed = 0
-                        while await asyncio.to_thread(build, environ, owner, dice.uniform(0, seconds)) is None:
+                        killed, left = 0, set[tuple[int, int]]()
+                        while done + killed < kills:
+                            seen = len(server.requests) + dice.randrange(_REQUESTS)
+                            kill = Kill(lambda: len(server.requests) >= seen, dice.uniform(0, moment))  # noqa: B023
+                            if await asyncio.to_thread(build, environ, owner, kill):
+                                break
                             killed += 1
+                            record = await memory.sessions.get(who_is(owner), SESSION)
+                            left.add((record.session.built_to, len(record.observations)))
                             tick(1)
+                        # Whoever comes last finds a session that is built, or builds the rest.
+                        await asyncio.to_thread(build, environ, owner, None)
                         done += killed
-                        rounds.append({"kills": killed, **compare(wanted, await read(memory, owner))})
+                        found = await read(memory, owner)
+                        differences = await compare(memory, owner, wanted, found)
+                        rounds.append({"kills": killed, "left": sorted(left), **differences})
         machine = await harness.machine(address)
-    lost = sum(one["lost"] for one in rounds)
-    twice = sum(one["twice"] for one in rounds)
+    sums = {name: sum(one[name] for one in rounds) for name in ("lost", "twice", "projected")}
     return {
-        "machine": machine, "sessions": len(rounds), "kills": done, "lost": lost, "twice": twice, "rounds": rounds,
-        "good": not lost and not twice,
+        "machine": machine, "sessions": len(rounds), "kills": done, **sums, "rounds": rounds,
+        "good": not any(sums.values()),
     }  # fmt: skip
+
+
+def who_is(owner: str) -> Scope:
+    """The user in the session."""
+    return Scope(owner=owner, session=SESSION, thread=SESSION)
 
 
 async def tell(memory: Memory, script: Script, owner: str) -> None:
     """The conversation is in the ledger, and the rules have read it."""
-    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    who = who_is(owner)
     for said in script.turns:
         turn = said.turn(SESSION)
         if said.role == "user":
@@ -81,27 +100,36 @@ async def tell(memory: Memory, script: Script, owner: str) -> None:
         await memory.conversation.record(who, [turn])
 
 
-def build(environ: Mapping[str, str], owner: str, seconds: float | None) -> float | None:
-    """Build and end the session in a process that is killed after so many seconds. Returns how long it took, None for
-    one that was killed."""
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """When a process is killed: so many seconds after something has come about."""
+
+    is_due: Callable[[], bool]
+    seconds: float
+
+
+def build(environ: Mapping[str, str], owner: str, kill: Kill | None) -> bool:
+    """Build and end the session in a process. Returns whether it came to its end, and was not killed."""
     here, there = _FORKS.Pipe()
     process = _FORKS.Process(target=work, args=(dict(environ), owner, there))
     process.start()
+    there.close()  # what ends without a word is an error here, and not waited for
     here.recv()
-    began = perf_counter()
-    if here.poll(seconds):
+    while kill is not None and not kill.is_due() and not here.poll(0.005):
+        pass
+    is_done = here.poll(kill.seconds if kill is not None else None)
+    if is_done:
         here.recv()
-        process.join()
-        return perf_counter() - began
-    process.kill()
+    else:
+        process.kill()
     process.join()
-    return None
+    return is_done
 
 
 def work(environ: Mapping[str, str], owner: str, told: Connection) -> None:
     """What the process does: it tells when it begins, and when it is done."""
     os.environ.update(environ)
-    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+    who = who_is(owner)
 
     async def end() -> None:
         async with bootstrap.open_memory(load_settings()) as memory:
@@ -112,29 +140,39 @@ def work(environ: Mapping[str, str], owner: str, told: Connection) -> None:
     asyncio.run(end())
 
 
-async def read(memory: Memory, owner: str) -> dict[str, list[str]]:
-    """What is active of a user, what was observed and became of it, and how far the session is built."""
-    who = Scope(owner=owner, session=SESSION, thread=SESSION)
+async def read(memory: Memory, owner: str) -> dict[str, Counter[str]]:
+    """What is active of a user, what was observed and became of it, the projections, and how far the session is
+    built."""
+    who = who_is(owner)
     record = await memory.sessions.get(who, SESSION)
+    shown = await memory.projections.list(who, limit=1_000)
     return {
-        "memories": sorted(each.text for each in await memory.list(who, limit=1_000)),
-        "observations": sorted(each.stable_key for each in record.observations),
-        "built": [f"{record.session.built_to} of {record.session.turns}"],
+        "memories": Counter(each.text for each in await memory.list(who, limit=1_000)),
+        "observations": Counter(f"{each.stable_key}: {each.outcome}" for each in record.observations),
+        "projections": Counter(f"{each.status} {each.type} {each.key}: {each.title}" for each in shown),
+        "built": Counter([f"{record.session.built_to} of {record.session.turns}, {record.session.ended_why}"]),
     }
 
 
-def compare(wanted: Mapping[str, list[str]], found: Mapping[str, list[str]]) -> dict[str, int]:
-    """How much of what is wanted is missing, and how much is there more than once."""
-    lost = sum(len(set(values) - set(found[name])) for name, values in wanted.items())
-    return {"lost": lost, "twice": sum(len(values) - len(set(values)) for values in found.values())}
+async def compare(
+    memory: Memory, owner: str, wanted: Mapping[str, Counter[str]], found: Mapping[str, Counter[str]]
+) -> dict[str, int]:
+    """How much of what is wanted is missing, how much is there beside it or once more, and how many projections differ
+    from those that are made anew."""
+    who = who_is(owner)
+    return {
+        "lost": sum((values - found[name]).total() for name, values in wanted.items()),
+        "twice": sum((values - wanted[name]).total() for name, values in found.items()),
+        "projected": (await memory.projections.rebuild(who)).changed,
+    }
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
     yield harness.grid(
         "Building and ending a session, killed at random moments",
-        ["sessions", "kills", "lost", "twice"],
-        [[found["sessions"], found["kills"], found["lost"], found["twice"]]],
+        ["sessions", "kills", "lost", "twice", "projected otherwise"],
+        [[found[name] for name in ("sessions", "kills", "lost", "twice", "projected")]],
     )
 
 

@@ -127,6 +127,9 @@ def test_the_ledger_is_counted_before_it_is_cleaned(operated: Serving, operator:
         with operated.client(operated.token(owner=user)) as client:
             done = client.post("/turns", json={"session": "s", "turns": [old, {"key": "2", "text": "I live in Rome"}]})
             assert done.status_code == 200, done.text
+            waiting = operator.post(path).json()  # what waits to be built from is not counted yet
+            assert client.post("/v1/sessions/s/build").status_code == 200
+            assert operator.post(path).json()["turns"] == waiting["turns"] + 1
     counted = operator.post(path).json()
     assert counted["dry_run"]
     assert [counted[name] - before[name] for name in ("spaces", "turns", "sessions")] == [2, 2, 0]

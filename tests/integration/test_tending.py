@@ -11,14 +11,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.query import Query
-from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.errors import Conflict, ModelUnavailable, NotFound
 from muniment.memory.flows.background import maintenance
-from muniment.testing.fakes import FixedClock
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import NOON, engine, note, said, scope, settings
 
 DAY = 86_400
@@ -279,24 +278,27 @@ async def test_a_look_stays_as_long_as_its_turn(memory: Memory, database_url: st
     assert ask(database_url, looks) == [(0,)]
 
 
-async def test_a_turn_that_a_job_wants_stays(database_url: str, clock: FixedClock) -> None:
-    """However old it is, whether its job waits or runs; the space is looked at again the next day."""
-    tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
-    async with engine(database_url, clock=clock, tuned=tuned, model=bootstrap.make_chat_model(tuned)) as memory:
-        wanted, held, other = (said(text, key=text) for text in ("I like tea.", "I like figs.", "Hello!"))
-        await memory.conversation.record(WHO, [held])
+async def test_a_turn_that_waits_to_be_built_from_stays(database_url: str, clock: FixedClock) -> None:
+    """However old it is, while the model is away or a job runs; the space is looked at again the next day."""
+    away = ModelUnavailable("away")
+    tuned = settings(database_url)
+    tuned = tuned.model_copy(update={"model": tuned.model.model_copy(update={"max_retries": 0})})
+    chat = ScriptedChat([away, away, '{"facts": []}'])
+    async with engine(database_url, clock=clock, tuned=tuned, model=chat) as memory:
         store = memory.engine.store
         number = await store.jobs.register_worker()
-        ticket = await store.jobs.take_job(number, ["extract"])
+        await store.jobs.enqueue_jobs([Job(name="build", scope=WHO, key="held")])
+        ticket = await store.jobs.take_job(number, ["build"])
         assert ticket
-        await memory.conversation.record(WHO, [wanted, other])
+        wanted, held, other = said("I like tea."), said("Hello!", thread="held"), said("Hello!", thread="other")
+        await memory.conversation.record(WHO, [wanted, held, other])
         clock.advance(20 * DAY)
-        assert (await memory.admin.maintain(WHO)).turns == 1
-        left = {TurnId(one) for (one,) in ask(database_url, "select turn_id from muniment.turns")}
-        assert left == {wanted.id, held.id}
-        assert standing(database_url)[2] == clock.now() + DAYS
-        await store.jobs.finish_job(ticket)
-        assert (await memory.admin.maintain(WHO)).turns == 1
+        for left in ({wanted.id, held.id}, {wanted.id}, set[TurnId]()):
+            assert (await memory.admin.maintain(WHO)).turns == 1
+            assert {TurnId(one) for (one,) in ask(database_url, "select turn_id from muniment.turns")} == left
+            assert not left or standing(database_url)[2] == clock.now() + DAYS
+            await store.jobs.finish_job(ticket)
+        assert len(chat.calls) == 3
 
 
 async def test_what_is_said_later_is_cleaned_too(memory: Memory, clock: FixedClock, database_url: str) -> None:

@@ -60,11 +60,11 @@ where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')
 where space_id = %(space)s and (tend_at is null or tend_at > %(at)s::timestamptz + %(keep)s::interval)
 
--- name: stale (turns that are past their days; a session may have days of its own, null for ever)
+-- name: stale (turns past their days from which no memory waits to be built; a session may have days of its own, null for ever)
 select t.turn_id, t.session_id from muniment.turns t
-left join muniment.sessions s on s.space_id = %(space)s and s.session_id = t.session_id and s.own_retention
-where t.space_id = %(space)s
-  and t.at < case when s.session_id is null then %(before)s else %(now)s - make_interval(days => s.retention_days) end
+left join muniment.sessions s on s.space_id = %(space)s and s.session_id = t.session_id
+where t.space_id = %(space)s and coalesce(t.position < s.built_to, true)
+  and t.at < case when s.own_retention then %(now)s - make_interval(days => s.retention_days) else %(before)s end
 
 -- name: stale_turns (old turns that no job needs)
 {{stale}} and {{jobs.unneeded}}
