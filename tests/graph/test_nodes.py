@@ -9,6 +9,7 @@ import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from muniment.memory import bootstrap
+from muniment.memory.codec import FILTER_KINDS
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.payload import build_parameters
@@ -102,7 +103,8 @@ def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
     whole = build_parameters(settings, agent, full=True)["properties"]
     assert set(whole) == {*fields, "filters", "budget_tokens", "threshold", "explain"}
     assert set(whole["categories"]["items"]["enum"]) == set(settings.allowlists[agent])
-    assert "user_id" not in whole["filters"]["properties"]
+    named = set(re.findall(r"\w+", whole["filters"]["description"]))
+    assert FILTER_KINDS.keys() - named == {"user_id"}
 
 
 def test_each_tool_has_a_name_that_providers_take() -> None:
