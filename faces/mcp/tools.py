@@ -154,8 +154,9 @@ def _check_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
         choices = known[name].get("enum")
         if choices is not None and value not in choices:
             raise BadInput(f"{name}: one of {', '.join(choices)} wanted")
-        if isinstance(value, Mapping) and not known[name].get("properties", {}).keys() >= value.keys():
-            raise BadInput(f"{name}: unknown name; allowed: {', '.join(known[name].get('properties', {}))}")
+        members = known[name].get("properties", codec.FILTER_KINDS)
+        if isinstance(value, Mapping) and not members.keys() >= value.keys():
+            raise BadInput(f"{name}: unknown name; allowed: {', '.join(members)}")
 
 
 def _get_text(arguments: Mapping[str, Any], name: str) -> str:

@@ -282,7 +282,7 @@ async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> No
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.journal, muniment.memories")  # as autovacuum does
         blocks = store_search._SEARCH
-        delta = blocks["delta"].replace("{source}", blocks["current"])
+        delta = blocks["delta"].replace("{source}", blocks["current"]).replace("{limited}", "")
         for text in (delta, ledger._LEDGER["changes"]):
             async with store._connections.reading(WHO) as conn:
                 plan = await (await conn.execute(f"explain (analyze, format json) {text}", asked)).fetchall()

@@ -17,7 +17,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope
-from tests.sessions import PARSER, Line, learned
+from tests.sessions import PARSER, Line, learned, unreviewed
 
 WHO = scope()
 
@@ -46,7 +46,8 @@ class Slow(HashEmbedder):
 @pytest.fixture
 async def slow(database_url: str) -> AsyncIterator[Slow]:
     embedder = Slow()
-    async with engine(database_url, embedder=embedder, clock=FixedClock(NOON + timedelta(minutes=10))) as memory:
+    clock, tuned = FixedClock(NOON + timedelta(minutes=10)), unreviewed(database_url)
+    async with engine(database_url, embedder=embedder, clock=clock, tuned=tuned) as memory:
         embedder.memory = memory
         yield embedder
 
