@@ -74,7 +74,7 @@ _BOUNDS = {
     "maximum": "at most",
     "exclusiveMaximum": "less than",
 }
-_COMMENT = re.compile(r"\s#\s+(.*?)\s*$")
+_COMMENT = re.compile(r"\s#\s+(?:[A-Z]-\d+[:,]?\s*)?(.*?)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def describe_schema(schema: Mapping[str, Any]) -> str:
 
 @cache
 def read_comments() -> dict[Path, str]:
-    """Return what the default file says beside each key."""
+    """Return what the default file says beside each key, without the number of a requirement."""
     text = (files("muniment.config") / "memory.yaml").read_text(encoding="utf-8")
     lines = text.splitlines()
     found: dict[Path, str] = {}
