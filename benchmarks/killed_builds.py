@@ -64,7 +64,7 @@ async def measure(kills: int, seed: int) -> dict[str, Any]:
                         killed, left = 0, set[tuple[int, int]]()
                         while done + killed < kills:
                             seen = len(server.requests) + dice.randrange(_REQUESTS)
-                            kill = Kill(lambda: len(server.requests) >= seen, dice.uniform(0, moment))  # noqa: B023
+                            kill = Kill(lambda: len(server.requests) >= seen, dice.uniform(0, moment))  # noqa: B023 - called in its round
                             if await asyncio.to_thread(build, environ, owner, kill):
                                 break
                             killed += 1
