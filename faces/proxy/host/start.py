@@ -1,0 +1,38 @@
+"""How a proxy starts, serves and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from muniment.faces.proxy.app import create_app
+from muniment.faces.proxy.host.folder import ProxyFolder
+from muniment.faces.proxy.logs import LOG, start_log
+from muniment.faces.proxy.request.prompt import Template
+from muniment.faces.proxy.service import ProxyService
+from muniment.faces.proxy.upstream.forwarding import make_client
+from muniment.faces.serving.process import listen_on, serve_application
+from muniment.faces.serving.rate_limit import RateLimits
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config.proxy_folder import load_proxy_settings
+from muniment.memory.config.settings import Settings
+
+
+async def start_proxy(path: Path, host: str | None = None, port: int | None = None) -> None:
+    """Serve the proxy of a folder until SIGTERM or Ctrl-C; then end what is under way, and return.
+
+    `host` and `port` go before the settings. Raises InitInterrupted, NotInitialized, TemplateError, BadConfig,
+    BadInput for an address that is taken, StoreDown."""
+    folder = ProxyFolder(path.absolute())
+    folder.require_initialized()
+    settings = load_proxy_settings(folder.path)
+    template = Template.load(Path(settings.proxy.template_path))
+    rules = settings.proxy
+    with contextlib.closing(listen_on(host or rules.host, rules.port if port is None else port)) as listener:
+        start_log(rules.log_level, bootstrap.make_redactor())
+        async with open_service(settings, template) as service:
+            await _serve(service, listener)
+    LOG.info("ended")
