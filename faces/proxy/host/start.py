@@ -36,3 +36,40 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
         async with open_service(settings, template) as service:
             await _serve(service, listener)
     LOG.info("ended")
+
+
+@contextlib.asynccontextmanager
+async def open_service(settings: Settings, template: Template) -> AsyncIterator[ProxyService]:
+    """Open what a proxy stands on: the database, the memory, a worker, the upstreams' client. At the end exchanges that
+    are being stored are finished before any of it is closed. Raises BadConfig, StoreDown."""
+    rules = settings.serve
+    async with (
+        bootstrap.open_memory(settings) as memory,
+        bootstrap.open_configured_memories(settings, memory) as memories,
+        bootstrap.run_worker(settings, memory, memories),
+        make_client() as client,
+    ):
+        service = ProxyService(
+            settings=settings,
+            tokens=memories.configs,
+            memories=memories,
+            client=client,
+            template=template,
+            limits=RateLimits(rules.requests_per_second, rules.burst),
+            now=memory.now,
+            account=_count_nothing,
+        )
+        try:
+            yield service
+        finally:
+            await service.background.finish(settings.proxy.memory_store_timeout)
+
+
+async def _serve(service: ProxyService, listener: socket.socket) -> None:
+    rules = service.settings.serve
+    host, port = listener.getsockname()[:2]
+    LOG.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
+    await serve_application(
+        create_app(service, _answer_nothing), listener, service.ending, notice_seconds=0.0,
+        drain_seconds=rules.drain_seconds,
+    )
