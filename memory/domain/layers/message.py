@@ -20,8 +20,15 @@ def hash_message(turn: Turn) -> bytes:
     if isinstance(calls := payload.get("tool_calls"), list):
         payload["tool_calls"] = [_parse_arguments(call) for call in calls]
     metadata = json.dumps(payload, sort_keys=True, separators=(",", ":")) if payload else ""
-    said = "\x00".join((turn.role, turn.text, metadata))
+    said = f"{turn.role}\x00{turn.text}\x00{metadata}"
     return hashlib.md5(said.encode("utf-8", "replace"), usedforsecurity=False).digest()
+
+
+def list_texts(turn: Turn) -> list[str]:
+    """Return the text of a message and the arguments of its calls."""
+    calls = (turn.payload or {}).get("tool_calls") or ()
+    parts = [part for call in calls if isinstance(call, Mapping) for part in call.values() if isinstance(part, Mapping)]
+    return [turn.text, *(value for part in parts for value in part.values() if isinstance(value, str))]
 
 
 def _parse_arguments(value: Any) -> Any:
