@@ -63,7 +63,11 @@ def find_flaw(messages: Sequence[Message]) -> str | None:
         ([], [SYSTEM, user("Hi")], [SYSTEM, user("Hi")]),
         ([user("A"), assistant("B")], [SYSTEM, user("C")], [SYSTEM, user("A"), assistant("B"), user("C")]),
         ([user("A"), assistant("B")], [user("A"), assistant("B"), user("C")], [user("A"), assistant("B"), user("C")]),
-        ([user("A"), assistant("B"), user("C")], [assistant("B"), user("D")], [user("A"), user("C"), assistant("B"), user("D")]),
+        (
+            [user("A"), assistant("B"), user("C")],
+            [assistant("B"), user("D")],
+            [user("A"), user("C"), assistant("B"), user("D")],
+        ),
         # Only the result is sent: its call is in the window.
         ([user("A"), assistant(None, "1")], [result("1")], [user("A"), assistant(None, "1"), result("1")]),
         # A call that nobody has answered, and a result whose call is gone.
