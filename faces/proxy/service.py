@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -62,7 +62,7 @@ class ProxyService:
     template: Template
     limits: RateLimits
     now: Callable[[], datetime]
-    account: Callable[[UUID, Exchange], Awaitable[None]]  # counts an exchange of the token with this id
+    account: Callable[[UUID, Exchange], Coroutine[Any, Any, None]]  # counts an exchange of the token with this id
     recalled: RecalledTurns = field(default_factory=RecalledTurns)
     background: Background = field(default_factory=Background)
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from muniment.memory.config.environment import Environment, is_one_word
+from muniment.memory.config.environment import Environment
 from muniment.memory.config.processes import LogLevel, Proxying
 from muniment.memory.config.settings import Settings, get_environment, load_settings
 from muniment.memory.config.yaml_file import describe_shape

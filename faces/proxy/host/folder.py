@@ -40,6 +40,11 @@ class ProxyFolder:
 
     path: Path
 
+    @classmethod
+    def find(cls, path: Path) -> ProxyFolder:
+        """Return the folder at a path, whatever the current folder will be."""
+        return cls(path.absolute())
+
     def require_initialized(self) -> None:
         """Raise InitInterrupted for a folder whose making was interrupted, NotInitialized for one that was not made."""
         if (self.path / _BEGUN).exists():

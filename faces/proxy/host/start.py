@@ -16,7 +16,6 @@ from muniment.faces.proxy.upstream.forwarding import make_client
 from muniment.faces.serving.process import listen_on, serve_application
 from muniment.faces.serving.rate_limit import RateLimits
 from muniment.memory import bootstrap
-from muniment.memory.client import Memory
 from muniment.memory.config.proxy_folder import load_proxy_settings
 from muniment.memory.config.settings import Settings
 
@@ -26,7 +25,7 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
 
     `host` and `port` go before the settings. Raises InitInterrupted, NotInitialized, TemplateError, BadConfig,
     BadInput for an address that is taken, StoreDown."""
-    folder = ProxyFolder(path.absolute())
+    folder = ProxyFolder.find(path)
     folder.require_initialized()
     settings = load_proxy_settings(folder.path)
     template = Template.load(Path(settings.proxy.template_path))
@@ -70,6 +69,9 @@ async def _serve(service: ProxyService, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     LOG.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
     await serve_application(
-        create_app(service, _answer_nothing), listener, service.ending, notice_seconds=0.0,
+        create_app(service, _answer_nothing),
+        listener,
+        service.ending,
+        notice_seconds=0.0,
         drain_seconds=rules.drain_seconds,
     )
