@@ -33,10 +33,10 @@ from muniment.faces.serving.running import refuse_body, run_until_gone
 from muniment.memory.domain.tokens.config import ConfiguredToken
 from muniment.memory.errors import StoreError, TokenConfigError
 
-HEALTH, API, ADMIN = "/health", "/v1/", "/v1/admin/"
+_HEALTH, _API, _ADMIN = "/health", "/v1/", "/v1/admin/"
 _CLIENT_GONE = 499  # in the log: nobody hears an answer any more
 _PRIVACIES: tuple[Privacy, ...] = ("on", "read", "off")
-_NAMED = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/models", "/v1/admin/tokens", HEALTH)
+_NAMED = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/models", "/v1/admin/tokens", _HEALTH)
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment proxy token` makes one"  # noqa: S105 - words
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
 _NO_CONFIG = "the token is for administration; register one with a configuration to forward requests"
@@ -80,8 +80,7 @@ class Guard:
         if scope["type"] != "http":
             return
         id_ = REQUEST_ID.set(uuid4().hex[:8])
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        visit = _Visit(scope, send, Headers(scope=scope), path, time.monotonic())
+        visit = _Visit(scope, send, Headers(scope=scope), _find_path(scope), time.monotonic())
         LOG.info("%s %s: received", scope["method"], visit.operation)
         try:
             await self._answer(visit, receive)
@@ -95,7 +94,7 @@ class Guard:
         body = Receiver(receive, visit.headers, rules.body_bytes)
         refusal: Response | None = None
         try:
-            if visit.path == HEALTH:
+            if visit.path == _HEALTH:
                 refusal = JSONResponse({"status": "ok"})
             else:
                 await self._check_token(visit)
@@ -136,10 +135,10 @@ class Guard:
             raise MemoryAway(f"no answer within {seconds:g} s", may_retry=False) from None
         if visit.token is None:
             raise Refusal(401, "invalid_token", _BAD_TOKEN)
-        if f"{visit.path}/".startswith(ADMIN):
+        if is_administration(visit.scope):
             if not visit.token.grant.permits("admin"):
                 raise Refusal(403, "not_permitted", _NO_ADMIN)
-        elif not visit.path.startswith(API):
+        elif not visit.path.startswith(_API):
             raise Refusal(404, "not_found", "There is no such address.")
         elif visit.token.config is None:
             raise Refusal(403, "no_token_config", _NO_CONFIG)
@@ -171,12 +170,11 @@ class Guard:
         privacy = visit.headers.get(MEMORY_HEADER, "on").strip().lower()
         if privacy not in _PRIVACIES:
             raise BadRequest(MEMORY_HEADER, "is not known; off or read is wanted")
-        root = scope.get("root_path", "")
         return Incoming(
             request_id=REQUEST_ID.get(),
             method=scope["method"],
             path=visit.path,
-            raw_path=scope["raw_path"][len(root.encode()) :],
+            raw_path=scope["raw_path"][len(scope.get("root_path", "").encode()) :],
             query=scope["query_string"],
             headers=tuple(scope["headers"]),
             body=raw,
@@ -190,7 +188,7 @@ class Guard:
 
     def _account(self, visit: _Visit, status: int) -> None:
         """Count a request that the proxy itself has refused, where it is known whose it is."""
-        if visit.token is None or visit.token.config is None:
+        if visit.token is None or visit.token.config is None or self._service.account is None:
             return
         exchange = Exchange(
             request_id=REQUEST_ID.get(),
@@ -208,3 +206,14 @@ class Guard:
             is_stored=False,
         )
         self._service.background.start_work(self._service.account(visit.token.grant.id, exchange))
+
+
+def is_administration(scope: Scope) -> bool:
+    """Whether a request is for the administration of tokens."""
+    return f"{_find_path(scope)}/".startswith(_ADMIN)
+
+
+def _find_path(scope: Scope) -> str:
+    """Return the path of a request below where the proxy is mounted."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))

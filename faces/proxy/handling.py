@@ -126,7 +126,8 @@ class Handling:
                 days=config.history_days,
                 timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
             )
-        await self.service.account(incoming.token.grant.id, exchange)
+        if self.service.account is not None:
+            await self.service.account(incoming.token.grant.id, exchange)
 
 
 async def _read_answer(collector: Collector, seen: _Seen, read: Read) -> Answer:

@@ -62,7 +62,7 @@ class ProxyService:
     template: Template
     limits: RateLimits
     now: Callable[[], datetime]
-    account: Callable[[UUID, Exchange], Coroutine[Any, Any, None]]  # counts an exchange of the token with this id
+    account: Callable[[UUID, Exchange], Coroutine[Any, Any, None]] | None = None  # counts an exchange of a token
     recalled: RecalledTurns = field(default_factory=RecalledTurns)
     background: Background = field(default_factory=Background)
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted

@@ -70,7 +70,7 @@ class ProxyFolder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise Busy(f"{self.path}: another `muniment proxy init` is at it") from None
-            yield Marker(file.name)
+            yield Marker(self.path / _BEGUN)
             (self.path / _BEGUN).replace(self.path / _DONE)
 
     def write_files(self) -> None:
@@ -88,11 +88,11 @@ class ProxyFolder:
 class Marker:
     """The file that says that a folder is being made; it keeps the id of the token that was made for it."""
 
-    path: str
+    path: Path
 
     def read_token(self) -> UUID | None:
         """Return the id of the token that a former try has made; None where it came to none."""
-        text = Path(self.path).read_text(encoding="utf-8").strip()
+        text = self.path.read_text(encoding="utf-8").strip()
         try:
             return UUID(text)
         except ValueError:
@@ -100,7 +100,7 @@ class Marker:
 
     def write_token(self, id_: UUID) -> None:
         """Keep the id of the token that was made."""
-        Path(self.path).write_text(f"{id_}\n", encoding="utf-8")
+        self.path.write_text(f"{id_}\n", encoding="utf-8")
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -32,8 +32,12 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
     rules = settings.proxy
     with contextlib.closing(listen_on(host or rules.host, rules.port if port is None else port)) as listener:
         start_log(rules.log_level, bootstrap.make_redactor())
-        async with open_service(settings, template) as service:
-            await _serve(service, listener)
+        try:
+            async with open_service(settings, template) as service:
+                await _serve(service, listener)
+        finally:
+            if settings.is_embedded:  # the folder's own
+                await bootstrap.stop_server(settings)
     LOG.info("ended")
 
 
@@ -56,7 +60,6 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
             template=template,
             limits=RateLimits(rules.requests_per_second, rules.burst),
             now=memory.now,
-            account=_count_nothing,
         )
         try:
             yield service
@@ -69,7 +72,7 @@ async def _serve(service: ProxyService, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     LOG.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
     await serve_application(
-        create_app(service, _answer_nothing),
+        create_app(service),
         listener,
         service.ending,
         notice_seconds=0.0,
