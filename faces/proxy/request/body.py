@@ -86,6 +86,7 @@ class RawItem:
         body = Body(self.raw, find_members(self.raw.decode("latin-1")))
         spans, content = body.members.get("content"), self.value.get("content")
         part = {"type": part_type, "text": text}
+        value: str | list[Any]
         if not spans or not content:
             value, raw = text, encode_value(text)
         elif isinstance(content, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from muniment.memory.errors import TemplateError
 from muniment.memory.payload import fence_text
 
 PLACEHOLDER = "{memories}"
+_MAX_KEPT = 2_000
+_KEPT_SECONDS = 900.0  # a loop of tools takes minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +79,24 @@ def insert_into_user(items: Sequence[RawItem], text: str, part_type: str = "text
     if not text or place is None:
         return [*items]
     return [*items[:place], items[place].append_text(text, part_type), *items[place + 1 :]]
+
+
+class RecalledTurns:
+    """What was recalled for a message of a user, so that each step of a loop of tools has the same text.
+
+    A key has the token in it, so no token gets what is another's."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[bytes, tuple[float, Recollection]] = OrderedDict()
+
+    def keep(self, key: bytes, now: float, found: Recollection) -> None:
+        """Keep what was recalled at a monotonic time."""
+        self._kept.pop(key, None)
+        self._kept[key] = now, found
+        if len(self._kept) > _MAX_KEPT:
+            self._kept.popitem(last=False)
+
+    def find(self, key: bytes, now: float) -> Recollection | None:
+        """Return what was recalled for it a short while ago."""
+        then, found = self._kept.get(key, (now, None))
+        return found if now - then < _KEPT_SECONDS else None

@@ -7,7 +7,7 @@ import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined] # typeshed does not know it
 from typing import Any, NoReturn
 
 Span = tuple[int, int]

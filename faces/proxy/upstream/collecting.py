@@ -6,7 +6,7 @@ import importlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -47,7 +47,7 @@ class Collector:
         else:
             self.chunks.clear()
 
-    def read_answer(self, content_type: str, encoding: str, read: Callable[[Reader], Answer]) -> Answer:
+    def read_answer(self, content_type: str, encoding: str, read: Read) -> Answer:
         """Return what the answer says, by the protocol that `read` knows. It takes time for a long one: call it from a
         thread. Raises NotCollected."""
         if self.size > MAX_BYTES:
@@ -75,6 +75,9 @@ class Answer:
 
     message: Mapping[str, Any] | None
     usage: Usage | None
+
+
+Read: TypeAlias = Callable[[Reader], Answer]  # by the protocol of an address
 
 
 def read_completion(reader: Reader) -> Answer:
@@ -166,7 +169,13 @@ def _read_usage(value: Any) -> Usage | None:
     completion = value.get("completion_tokens", value.get("output_tokens", 0))
     if not isinstance(prompt, int) or not isinstance(completion, int):
         return None
-    return Usage(prompt_tokens=prompt, completion_tokens=completion)
+    details = value.get("prompt_tokens_details", value.get("input_tokens_details"))
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=cached if isinstance(cached, int) else 0,
+    )
 
 
 def _iter_events(raw: bytes) -> Iterator[Any]:

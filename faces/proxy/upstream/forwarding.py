@@ -45,7 +45,7 @@ def build_url(base_url: str, path: bytes, query: bytes) -> httpx2.URL:
 
 
 def choose_request_headers(headers: RawHeaders, client_token: str, api_key: SecretStr) -> list[tuple[bytes, bytes]]:
-    """Return the headers that go upstream: the client's own but those of its connection to us, of its token and ours."""
+    """Return the headers that go upstream: the client's own, but those of its connection, its token, and ours."""
     token = client_token.encode("latin-1", "replace")
     kept = [
         (name, value)
