@@ -10,20 +10,21 @@ from muniment.faces.proxy.exchange import Exchange
 from muniment.memory.bootstrap import ProxyAccounts
 from muniment.memory.codec import encode_record
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.tokens.config import TOKEN_OWNER, name_tenant
 from muniment.memory.domain.tokens.usage import ProxyDay
 
 _MOST = 10**9  # of one exchange: what a provider reports beyond is no number of tokens
 DEFAULT_DAYS = 30
 
 
-def account_exchange(accounts: ProxyAccounts, scope: Scope, token_id: UUID, exchange: Exchange) -> None:
-    """Add an exchange to the day of its token. Does not wait: it is written within a second."""
+async def account_exchange(accounts: ProxyAccounts, token_id: UUID, exchange: Exchange) -> None:
+    """Add an exchange to the day of its token. It is written within a second."""
     usage, milliseconds = exchange.usage, round(exchange.seconds * 1_000)
     tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) if usage else (-1, -1, -1)
     is_reported = all(0 <= number < _MOST for number in tokens)
     prompt, cached, completion = tokens if is_reported else (0, 0, 0)
     accounts.add_exchange(
-        scope,
+        Scope(tenant=name_tenant(token_id), owner=TOKEN_OWNER),
         ProxyDay(
             token_id=token_id,
             day=exchange.at.astimezone(UTC).date(),
