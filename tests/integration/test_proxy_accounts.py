@@ -27,8 +27,8 @@ from tests.engine import NOON, engine, settings
 ONE, TWO = UUID(int=0x1ABC << 112), UUID(int=0x2ABC << 112)
 DAY = timedelta(days=1)
 EXCHANGE = Exchange(
-    request_id="0123abcd", messages=(), answer=None, recalled=(), memories=2, bytes_in=100, bytes_out=1_000, seconds=0.25,
-    status=200, at=NOON, usage=Usage(prompt_tokens=50, completion_tokens=7, cached_tokens=20),
+    request_id="0123abcd", messages=(), answer=None, recalled=(), memories=2, bytes_in=100, bytes_out=1_000,
+    seconds=0.25, status=200, at=NOON, usage=Usage(prompt_tokens=50, completion_tokens=7, cached_tokens=20),
 )  # fmt: skip
 
 
@@ -105,13 +105,17 @@ async def test_a_database_that_is_away_is_waited_for(database_url: str, caplog: 
 
 async def test_two_processes_add_to_one_day(database_url: str) -> None:
     """Neither loses an exchange of the other, whatever tokens they write first."""
-    async with engine(database_url) as memory, engine(database_url) as other:
-        async with bootstrap.run_proxy_accounts(memory) as first, bootstrap.run_proxy_accounts(other) as second:
-            for _ in range(20):
-                for accounts, tokens in ((first, (ONE, TWO)), (second, (TWO, ONE))):
-                    for token in tokens:
-                        await account_exchange(accounts, token, EXCHANGE)
-                await asyncio.gather(first.flush(), second.flush())
+    async with (
+        engine(database_url) as memory,
+        engine(database_url) as other,
+        bootstrap.run_proxy_accounts(memory) as first,
+        bootstrap.run_proxy_accounts(other) as second,
+    ):
+        for _ in range(20):
+            for accounts, tokens in ((first, (ONE, TWO)), (second, (TWO, ONE))):
+                for token in tokens:
+                    await account_exchange(accounts, token, EXCHANGE)
+            await asyncio.gather(first.flush(), second.flush())
     assert [day["requests"] for day in await read_days(database_url)] == [40, 40]
 
 
