@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -55,6 +56,25 @@ def test_a_client_without_history_is_given_it(proxy: Proxy) -> None:
             said.append(user(f"Question {n}?"))
             assert read_conversation(upstream) == said
             said.append(assistant(f"Answer {n}."))
+
+
+def test_a_request_waits_for_the_exchange_before(proxy: Proxy) -> None:
+    """A database that takes a second to store what was said does not make the next request forget it."""
+    with ScriptedOpenAI(reply=["A.", "B.", "C."]) as upstream:
+        token = proxy.register(upstream)
+        proxy.chat(token, "One.")
+        wait_until(lambda: len(read_texts(proxy, token)) == 2, 10)
+        with psycopg.connect(proxy.environment["MUNIMENT_OWNER_URL"]) as conn:
+            conn.execute(
+                "select from muniment.sessions where space_id = %s for update", [find_scope(proxy, token).space]
+            )
+            proxy.chat(token, "Two.")
+            later = threading.Timer(1, conn.rollback)
+            later.start()
+            proxy.chat(token, "Three.")
+            later.join()
+    said = ["One.", "A.", "Two.", "B.", "Three."]
+    assert [message["content"] for message in read_conversation(upstream)] == said
 
 
 def test_a_client_with_history_is_given_nothing_twice(proxy: Proxy) -> None:
