@@ -25,7 +25,7 @@ KEYS = {
 }
 
 
-def make_fields(server: ScriptedOpenAI | None = None, **changed: Any) -> dict[str, Any]:
+def make_fields(server: ScriptedOpenAI | None = None, /, **changed: Any) -> dict[str, Any]:
     """All fields of a valid configuration, whose endpoints are those of a scripted server."""
     url = server.base_url if server else "http://127.0.0.1:9/v1"
     return {
@@ -56,7 +56,7 @@ class Tokens:
     memory: Memory
     memories: ConfiguredMemories
 
-    async def register(self, server: ScriptedOpenAI | None = None, **changed: Any) -> ConfiguredToken:
+    async def register(self, server: ScriptedOpenAI | None = None, /, **changed: Any) -> ConfiguredToken:
         """A new token as a request finds it."""
         token, _ = await self.admin.register(make_fields(server, **changed))
         found = await self.memories.configs.find_token(token)
