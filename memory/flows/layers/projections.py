@@ -15,6 +15,7 @@ from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.given import check_range
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.ledger import TurnLedger
@@ -49,8 +50,8 @@ class Projections:
         categories. Raises BadInput for an unknown type."""
         if unknown := sorted(set(request.types) - TYPES.keys()):
             raise BadInput(f"unknown type {unknown[0][:40]!r}; allowed: {', '.join(sorted(TYPES))}")
-        if not 0 < request.limit <= _MAX_LISTED or request.offset < 0:
-            raise BadInput(f"limit: from 1 to {_MAX_LISTED} wanted, and an offset from 0")
+        check_range("limit", request.limit, 1, _MAX_LISTED)
+        check_range("offset", request.offset, 0, 2**31 - 1)
         owner = self.settings.make_owner_reader(scope)
         reader = owner if allowed is None else Reader(scope=scope, allowed=owner.allowed & allowed)
         if as_of is None:
