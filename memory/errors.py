@@ -35,6 +35,10 @@ class TooLarge(BadInput):
     """The input is longer than the limit."""
 
 
+class NotStorable(BadInput):
+    """The database cannot hold a value."""
+
+
 class KeyReused(BadInput):
     """The idempotency key belongs to another request: give each request a key of its own."""
 

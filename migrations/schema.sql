@@ -342,6 +342,25 @@ $$;
 
 COMMENT ON FUNCTION muniment.find_token(wanted bytea) IS 'What the token with this digest permits. It runs as the issuer: who has no token learns of none.';
 
+CREATE FUNCTION muniment.has_ended(at_space uuid, memory uuid, at_rev bigint, moment timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET "app.categories" TO '*'
+    AS $$
+begin
+  return exists (
+    select from (
+      select m.state, m.expires_at from muniment.memories m
+      where m.space_id = at_space and m.memory_id = memory and (at_rev is null or m.rev <= at_rev)
+      union all
+      select v.state, v.expires_at from muniment.memory_versions v
+      where v.space_id = at_space and v.memory_id = memory and v.from_rev <= at_rev and v.to_rev > at_rev
+    ) o
+    where o.state = 'active'
+      and o.expires_at <= coalesce(case when at_rev is not null then muniment.time_after(at_space, at_rev) end, moment, now()));
+end $$;
+
+COMMENT ON FUNCTION muniment.has_ended(at_space uuid, memory uuid, at_rev bigint, moment timestamp with time zone) IS 'Whether an active memory is past its end at a moment (null: now), or was when what followed a revision began. It waits for the maintenance then.';
+
 CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1623,7 +1642,10 @@ CREATE VIEW muniment.memory_materializations WITH (security_invoker='true') AS
     superseded_by,
     rev,
     at AS updated_at
-   FROM muniment.projections;
+   FROM muniment.projections p
+  WHERE (NOT (EXISTS ( SELECT
+           FROM muniment.memories m
+          WHERE ((m.space_id = p.space_id) AND (m.memory_id = p.memory_id) AND (m.state = 'active'::text) AND (m.expires_at <= now())))));
 
 COMMENT ON VIEW muniment.memory_materializations IS 'Projections, by the names of a former design.';
 
@@ -1662,8 +1684,10 @@ CREATE VIEW muniment.memory_projection_conflicts WITH (security_invoker='true') 
     memory_id AS entry_id,
     rev,
     at AS updated_at
-   FROM muniment.projections
-  WHERE (status = 'conflict'::text);
+   FROM muniment.projections p
+  WHERE ((status = 'conflict'::text) AND (NOT (EXISTS ( SELECT
+           FROM muniment.memories m
+          WHERE ((m.space_id = p.space_id) AND (m.memory_id = ANY (ARRAY[p.memory_id, p.superseded_by])) AND (m.state = 'active'::text) AND (m.expires_at <= now()))))));
 
 COMMENT ON VIEW muniment.memory_projection_conflicts IS 'What sources of equal trust say of a slot beside its active row, by the names of a former design.';
 

@@ -19,11 +19,13 @@ from muniment.memory.config.overrides import check_value, find_setting, lay_over
 from muniment.memory.config.settings import Settings
 from muniment.memory.config.stages import SettingKey, get_value, list_settings, load_default
 from muniment.memory.errors import BadInput, Conflict, StoreError
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.operation.settings import SettingStore
 
 _log = logging.getLogger(__name__)
 FOLLOW_SECONDS = 10.0  # how late a process follows a change; a look is one statement on one row
+_MAX_ROWS = 2**31 - 1
 _ATTEMPTS = 20  # to change settings that others change at the same moment
 MAX_CHANGES = 100  # at once
 _NO_CHANGE = "settings: name a key to change or to reset"
@@ -126,6 +128,7 @@ class LiveSettings:
 
     async def read_history(self, stage: Stage | None, limit: int) -> Sequence[SettingChange]:
         """Return the latest changes of the settings of a stage, or of all, the newest first. Raises StoreError."""
+        check_range("limit", limit, 1, _MAX_ROWS)
         return await self._store.read_history([each.key for each in self._list(stage)], limit)
 
     def parse_value(self, key: str, text: str) -> Any:

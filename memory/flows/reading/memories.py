@@ -13,6 +13,7 @@ from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Neighbour, Stor
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import normalize_text
@@ -140,5 +141,5 @@ def _clean_filter(what: str, given: str | None) -> str | None:
 
 
 def _check_page(limit: int, offset: int) -> None:
-    if not 1 <= limit <= _MAX_ROWS or not 0 <= offset <= _MAX_ROWS:
-        raise BadInput(f"limit: 1 to {_MAX_ROWS:,} wanted; offset: 0 to {_MAX_ROWS:,} wanted")
+    check_range("limit", limit, 1, _MAX_ROWS)
+    check_range("offset", offset, 0, _MAX_ROWS)

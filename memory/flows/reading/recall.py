@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from math import isnan
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
@@ -22,6 +21,7 @@ from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.retrieval import Retrieval, ThreadView
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stages import StageWatch
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
@@ -130,6 +130,7 @@ class Recall:
         """Advance the cursor of the scope's thread to `rev`. Raises BadInput without a thread."""
         if scope.thread is None:
             raise BadInput("a scope without a thread has no cursor")
+        check_range("rev", rev, 0, 2**63 - 1)
         await self.writes.advance_cursor(scope, scope.thread, rev)
 
     async def authorize_query(
@@ -144,8 +145,6 @@ class Recall:
             watch.note_stage("access", categories=len(categories))
         if query.top_k > self.settings.limits.top_k:
             raise BadInput(f"top_k: {query.top_k} given, at most {self.settings.limits.top_k} allowed (limits.top_k)")
-        if query.threshold is not None and isnan(query.threshold):
-            raise BadInput("threshold: a number from 0 to 1 wanted")
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
         if self.settings.recall.without_tags:
