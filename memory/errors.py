@@ -39,6 +39,10 @@ class NotStorable(BadInput):
     """The database cannot hold a value."""
 
 
+class TokenConfigError(BadInput):
+    """The configuration of the token is not valid."""
+
+
 class KeyReused(BadInput):
     """The idempotency key belongs to another request: give each request a key of its own."""
 
