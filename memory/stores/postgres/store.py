@@ -9,6 +9,7 @@ from muniment.memory.stores.postgres.connection.pool import FindAddress, Postgre
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.messages import PostgresMessages
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
@@ -16,6 +17,7 @@ from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
 from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
+from muniment.memory.stores.postgres.operation.proxy_accounts import PostgresProxyAccounts
 from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.reads import PostgresReads
@@ -43,6 +45,7 @@ class PostgresStore:
         self.reads = PostgresReads(connections, self.searches, model)
         self.writes = PostgresWrites(connections, model)
         self.ledger = PostgresLedger(connections)
+        self.messages = PostgresMessages(connections)
         self.observations = PostgresObservations(connections)
         self.sessions = PostgresSessions(connections)
         self.jobs = PostgresJobQueue(connections)
@@ -54,6 +57,7 @@ class PostgresStore:
         self.projections = PostgresProjections(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
+        self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 
