@@ -39,7 +39,8 @@ from muniment.memory.config import settings
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.nodes.confidence import LOW
 from muniment.nodes.state import Input, Who
-from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
+from muniment.testing.openai_answers import Reply
+from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 
 TURNS = 200
 WANTED = {"share": 0.10, "query_p95_ms": 200.0}  # at most: of turns with a call, and of a call

@@ -34,7 +34,8 @@ from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.payload import FENCE_OPEN
 from muniment.memory.rules.retrieval.render import count_tokens
 from muniment.nodes.state import Input, Who
-from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
+from muniment.testing.openai_answers import Reply
+from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 
 LIMIT = 0.85
 KNOWN = (

@@ -10,7 +10,7 @@ from tests.http.conftest import Serving, wait_until
 from tests.http.test_changes import follow
 from tests.http.test_refusals import refuse
 from tests.logins import build_login_url
-from tests.proxy import Proxy
+from tests.wire import Wire
 
 SETTINGS = "database: {silent_seconds: 2}\nserve: {timeout_seconds: 5}\n"
 
@@ -32,7 +32,7 @@ def follow_revisions(service: Serving) -> list[int]:
 def test_away_and_back(environment: dict[str, str], database_url: str, tmp_path: Path) -> None:
     """Without the database it is alive and not ready, and refuses with 503 and a time to try again; then it goes on."""
     (tmp_path / "settings.yaml").write_text(SETTINGS)
-    with Proxy(build_login_url(database_url)) as proxy:
+    with Wire(build_login_url(database_url)) as proxy:
         quick = {"MUNIMENT_DATABASE_URL": proxy.url, "MUNIMENT_CONFIG": str(tmp_path / "settings.yaml")}
         service = Serving(environment | quick, tmp_path / "log")
         service.start()

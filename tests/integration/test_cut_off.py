@@ -33,7 +33,7 @@ from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import note, scope, settings
 from tests.faces.conftest import PROGRAM
 from tests.integration.test_batch_kills import HERE, STOP, WAITS
-from tests.proxy import Proxy
+from tests.wire import Wire
 
 SILENT = 2
 QUICK = (
@@ -90,7 +90,7 @@ async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
     """In the middle of a space's tending, its locks in its hands: another one takes over, nothing is merged twice, and
     it goes on when the cut heals. Cut off again, it ends at a signal all the same."""
     tuned = load_settings(quick(database_url, tmp_path))
-    with Admin(database_url) as admin, Proxy(database_url) as way:
+    with Admin(database_url) as admin, Wire(database_url) as way:
         there = {**os.environ, **quick(way.url, tmp_path)}
         async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory:
             await pair(memory, ANA)
@@ -139,7 +139,7 @@ async def _taken_over(admin: Admin, memory: Memory, tuned: Settings) -> None:
 async def test_a_query_is_cut_off(database_url: str, tmp_path: Path) -> None:
     """It ends with StoreDown in bounded time, the first and those that come meanwhile, and is answered again
     afterwards."""
-    with Proxy(database_url) as way:
+    with Wire(database_url) as way:
         tuned = load_settings(quick(way.url, tmp_path))
 
         async def asked() -> int:

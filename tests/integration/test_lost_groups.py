@@ -18,7 +18,7 @@ from tests.engine import scope
 from tests.integration.test_batch_kills import HERE, WAITS
 from tests.integration.test_cut_off import Admin, quick
 from tests.integration.test_groups import JOURNAL, TRANSACTIONS, say_anything, waiting
-from tests.proxy import Proxy
+from tests.wire import Wire
 
 WRITERS = 20  # more than one group has
 WHERE = {
@@ -89,7 +89,7 @@ async def test_its_answer_is_lost(database_url: str, tmp_path: Path, where: str)
     """The way to the server is cut. A group that had reached it, with its commit, is kept; one that had not is not. The
     writers are told that the database does not answer; said again, nothing is there twice."""
     texts = [say_anything(n) for n in range(WRITERS)]
-    with Admin(database_url) as admin, Proxy(database_url) as way:
+    with Admin(database_url) as admin, Wire(database_url) as way:
         tuned = load_settings(quick(way.url, tmp_path))
         async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory:
             await memory.remember(ANA, "I live in Porto")

@@ -12,7 +12,8 @@ import psycopg
 from muniment.memory.client import Memory
 from muniment.memory.domain.consolidation import Run
 from muniment.testing.fakes import FixedClock
-from muniment.testing.openai_server import Fail, Fails, Request, ScriptedOpenAI, build_error, structured
+from muniment.testing.openai_answers import build_error
+from muniment.testing.openai_server import Fail, Fails, Request, ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, settings
 from tests.twins import ANA, active, texts
 

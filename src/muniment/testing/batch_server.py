@@ -11,7 +11,8 @@ from itertools import count
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from muniment.testing.openai_server import Fail, Handler, Reply, Request, ScriptedOpenAI, build_error
+from muniment.testing.openai_answers import Answer, Reply, build_error
+from muniment.testing.openai_server import Fail, Handler, Request, ScriptedOpenAI
 
 Fate = Literal["answered", "missing", "error", "cut_off"]
 BatchEnd = Literal["completed", "expired", "failed"]
@@ -166,28 +167,17 @@ class ScriptedBatches(ScriptedOpenAI):
 class _BatchHandler(Handler):
     script: ScriptedBatches
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        self._serve_request("GET", b"")
-
-    def do_DELETE(self) -> None:  # noqa: N802 - the name that http.server calls
-        self._serve_request("DELETE", b"")
-
-    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+    def serve_request(self, method: str) -> None:
         if "/v1/files" not in self.path and "/v1/batches" not in self.path:
-            super().do_POST()
+            super().serve_request(method)
             return
-        self._serve_request("POST", self.rfile.read(int(self.headers.get("content-length", 0))))
-
-    def _serve_request(self, method: str, raw: bytes) -> None:
+        raw = self.read_body()
         content = json.loads(raw) if raw and "json" in self.headers.get("content-type", "") else {}
-        status, body, fail = self.script.handle_request(method, self.read_request(content), raw)
-        try:
-            if fail == "drop":
-                self.close_connection = True
-            else:
-                self.send_answer(status, body[: len(body) // 2] if fail == "cut_off" else body)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client has gone
+        status, body, fail = self.script.handle_request(method, self.read_request(content, raw), raw)
+        if fail == "drop":
+            self.close_connection = True
+        else:
+            self.send_answer(Answer(status=status, body=body[: len(body) // 2] if fail == "cut_off" else body))
 
 
 def _paginate_rows(rows: list[dict[str, Any]], params: dict[str, str]) -> dict[str, Any]:

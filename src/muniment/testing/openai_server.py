@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import random
-import struct
+import socket
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from muniment.memory.models.hash_embedder import hash_vector
+from muniment.testing.openai_answers import (
+    Answer,
+    Reply,
+    build_answer,
+    build_completion,
+    build_embeddings,
+    build_error,
+    build_response,
+    stream_completion,
+    stream_response,
+)
 
 _StatusFail = Literal["rate_limit", "server_error", "overloaded", "unauthorized", "bad_request"]
 Fail = Literal[_StatusFail, "cut_off", "wrong_schema", "empty", "refusal", "too_long", "drop"]
 FAILS: tuple[Fail, ...] = get_args(Fail)
-Reply: TypeAlias = str | dict[str, Any]
 Replies: TypeAlias = Reply | Sequence[Reply] | Callable[[dict[str, Any]], Reply]
 Fails: TypeAlias = Fail | Sequence[Fail | None] | None
 Embed: TypeAlias = Callable[[str], Sequence[float]]
@@ -36,11 +44,13 @@ _STATUS: dict[str, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request as it arrived; `headers` have lower-case names."""
+    """A request as it arrived; `headers` have lower-case names, `raw` is the body before it is read."""
 
     path: str
     body: dict[str, Any]
     headers: dict[str, str]
+    method: str = "POST"
+    raw: bytes = b""
 
 
 def tool_call(name: str, arguments: dict[str, Any] | str, *, call_id: str = "call_1") -> dict[str, Any]:
@@ -61,15 +71,18 @@ def structured(value: object, *, fenced: bool = False, surrounded: bool = False)
 
 
 class ScriptedOpenAI:
-    """A server for `/v1/chat/completions` and `/v1/embeddings`: `with ScriptedOpenAI(reply=…) as server:`.
+    """A server for `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings` and `/v1/models`.
 
-    `reply`: one answer for every chat, a list (one each, then the last again), or a function of the request body. An
-    answer is a text, or a dict of message fields (`content`, `tool_calls`, `refusal`) that may have `finish_reason`.
+    `with ScriptedOpenAI(reply=…) as server:`. `reply`: one answer for every chat and response, a list (one each, then
+    the last again), or a function of the request body. An answer is a text, or a dict of message fields (`content`,
+    `reasoning_content`, `tool_calls`, `refusal`) that may have `finish_reason`; each of `n` choices takes the next one.
+    An `Answer` is sent as it is, whatever was asked. What is asked as a stream comes in parts of a word, `pace`
+    seconds apart, with its usage where the request asks for it.
     `embed`: the vector of a text. `latency`: seconds before each answer, or a function of the request. `fail`: one
     failure for every request, or a list (one each, None for a good answer, then only good ones). `fail_share`: the
     share of the other requests that fail, each in one of `fails`, drawn with `seed`. `retry_after`: seconds, sent with
     a 429. `unknown`: fields of a body that are refused with 400, such as `response_format`, as older endpoints do.
-    `pace`: seconds between the chunks of a streamed answer, which has its usage where the request asks for it.
+    `requests` are those that came, `abandoned` counts the answers whose client was gone before their end.
     """
 
     def __init__(
@@ -87,6 +100,7 @@ class ScriptedOpenAI:
         pace: float = 0.0,
     ) -> None:
         self.requests: list[Request] = []
+        self.abandoned = 0
         self._reply, self._embed = reply, embed or _hash_vector
         self._latency, self._retry_after = latency, retry_after
         self._fails = _iter_failures(fail)
@@ -128,23 +142,49 @@ class ScriptedOpenAI:
         """Return the class that reads a request and sends its answer."""
         return Handler
 
-    def answer_request(self, request: Request) -> tuple[int, dict[str, Any] | None, Fail | None]:
-        """Return status, JSON body and failure of a request. The thread of the handler calls it."""
+    def answer_request(self, request: Request) -> Answer | None:
+        """Return the answer to a request, None where the connection is to be dropped. The handler's thread calls it."""
         fail, refusal = self.begin_request(request)
+        if fail == "drop":
+            return None
         if refusal is not None:
-            return *refusal, fail
-        if request.path.endswith("/chat/completions"):
-            return 200, self.build_completion(request.body, fail), fail
-        if request.path.endswith("/embeddings"):
-            return 200, self._build_embeddings(request.body, empty=fail == "empty"), fail
-        return 404, build_error("no such path", "not_found"), fail
+            status, body = refusal
+            answer = build_answer(body, status, {"retry-after": self.retry_after} if fail == "rate_limit" else None)
+        else:
+            answer = self._choose_answer(request, fail)
+        if fail == "cut_off":
+            whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+            return replace(answer, body=whole[: len(whole) // 2])
+        return answer
+
+    def _choose_answer(self, request: Request, fail: Fail | None) -> Answer:
+        body, path = request.body, request.path.partition("?")[0]
+        if path.endswith("/models") and request.method == "GET":
+            model = {"id": "scripted", "object": "model", "created": 0, "owned_by": "scripted"}
+            return build_answer({"object": "list", "data": [model]})
+        if path.endswith("/embeddings"):
+            return build_answer(build_embeddings(body, self._embed, empty=fail == "empty"))
+        if not path.endswith(("/chat/completions", "/responses")):
+            return build_answer(build_error("no such path", "not_found"), 404)
+        replies = []
+        for _ in range(body.get("n") or 1):
+            reply = "" if fail == "empty" else self._next_reply(body)
+            if isinstance(reply, Answer):
+                return reply
+            replies.append(_spoil_reply(reply, fail))
+        is_stream = body.get("stream") and fail != "cut_off"
+        if path.endswith("/responses"):
+            response = build_response(replies[0], body)
+            return stream_response(response, self.pace) if is_stream else build_answer(response)
+        completion = build_completion(replies, body)
+        return stream_completion(completion, body, self.pace) if is_stream else build_answer(completion)
 
     def begin_request(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
         """Record the request and wait for the latency. Returns its failure, and status and body of a refusal."""
         with self._lock:
             self.requests.append(request)
             fail = next(self._fails, None) or self._draw_failure()
-        self._stop.wait(self._latency(request) if callable(self._latency) else self._latency)
+        self.wait_until_stopped(self._latency(request) if callable(self._latency) else self._latency)
         if fail in _STATUS:
             status, text = _STATUS[fail]
             return fail, (status, build_error(text, fail))
@@ -155,6 +195,10 @@ class ScriptedOpenAI:
             return fail, (200, {"object": "surprise", "choices": "none", "data": [{"vector": 1}]})
         return fail, None
 
+    def wait_until_stopped(self, seconds: float) -> bool:
+        """Wait, at most until the server stops. Returns whether it has stopped."""
+        return self._stop.wait(seconds)
+
     @property
     def retry_after(self) -> str:
         """Return the seconds as the header has them."""
@@ -164,57 +208,21 @@ class ScriptedOpenAI:
         return self._random.choice(self._kinds) if self._random.random() < self._share else None
 
     def build_completion(self, body: dict[str, Any], fail: Fail | None = None) -> dict[str, Any]:
-        """Return the completion that answers a chat with this body."""
-        reply: Reply = "" if fail == "empty" else self._next_reply(body)
-        message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
-        if fail == "refusal":
-            message = {"content": None, "refusal": "I'm sorry, I can't help with that."}
-        elif fail == "too_long":
-            whole = str(message.get("content") or "")
-            message = {"content": whole[: len(whole) // 2] or "Well", "finish_reason": "length"}
-        finish = message.pop("finish_reason", "tool_calls" if message.get("tool_calls") else "stop")
-        prompt = sum(len(str(part.get("content") or "")) for part in body.get("messages", ())) // 4
-        completion = len(json.dumps(message, ensure_ascii=False)) // 4
-        return {
-            "id": "chatcmpl-scripted",
-            "object": "chat.completion",
-            "created": int(time.time()),
-            "model": body.get("model", "scripted"),
-            "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}],
-            "usage": {
-                "prompt_tokens": prompt,
-                "completion_tokens": completion,
-                "total_tokens": prompt + completion,
-            },
-        }
+        """Return the completion that answers a chat with this body. Raises TypeError for a reply that is none."""
+        reply = "" if fail == "empty" else self._next_reply(body)
+        if isinstance(reply, Answer):
+            raise TypeError("An Answer is sent as it is; here a text or the fields of a message are needed.")
+        return build_completion([_spoil_reply(reply, fail)], body)
 
     def _next_reply(self, body: dict[str, Any]) -> Reply:
         if callable(self._reply):
             return self._reply(body)
-        if isinstance(self._reply, str | dict):
+        if isinstance(self._reply, str | dict | Answer):
             return self._reply
         with self._lock:
             reply = self._reply[min(self._chats, len(self._reply) - 1)]
             self._chats += 1
         return reply
-
-    def _build_embeddings(self, body: dict[str, Any], *, empty: bool) -> dict[str, Any]:
-        inputs = body.get("input", ())
-        texts = [] if empty else [inputs] if isinstance(inputs, str) else list(inputs)
-        packed = body.get("encoding_format") == "base64"
-        rows = []
-        for index, text in enumerate(texts):
-            vector = [float(number) for number in self._embed(text)]
-            rows.append(
-                {"object": "embedding", "index": index, "embedding": _pack_vector(vector) if packed else vector}
-            )
-        tokens = sum(len(text) for text in texts) // 4
-        return {
-            "object": "list",
-            "data": rows,
-            "model": body.get("model", "scripted"),
-            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-        }
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -225,100 +233,108 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     timeout = 60
 
+    def do_GET(self) -> None:  # the name that http.server calls
+        """Answer a GET request."""
+        self.serve_request("GET")
+
+    def do_DELETE(self) -> None:  # the name that http.server calls
+        """Answer a DELETE request."""
+        self.serve_request("DELETE")
+
     def do_POST(self) -> None:  # the name that http.server calls
         """Answer a POST request."""
-        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.serve_request("POST")
+
+    def serve_request(self, method: str) -> None:
+        """Read a request and send what the script says."""
+        raw = self.read_body()
         try:
-            body = json.loads(raw)
+            body = json.loads(raw) if raw or method == "POST" else {}
         except ValueError:
-            self.send_answer(400, b'{"error": {"message": "not JSON"}}')
+            self.send_answer(build_answer(build_error("not JSON", "invalid_request_error"), 400))
             return
-        request = self.read_request(body)
-        status, answer, fail = self.script.answer_request(request)
-        try:
-            self._deliver_answer(status, answer, fail, body)
-        except (BrokenPipeError, ConnectionResetError):
-            # The client has gone, as in a test of its time limit.
+        answer = self.script.answer_request(self.read_request(body, raw))
+        if answer is None:
             self.close_connection = True
-
-    def read_request(self, body: dict[str, Any]) -> Request:
-        """Return the request that the handler reads, with its body."""
-        return Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
-
-    def _deliver_answer(
-        self, status: int, answer: dict[str, Any] | None, fail: Fail | None, body: dict[str, Any]
-    ) -> None:
-        text = json.dumps(answer, ensure_ascii=False).encode()
-        if fail == "drop":
-            self.close_connection = True
-        elif fail == "cut_off":
-            self.send_answer(status, text[: len(text) // 2])
-        elif body.get("stream") and status == 200 and answer and isinstance(answer.get("choices"), list):
-            options = body.get("stream_options") or {}
-            self._stream_answer(answer, with_usage=bool(options.get("include_usage")))
         else:
-            self.send_answer(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
+            self.send_answer(answer)
 
-    def send_answer(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
-        """Send a complete answer."""
-        self.send_response(status)
-        standard = {"content-type": "application/json", "content-length": str(len(text))}
-        for name, value in (standard | (headers or {})).items():
+    def read_body(self) -> bytes:
+        """Return the bytes of the body, which comes with its length or in chunks."""
+        if "chunked" not in self.headers.get("transfer-encoding", ""):
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        parts = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
+
+    def read_request(self, body: dict[str, Any], raw: bytes = b"") -> Request:
+        """Return the request that the handler reads, with its body."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return Request(path=self.path, body=body, headers=headers, method=self.command, raw=raw)
+
+    def send_answer(self, answer: Answer) -> None:
+        """Send an answer; a client that has gone is counted."""
+        try:
+            self._send_head(answer)
+            left = answer.cut
+            for number, part in enumerate([answer.body] if isinstance(answer.body, bytes) else answer.body):
+                if number and answer.pace:
+                    self.script.wait_until_stopped(answer.pace)
+                self._send_part(part if left is None else part[:left], answer)
+                if left is not None and (left := left - len(part)) <= 0:
+                    self.close_connection = True
+                    while answer.silent and not self.script.wait_until_stopped(0.1):
+                        self._find_client()
+                    return
+            if not isinstance(answer.body, bytes):
+                self.wfile.write(b"0\r\n\r\n")
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+            self.script.abandoned += 1
+
+    def _send_head(self, answer: Answer) -> None:
+        self.send_response_only(answer.status)
+        for name, value in answer.headers:
             self.send_header(name, value)
+        if isinstance(answer.body, bytes):
+            self.send_header("content-length", str(len(answer.body)))
+        else:
+            self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        self.wfile.write(text)
 
-    def _stream_answer(self, answer: dict[str, Any], *, with_usage: bool) -> None:
-        """Send the answer as server-sent events. It has no length, so the end of the connection ends it."""
-        self.close_connection = True
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for number, chunk in enumerate(_split_chunks(answer, with_usage=with_usage)):
-            if number and self.script.pace:
-                time.sleep(self.script.pace)
-            self.wfile.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
-            self.wfile.flush()
-        self.wfile.write(b"data: [DONE]\n\n")
+    def _send_part(self, part: bytes, answer: Answer) -> None:
+        if isinstance(answer.body, bytes):
+            self.wfile.write(part)
+        elif part:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+
+    def _find_client(self) -> None:
+        """Raise ConnectionResetError where the client has gone."""
+        self.connection.setblocking(False)
+        try:
+            if not self.connection.recv(1, socket.MSG_PEEK):
+                raise ConnectionResetError
+        except BlockingIOError:
+            return
+        finally:
+            self.connection.settimeout(self.timeout)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's signature
         """Print nothing."""
 
 
-def build_error(message: str, kind: str) -> dict[str, Any]:
-    """Return the body of an error."""
-    return {"error": {"message": message, "type": kind, "code": kind}}
-
-
-def _split_chunks(answer: dict[str, Any], *, with_usage: bool) -> Iterator[dict[str, Any]]:
-    """Yield a completion in chunks: the role, one chunk per word, each tool call in two, the finish reason, and the
-    usage."""
-    choice = answer["choices"][0]
-    message = choice["message"]
-    base = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [
-        {"content": part}
-        for part in (message.get("content") or "").splitlines(keepends=True)
-        for part in _split_words(part)
-    ]
-    if refusal := message.get("refusal"):
-        deltas.append({"refusal": refusal})
-    for index, call in enumerate(message.get("tool_calls") or ()):
-        function = call["function"]
-        deltas.append({"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]})
-        deltas.append({"tool_calls": [{"index": index, "function": {"arguments": function["arguments"]}}]})
-    for delta in deltas:
-        yield {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
-    if with_usage:
-        yield {**base, "choices": [], "usage": answer["usage"]}
-
-
-def _split_words(line: str) -> list[str]:
-    words = line.split(" ")
-    return [word + " " for word in words[:-1]] + words[-1:]
+def _spoil_reply(reply: str | dict[str, Any], fail: Fail | None) -> str | dict[str, Any]:
+    """Return the reply as a failure leaves it."""
+    if fail == "refusal":
+        return {"content": None, "refusal": "I'm sorry, I can't help with that."}
+    if fail == "too_long":
+        message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
+        whole = str(message.get("content") or "")
+        return message | {"content": whole[: len(whole) // 2] or "Well", "finish_reason": "length"}
+    return reply
 
 
 def _iter_failures(fail: Fails) -> Iterator[Fail | None]:
@@ -327,10 +343,6 @@ def _iter_failures(fail: Fails) -> Iterator[Fail | None]:
         while True:
             yield fail
     yield from fail or ()
-
-
-def _pack_vector(vector: Sequence[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
 
 
 def _hash_vector(text: str) -> list[float]:

@@ -22,7 +22,7 @@ _NOTHING = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 _DEAF = struct.pack("HP", 1, ctypes.addressof(_NOTHING))
 
 
-class Proxy:
+class Wire:
     """Passes on what comes for the server of `url`; `stall` and `heal` are for any thread."""
 
     def __init__(self, url: str) -> None:
