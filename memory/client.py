@@ -21,8 +21,8 @@ from muniment.memory.doors import Doors
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
-from muniment.memory.given import check_calls, check_each
 from muniment.memory.flows.reading.briefs import build_brief
+from muniment.memory.given import check_calls, check_each
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT

@@ -38,6 +38,51 @@ end $$;
 
 COMMENT ON FUNCTION muniment.analyze_memories() IS 'Measures the table of memories once, before autovacuum does.';
 
+CREATE FUNCTION muniment.append_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer, days integer, now timestamp with time zone) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  t muniment.turns;
+  place int;
+  due timestamptz := now + make_interval(days => days);
+  added uuid[] := '{}';
+begin
+  -- Maintenance and erasures lock the space, and so see all turns or none.
+  perform from muniment.spaces where space_id = at_space for key share;
+  if muniment.find_new_messages(at_space, at_session, said, earlier, latest) is null then
+    return added;
+  end if;
+  if due is not null then
+    update muniment.spaces set tend_at = least(due, timestamptz '9998-12-31')
+    where space_id = at_space and (tend_at is null or tend_at > due);
+  end if;
+  perform muniment.keep_sessions(at_space, said, now);
+  said := muniment.find_new_messages(at_space, at_session, said, earlier, latest);  -- while the session was waited for
+  if said is null then
+    return added;
+  end if;
+  update muniment.sessions s set turns = s.turns + jsonb_array_length(said), own_retention = true, retention_days = days
+  where s.space_id = at_space and s.session_id = at_session
+  returning s.turns - jsonb_array_length(said) into place;
+  for t in
+    select (jsonb_populate_record(null::muniment.turns, one.line)).*
+    from jsonb_array_elements(said) with ordinality one (line, n) order by one.n
+  loop
+    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+      recalled, said_at, position, kind, payload, visible, hash)
+    values (at_space, t.turn_id, at_session, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+      t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible, t.hash);
+    place := place + 1;
+    added := added || t.turn_id;
+  end loop;
+  return added;
+end $$;
+
+COMMENT ON FUNCTION muniment.append_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer, days integer, now timestamp with time zone) IS 'Appends the messages that a session does not have yet, and returns their ids.';
+
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
     AS $_$
@@ -212,6 +257,17 @@ end $$;
 
 COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
+CREATE FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with done as (
+    update muniment.token_configs c set sealed_formers = null where c.token_id = wanted and c.revision = known returning 1)
+  select count(*) from done
+$$;
+
+COMMENT ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) IS 'Removes the former embedders of a configuration with this revision, whose memory has the new one. It runs as the issuer.';
+
 CREATE FUNCTION muniment.enter_shared(wanted uuid, readers uuid[], tenant text, allowed text[]) RETURNS text
     LANGUAGE plpgsql
     AS $$
@@ -276,26 +332,81 @@ end $$;
 
 COMMENT ON FUNCTION muniment.expect_embedder(wanted text) IS 'Refuses vectors of another embedder than that of the space which the transaction has entered.';
 
-CREATE FUNCTION muniment.find_model(own text, tenant text) RETURNS text
-    LANGUAGE sql STABLE
-    AS $$
-  select coalesce(own, (select t.model from muniment.tenant_embedders t where t.tenant_id = tenant),
-    (select e.model from muniment.embedders e where e.active))
-$$;
+CREATE TABLE muniment.token_configs (
+    token_id uuid NOT NULL,
+    hint text NOT NULL,
+    llm_base_url text,
+    llm_model text,
+    memory_llm_provider text,
+    memory_llm_base_url text,
+    memory_llm_body text,
+    embed_provider text,
+    embed_base_url text,
+    embed_dims integer,
+    embed_body text,
+    memory_prompt text,
+    memory_limit integer,
+    session_window_size integer,
+    memory_place text,
+    http_timeout double precision,
+    memory_search_timeout double precision,
+    memory_store_timeout double precision,
+    history_days integer,
+    sealed_keys bytea,
+    sealed_formers bytea,
+    revision bigint DEFAULT 1 NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
 
-COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
+ALTER TABLE ONLY muniment.token_configs FORCE ROW LEVEL SECURITY;
 
-CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-begin
-  return array(
-    select t.turn_id from muniment.turns t
-    where t.space_id = at_space and coalesce(t.position, -1) >= 0
-      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
-end $$;
+COMMENT ON TABLE muniment.token_configs IS 'A row is what a token of the proxy is configured with. Written by `muniment proxy token` and its HTTP endpoints.';
 
-COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
+COMMENT ON COLUMN muniment.token_configs.token_id IS 'The token.';
+
+COMMENT ON COLUMN muniment.token_configs.hint IS 'The last four characters of the token, by which a person knows it.';
+
+COMMENT ON COLUMN muniment.token_configs.llm_base_url IS 'The endpoint to which requests are forwarded.';
+
+COMMENT ON COLUMN muniment.token_configs.llm_model IS 'The model of requests that name none; null: they have to.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_llm_provider IS 'Who reads what was said: openai, an endpoint; rules, no model.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_llm_base_url IS 'The endpoint of the model that reads what was said.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_llm_body IS 'A JSON object that goes to that endpoint key by key, with the model''s name.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_provider IS 'Where vectors come from: openai, an endpoint; offline, the embedder of this machine.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_base_url IS 'The endpoint of the embedder.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_dims IS 'The dimensions of its vectors.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_body IS 'A JSON object that goes to that endpoint key by key, with the model''s name.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_prompt IS 'What is worth remembering, in addition to the prompt of extraction.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_limit IS 'How many memories a request gets at most.';
+
+COMMENT ON COLUMN muniment.token_configs.session_window_size IS 'How many earlier messages a request gets at most.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_place IS 'Where memories stand in a request: system, user.';
+
+COMMENT ON COLUMN muniment.token_configs.http_timeout IS 'Seconds to wait for the endpoint; null: as the proxy says.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_search_timeout IS 'Seconds that memory may take before a request; null: as the proxy says.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_store_timeout IS 'Seconds that memory may take after an answer; null: as the proxy says.';
+
+COMMENT ON COLUMN muniment.token_configs.history_days IS 'Days for which messages are kept; null: for ever.';
+
+COMMENT ON COLUMN muniment.token_configs.sealed_keys IS 'The keys of the endpoints as JSON, sealed to this token (AES-GCM).';
+
+COMMENT ON COLUMN muniment.token_configs.sealed_formers IS 'The embedders that answer until the memory has vectors of the new one, sealed as the keys; null: no switch is under way.';
+
+COMMENT ON COLUMN muniment.token_configs.revision IS 'Grows by one with each change.';
+
+COMMENT ON COLUMN muniment.token_configs.changed_at IS 'When it was changed last.';
 
 CREATE TABLE muniment.tokens (
     token_id uuid NOT NULL,
@@ -333,6 +444,57 @@ COMMENT ON COLUMN muniment.tokens.expires_at IS 'From when on it is refused; nul
 
 COMMENT ON COLUMN muniment.tokens.revoked_at IS 'When it was revoked; null: it was not.';
 
+CREATE FUNCTION muniment.find_configured_token(wanted bytea) RETURNS TABLE(token muniment.tokens, config muniment.token_configs)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select t, c from muniment.tokens t left join muniment.token_configs c on c.token_id = t.token_id where t.digest = wanted
+$$;
+
+COMMENT ON FUNCTION muniment.find_configured_token(wanted bytea) IS 'The token with this digest, and its configuration where it has one. It runs as the issuer: who has no token learns of none.';
+
+CREATE FUNCTION muniment.find_model(own text, tenant text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  select coalesce(own, (select t.model from muniment.tenant_embedders t where t.tenant_id = tenant),
+    (select e.model from muniment.embedders e where e.active))
+$$;
+
+COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
+
+CREATE FUNCTION muniment.find_new_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  begun int := coalesce((
+    select s.turns - latest from muniment.sessions s where s.space_id = at_space and s.session_id = at_session), 0);
+begin
+  return (
+    select jsonb_agg(m.line order by m.n) from (
+      select distinct on (one.line ->> 'hash') one.line, one.n
+      from jsonb_array_elements(said) with ordinality one (line, n) order by one.line ->> 'hash', one.n) m
+    where not exists (
+      select from muniment.turns t
+      where t.space_id = at_space and t.session_id = at_session and t.hash = (m.line ->> 'hash')::bytea
+        and t.position >= case when m.n > earlier then begun else 0 end));
+end $$;
+
+COMMENT ON FUNCTION muniment.find_new_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer) IS 'Those of the messages that the session does not have, in order.';
+
+CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  return array(
+    select t.turn_id from muniment.turns t
+    where t.space_id = at_space and coalesce(t.position, -1) >= 0
+      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
+end $$;
+
+COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
+
 CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -341,6 +503,15 @@ CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
 $$;
 
 COMMENT ON FUNCTION muniment.find_token(wanted bytea) IS 'What the token with this digest permits. It runs as the issuer: who has no token learns of none.';
+
+CREATE FUNCTION muniment.find_token_of_job(wanted uuid) RETURNS TABLE(token muniment.tokens, config muniment.token_configs)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select t, c from muniment.tokens t left join muniment.token_configs c on c.token_id = t.token_id where t.token_id = wanted
+$$;
+
+COMMENT ON FUNCTION muniment.find_token_of_job(wanted uuid) IS 'The token with this id, and its configuration where it has one: for a worker that has a job of its memory. It runs as the issuer.';
 
 CREATE FUNCTION muniment.has_ended(at_space uuid, memory uuid, at_rev bigint, moment timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -360,6 +531,14 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.has_ended(at_space uuid, memory uuid, at_rev bigint, moment timestamp with time zone) IS 'Whether an active memory is past its end at a moment (null: now), or was when what followed a revision began. It waits for the maintenance then.';
+
+CREATE FUNCTION muniment.has_own_models(tenant text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+  select tenant ~ '^token-[0-9a-f]{32}$'
+$_$;
+
+COMMENT ON FUNCTION muniment.has_own_models(tenant text) IS 'Whether a tenant is that of a token with a configuration, whose embedder and model are its own.';
 
 CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -1711,6 +1890,8 @@ CREATE TABLE muniment.turns (
     payload jsonb,
     visible boolean DEFAULT true NOT NULL,
     words public.sparsevec,
+    hash bytea,
+    CONSTRAINT turns_hash CHECK ((octet_length(hash) = 16)),
     CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
     CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
@@ -1755,6 +1936,8 @@ COMMENT ON COLUMN muniment.turns.payload IS 'What a program keeps of it as JSON,
 COMMENT ON COLUMN muniment.turns.visible IS 'Whether a search may find it.';
 
 COMMENT ON COLUMN muniment.turns.words IS 'Its words as dimensions, weighted as those of memories; null until they are read.';
+
+COMMENT ON COLUMN muniment.turns.hash IS 'MD5 of role, text and payload of a message that is compared with others of its session; null: it is compared with none.';
 
 CREATE VIEW muniment.memory_session_events WITH (security_invoker='true') AS
  SELECT space_id,
@@ -1921,6 +2104,75 @@ COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by na
 
 COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
 
+CREATE TABLE muniment.spaces (
+    space_id uuid NOT NULL,
+    tenant_id text NOT NULL,
+    owner_id text NOT NULL,
+    owner_type text NOT NULL,
+    rev bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    indexed_model text,
+    indexed_rev bigint,
+    tended_rev bigint DEFAULT 0 NOT NULL,
+    tended_at timestamp with time zone,
+    tend_at timestamp with time zone,
+    tend_terms text,
+    model text,
+    has_limits boolean DEFAULT false NOT NULL,
+    projected_rev bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.spaces IS 'A row is the memory of one owner: a user, an agent or a project of a tenant. Made by the first write of the owner; removed when the owner is erased.';
+
+COMMENT ON COLUMN muniment.spaces.space_id IS 'UUIDv5 of tenant, type and name of the owner; computed, never looked up. Leads every key of the schema.';
+
+COMMENT ON COLUMN muniment.spaces.tenant_id IS 'The tenant that the owner belongs to, by its name.';
+
+COMMENT ON COLUMN muniment.spaces.owner_id IS 'The name of the user, agent or project.';
+
+COMMENT ON COLUMN muniment.spaces.owner_type IS 'user, agent or project.';
+
+COMMENT ON COLUMN muniment.spaces.rev IS 'The revision of the latest change. Every change of a memory takes the next number; a plan made at another revision is refused.';
+
+COMMENT ON COLUMN muniment.spaces.indexed_model IS 'The embedding model of the space''s own HNSW index and postings; null where it has none.';
+
+COMMENT ON COLUMN muniment.spaces.indexed_rev IS 'Up to which revision the space''s own indexes are complete; later changes are read without them.';
+
+COMMENT ON COLUMN muniment.spaces.tended_rev IS 'Up to which revision changes were seen by tending (forgetting, purging, consolidation).';
+
+COMMENT ON COLUMN muniment.spaces.tended_at IS 'When the space was tended last; null: never.';
+
+COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which something in the space is due without any change; null: nothing ever will be.';
+
+COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
+
+COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
+
+COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
+
+COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
+
+CREATE VIEW muniment.messages WITH (security_invoker='true') AS
+ SELECT t."position" AS id,
+        CASE
+            WHEN (s.tenant_id ~ '^token-[0-9a-f]{32}$'::text) THEN (substr(s.tenant_id, 7))::uuid
+            ELSE NULL::uuid
+        END AS token_id,
+    t.role,
+    t.text AS content,
+    t.payload AS metadata,
+    t.at AS created_at,
+    encode(t.hash, 'hex'::text) AS hash
+   FROM (muniment.turns t
+     JOIN muniment.spaces s ON ((s.space_id = t.space_id)))
+  WHERE (t.hash IS NOT NULL);
+
+COMMENT ON VIEW muniment.messages IS 'The messages of tokens, numbered for each from 0.';
+
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
     events.thread_id,
@@ -2012,6 +2264,55 @@ COMMENT ON COLUMN muniment.postings.df IS 'In how many memories the word is.';
 COMMENT ON COLUMN muniment.postings.memories IS 'The memories, the heaviest first.';
 
 COMMENT ON COLUMN muniment.postings.weights IS 'The weight of the word in each of memories, in the same order.';
+
+CREATE TABLE muniment.proxy_days (
+    space_id uuid NOT NULL,
+    token_id uuid NOT NULL,
+    day date NOT NULL,
+    requests bigint NOT NULL,
+    refused bigint NOT NULL,
+    unreported bigint NOT NULL,
+    prompt_tokens bigint NOT NULL,
+    cached_tokens bigint NOT NULL,
+    completion_tokens bigint NOT NULL,
+    memories bigint NOT NULL,
+    bytes_in bigint NOT NULL,
+    bytes_out bigint NOT NULL,
+    latency_ms bigint NOT NULL,
+    longest_ms bigint NOT NULL
+);
+
+ALTER TABLE ONLY muniment.proxy_days FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.proxy_days IS 'A row is what the exchanges of a token through the proxy came to on a day. Nothing of it is charged to the budget of the memory.';
+
+COMMENT ON COLUMN muniment.proxy_days.space_id IS 'The space of the token''s tenant.';
+
+COMMENT ON COLUMN muniment.proxy_days.token_id IS 'The token.';
+
+COMMENT ON COLUMN muniment.proxy_days.day IS 'The day, in UTC.';
+
+COMMENT ON COLUMN muniment.proxy_days.requests IS 'How many requests came, the refused ones included.';
+
+COMMENT ON COLUMN muniment.proxy_days.refused IS 'How many of them the proxy refused itself.';
+
+COMMENT ON COLUMN muniment.proxy_days.unreported IS 'To how many of the others the provider reported no tokens.';
+
+COMMENT ON COLUMN muniment.proxy_days.prompt_tokens IS 'Tokens of prompts, as the provider reports them.';
+
+COMMENT ON COLUMN muniment.proxy_days.cached_tokens IS 'Those of them that the provider had cached.';
+
+COMMENT ON COLUMN muniment.proxy_days.completion_tokens IS 'Tokens of answers, as the provider reports them.';
+
+COMMENT ON COLUMN muniment.proxy_days.memories IS 'How many memories were put before a model.';
+
+COMMENT ON COLUMN muniment.proxy_days.bytes_in IS 'Bytes of the bodies of requests, as they came.';
+
+COMMENT ON COLUMN muniment.proxy_days.bytes_out IS 'Bytes of the bodies of answers.';
+
+COMMENT ON COLUMN muniment.proxy_days.latency_ms IS 'Milliseconds from the requests to the ends of the answers, in sum.';
+
+COMMENT ON COLUMN muniment.proxy_days.longest_ms IS 'The longest of these times in milliseconds.';
 
 CREATE TABLE muniment.requests (
     space_id uuid NOT NULL,
@@ -2128,58 +2429,6 @@ COMMENT ON COLUMN muniment.shares.reader IS 'The name of who may read; null: eve
 COMMENT ON COLUMN muniment.shares.granted_by IS 'Who has granted it.';
 
 COMMENT ON COLUMN muniment.shares.since IS 'Since when.';
-
-CREATE TABLE muniment.spaces (
-    space_id uuid NOT NULL,
-    tenant_id text NOT NULL,
-    owner_id text NOT NULL,
-    owner_type text NOT NULL,
-    rev bigint DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    indexed_model text,
-    indexed_rev bigint,
-    tended_rev bigint DEFAULT 0 NOT NULL,
-    tended_at timestamp with time zone,
-    tend_at timestamp with time zone,
-    tend_terms text,
-    model text,
-    has_limits boolean DEFAULT false NOT NULL,
-    projected_rev bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
-)
-WITH (fillfactor='50');
-
-ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.spaces IS 'A row is the memory of one owner: a user, an agent or a project of a tenant. Made by the first write of the owner; removed when the owner is erased.';
-
-COMMENT ON COLUMN muniment.spaces.space_id IS 'UUIDv5 of tenant, type and name of the owner; computed, never looked up. Leads every key of the schema.';
-
-COMMENT ON COLUMN muniment.spaces.tenant_id IS 'The tenant that the owner belongs to, by its name.';
-
-COMMENT ON COLUMN muniment.spaces.owner_id IS 'The name of the user, agent or project.';
-
-COMMENT ON COLUMN muniment.spaces.owner_type IS 'user, agent or project.';
-
-COMMENT ON COLUMN muniment.spaces.rev IS 'The revision of the latest change. Every change of a memory takes the next number; a plan made at another revision is refused.';
-
-COMMENT ON COLUMN muniment.spaces.indexed_model IS 'The embedding model of the space''s own HNSW index and postings; null where it has none.';
-
-COMMENT ON COLUMN muniment.spaces.indexed_rev IS 'Up to which revision the space''s own indexes are complete; later changes are read without them.';
-
-COMMENT ON COLUMN muniment.spaces.tended_rev IS 'Up to which revision changes were seen by tending (forgetting, purging, consolidation).';
-
-COMMENT ON COLUMN muniment.spaces.tended_at IS 'When the space was tended last; null: never.';
-
-COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which something in the space is due without any change; null: nothing ever will be.';
-
-COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
-
-COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
-
-COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
-
-COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
 
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
@@ -2322,6 +2571,9 @@ ALTER TABLE ONLY muniment.postings
 ALTER TABLE ONLY muniment.projections
     ADD CONSTRAINT projections_pk PRIMARY KEY (space_id, projection_id);
 
+ALTER TABLE ONLY muniment.proxy_days
+    ADD CONSTRAINT proxy_days_pk PRIMARY KEY (space_id, token_id, day);
+
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_pk PRIMARY KEY (space_id, from_id, to_id);
 
@@ -2357,6 +2609,9 @@ ALTER TABLE ONLY muniment.tenant_embedders
 
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_pk PRIMARY KEY (space_id, thread_id);
+
+ALTER TABLE ONLY muniment.token_configs
+    ADD CONSTRAINT token_configs_pk PRIMARY KEY (token_id);
 
 ALTER TABLE ONLY muniment.tokens
     ADD CONSTRAINT tokens_pk PRIMARY KEY (token_id);
@@ -2437,6 +2692,8 @@ CREATE INDEX sessions_open ON muniment.sessions USING btree (space_id, last_at) 
 
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
 
+CREATE INDEX turns_by_hash ON muniment.turns USING btree (space_id, session_id, hash, "position") WHERE (hash IS NOT NULL);
+
 CREATE UNIQUE INDEX turns_by_position ON muniment.turns USING btree (space_id, session_id, "position");
 
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
@@ -2506,6 +2763,9 @@ ALTER TABLE ONLY muniment.swept
 
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.token_configs
+    ADD CONSTRAINT token_configs_token_fk FOREIGN KEY (token_id) REFERENCES muniment.tokens(token_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY muniment.turns
     ADD CONSTRAINT turns_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -2836,6 +3096,16 @@ CREATE POLICY projections_own ON muniment.projections TO muniment_app USING (((s
 
 COMMENT ON POLICY projections_own ON muniment.projections IS 'The application reads rows of the space it has entered, of the categories that it has entered with, and writes them with all categories.';
 
+ALTER TABLE muniment.proxy_days ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY proxy_days_issuer ON muniment.proxy_days FOR SELECT TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY proxy_days_issuer ON muniment.proxy_days IS 'The issuer reads the days of all tokens, in transactions that enter no space.';
+
+CREATE POLICY proxy_days_own ON muniment.proxy_days TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY proxy_days_own ON muniment.proxy_days IS 'The application reads and writes the days of the tenant whose space it has entered; who has an allowlist of categories sees none.';
+
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY relations_eraser ON muniment.relations TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -3052,6 +3322,12 @@ CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app US
 
 COMMENT ON POLICY thread_revision_own ON muniment.thread_revision IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
+ALTER TABLE muniment.token_configs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY token_configs_issuer ON muniment.token_configs TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY token_configs_issuer ON muniment.token_configs IS 'The issuer reads and writes all configurations in transactions that enter no space; nobody else reads any.';
+
 ALTER TABLE muniment.tokens ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tokens_issuer ON muniment.tokens TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
@@ -3092,13 +3368,24 @@ GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
+REVOKE ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) TO muniment_worker;
+
 REVOKE ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) TO muniment_eraser;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.token_configs TO muniment_issuer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
+
+REVOKE ALL ON FUNCTION muniment.find_configured_token(wanted bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.find_configured_token(wanted bytea) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.find_token(wanted bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
+
+REVOKE ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) TO muniment_worker;
 
 REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;
@@ -3253,6 +3540,12 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
+GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
+GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.messages TO muniment_app;
+
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
 GRANT SELECT,DELETE ON TABLE muniment.pair_fingerprints TO muniment_eraser;
@@ -3266,6 +3559,9 @@ GRANT UPDATE(df) ON TABLE muniment.postings TO muniment_eraser;
 GRANT UPDATE(memories) ON TABLE muniment.postings TO muniment_eraser;
 
 GRANT UPDATE(weights) ON TABLE muniment.postings TO muniment_eraser;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.proxy_days TO muniment_app;
+GRANT SELECT ON TABLE muniment.proxy_days TO muniment_issuer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.requests TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
@@ -3283,10 +3579,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.setting_overrides TO munimen
 GRANT SELECT ON TABLE muniment.shares TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.shares TO muniment_issuer;
 GRANT SELECT,DELETE ON TABLE muniment.shares TO muniment_eraser;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
-GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
-GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend TO muniment_app;
 

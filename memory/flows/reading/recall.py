@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from math import isnan
+from datetime import datetime
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
