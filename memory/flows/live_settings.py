@@ -24,6 +24,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.operation.settings import SettingStore
 
 _log = logging.getLogger(__name__)
+_CANCEL_AGAIN_SECONDS = 0.1
 FOLLOW_SECONDS = 10.0  # how late a process follows a change; a look is one statement on one row
 _MAX_ROWS = 2**31 - 1
 _ATTEMPTS = 20  # to change settings that others change at the same moment
@@ -61,9 +62,10 @@ class LiveSettings:
         """Follow no more."""
         following, self._following = self._following, None
         if following is not None and following.get_loop() is asyncio.get_running_loop():
-            following.cancel()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([following])
+                while not following.done():
+                    following.cancel()  # the driver may forget a cancellation that arrives with a result
+                    await asyncio.wait([following], timeout=_CANCEL_AGAIN_SECONDS)
 
     async def change_settings(
         self,

@@ -42,6 +42,33 @@ async def test_another_process_follows_without_a_call(database_url: str, monkeyp
         assert idle.conversation.redact("write to ana@example.org") != "write to ana@example.org"
 
 
+async def test_a_memory_closes_whenever_it_looks(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the driver has forgotten that it was cancelled, as when an answer arrives at the same moment."""
+    forgotten = asyncio.Event()
+
+    async def look(_: live_settings.LiveSettings) -> None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            if forgotten.is_set():
+                raise
+            forgotten.set()
+
+    async with engine(database_url) as memory:
+        await memory.engine.live_settings.stop()
+        monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 0.0)
+        await memory.engine.live_settings.start()
+        monkeypatch.setattr(live_settings.LiveSettings, "_look_once", look)
+        await asyncio.sleep(0.05)
+        monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 60.0)
+        following = memory.engine.live_settings._following
+        async with asyncio.timeout(5):
+            await memory.engine.live_settings.stop()
+        assert following is not None
+        assert following.cancelled()
+    assert forgotten.is_set()
+
+
 async def test_a_reset_brings_back_the_own_file(database_url: str) -> None:
     """After a reset each process has its own file's value again, and the history has both values and who it was."""
     own = settings(database_url)
