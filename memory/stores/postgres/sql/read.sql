@@ -20,13 +20,13 @@ select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0)
 select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
 -- name: get_then (a memory at a revision)
-select {m.shown_columns} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
+select {m.memory_columns} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
 -- name: list (a page of memories)
 select {m.memory_columns} from muniment.memories m where {{listed}}{narrowed} {{paged}}
 
 -- name: list_then (a page of memories at a revision)
-select {m.shown_columns} from {{search.then}} where {{listed}}{narrowed} {{paged}}
+select {m.memory_columns} from {{search.then}} where {{listed}}{narrowed} {{paged}}
 
 -- name: total (how many memories a list has)
 select count(*) as total from muniment.memories m where {{listed}}{narrowed}
