@@ -90,7 +90,7 @@ def test_what_says_it_around_the_text() -> None:
         text="User keeps bees",
         context="I am allergic to walnuts",
     )
-    assert find_affected_part([WALNUTS], frozenset(), one) == "context"
+    assert find_affected_part([WALNUTS], frozenset(), one) == "beside"
 
 
 def test_what_repeats_what_it_was_shown() -> None:

@@ -3395,6 +3395,8 @@ GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
 
+GRANT UPDATE(tags) ON TABLE muniment.memories TO muniment_eraser;
+
 GRANT UPDATE(superseded_by) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT UPDATE(context) ON TABLE muniment.memories TO muniment_eraser;
@@ -3406,6 +3408,8 @@ GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
 GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(source) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.projections TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.projections TO muniment_eraser;
@@ -3486,6 +3490,8 @@ GRANT SELECT(last_at) ON TABLE muniment.sessions TO muniment_keeper;
 
 GRANT SELECT(ended_at) ON TABLE muniment.sessions TO muniment_keeper;
 
+GRANT UPDATE(ended_why) ON TABLE muniment.sessions TO muniment_eraser;
+
 GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
 
 GRANT SELECT(turns) ON TABLE muniment.sessions TO muniment_keeper;
@@ -3522,6 +3528,8 @@ GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
 
+GRANT UPDATE(tags) ON TABLE muniment.memory_versions TO muniment_eraser;
+
 GRANT UPDATE(superseded_by) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT UPDATE(context) ON TABLE muniment.memory_versions TO muniment_eraser;
@@ -3539,6 +3547,8 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(source) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
