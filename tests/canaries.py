@@ -74,6 +74,7 @@ SILENT: dict[str, tuple[str, ...]] = {
         "muniment.consolidation_runs.asked", "muniment.consolidation_runs.batch", "muniment.consolidation_runs.classes",
         "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.journal.new_ref",
         "muniment.journal.old_ref", "muniment.requests.digest", "muniment.spaces.tend_terms", "muniment.tokens.digest",
+        "muniment.turns.hash",
     ),
     "a reason in the product's own words": (
         "muniment.extractions.refused", "muniment.extractions.repaired", "muniment.observations.outcome",
@@ -81,6 +82,14 @@ SILENT: dict[str, tuple[str, ...]] = {
     "a setting of the whole installation: its name, and a number or one of a few names": (
         "muniment.setting_changes.former", "muniment.setting_changes.key", "muniment.setting_changes.value",
         "muniment.setting_overrides.key", "muniment.setting_overrides.value",
+    ),
+    "how a token of the proxy is set up, by its operator: no space has a word of it, and its keys are sealed": (
+        "muniment.token_configs.embed_base_url", "muniment.token_configs.embed_body",
+        "muniment.token_configs.embed_provider", "muniment.token_configs.hint", "muniment.token_configs.llm_base_url",
+        "muniment.token_configs.llm_model", "muniment.token_configs.memory_llm_base_url",
+        "muniment.token_configs.memory_llm_body", "muniment.token_configs.memory_llm_provider",
+        "muniment.token_configs.memory_place", "muniment.token_configs.memory_prompt",
+        "muniment.token_configs.sealed_formers", "muniment.token_configs.sealed_keys",
     ),
     "written by `muniment embedder switch --tenant` alone": ("muniment.tenant_embedders.tenant_id",),
 }  # fmt: skip
@@ -222,6 +231,9 @@ async def _converse(memory: Memory, canary: Canary) -> None:
     await memory.sessions.keep(who, name, days=40)
     await memory.sessions.end(who, name, why=f"done with {word}")
     await memory.sessions.search(who, word)
+    stream = f"stream {canary.named}"
+    message = Turn.make(session=stream, key="s", role="user", text=f"So: {word}.", at=NOON, payload={"told": word})
+    await memory.sessions.append_messages(replace(who, session=stream), [message], days=40)
 
 
 def _lines(word: str) -> Sequence[Line]:

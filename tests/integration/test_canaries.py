@@ -78,16 +78,16 @@ async def test_no_secret_is_in_any_column(database_url: str) -> None:
 
 
 def read_space(url: str, scope: Scope) -> dict[str, list[str]]:
-    """The rows of a space by their tables, without the space itself."""
+    """The rows of a space by their tables, without what is of this database alone."""
     with psycopg.connect(url) as admin:
         return {
             table: sorted(
                 row
                 for (row,) in admin.execute(
-                    sql.SQL("select (to_jsonb(t) - 'space_id')::text from muniment.{} t where space_id = %s").format(
+                    sql.SQL("select (to_jsonb(t) - %s::text[])::text from muniment.{} t where space_id = %s").format(
                         sql.Identifier(table)
                     ),
-                    (scope.space,),
+                    (["space_id", *HERE.get(table, ())], scope.space),
                 )
             )
             for (table,) in admin.execute(TABLES).fetchall()
@@ -101,10 +101,10 @@ NOT_EXPORTED = {
     "items": "a program's own",
     "pair_fingerprints": "what was compared in this database",
     "requests": "kept for a day, for who asks this space again",
-    "spaces": "the name of its owner, and when this database has maintained it",
-    "turns": "the words by which a turn is searched are counted when somebody searches",
 }
-EMPTY = ["erasures", "postings", "shares", "spend", "spend_days", "swept"]  # of a space like this one
+# Of a space its names, and when this database maintains it; of a turn the words that are counted when somebody searches.
+HERE = {"spaces": ("tenant_id", "owner_id", "tend_at"), "turns": ("words",)}
+EMPTY = ["erasures", "postings", "proxy_days", "shares", "spend", "spend_days", "swept"]  # of a space like this one
 
 
 async def test_an_export_is_the_space(database_url: str) -> None:
