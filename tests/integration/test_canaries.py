@@ -102,7 +102,7 @@ NOT_EXPORTED = {
     "pair_fingerprints": "what was compared in this database",
     "requests": "kept for a day, for who asks this space again",
 }
-# Of a space its names, and when this database maintains it; of a turn the words that are counted when somebody searches.
+# Of a space its names, and when this database maintains it; of a turn the words that a search has counted.
 HERE = {"spaces": ("tenant_id", "owner_id", "tend_at"), "turns": ("words",)}
 EMPTY = ["erasures", "postings", "proxy_days", "shares", "spend", "spend_days", "swept"]  # of a space like this one
 
