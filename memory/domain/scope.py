@@ -95,6 +95,7 @@ class Reader:
     allowed: frozenset[str]
     beside: tuple[Scope, ...] = ()
     at: datetime | None = None  # what expires until then is gone; None: by the clock of the database
+    then: datetime | None = None  # to which a read of the past goes back in the spaces beside; None: they have none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,9 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.errors import BadInput
 from muniment.memory.flows import live_settings
+from muniment.memory.payload import parse_agent_query
 from muniment.testing.fakes import FixedClock
-from tests.engine import NOON, engine, said, scope, settings
+from tests.engine import NOON, engine, note, said, scope, settings
 
 
 async def change(memory: Memory, *resets: str, rev: int | None = None, **values: Any) -> None:
@@ -173,3 +174,31 @@ async def test_a_worker_that_runs_follows(database_url: str, monkeypatch: pytest
             await worked.jobs.enqueue_due()
             while (await memory.read_status(scope()))["turns"]:
                 await asyncio.sleep(0.05)
+
+
+async def test_profiles_agents_and_tags_are_followed(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another process, with its next query: how many are found, through whom, and what is left out by its tag."""
+    monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 0.05)
+    async with engine(database_url) as idle, engine(database_url) as memory:
+        await memory.ingest(scope(), [note(f"Tea number {n}", "tasks", tags=("legacy",) * (n > 3)) for n in range(6)])
+
+        async def count(agent: str = "supervisor", **more: Any) -> int:
+            asked = parse_agent_query(idle.engine.settings, agent, {"query": "tea", **more}, threshold=0.0)
+            return len((await idle.query(scope(), agent, asked)).hits)
+
+        assert (await count(), await count("planner")) == (6, 6)
+        profile = {"terse": {"top_k": 1}}
+        values = {"recall.profiles": profile, "recall.agents": {"planner": "terse"}}
+        await memory.configuration.change_settings(
+            values | {"recall.without_tags": {"user:ana": ["legacy"]}}, by="test"
+        )
+        async with asyncio.timeout(10):
+            while await count() != 4:
+                await asyncio.sleep(0.02)
+        assert await count("planner") == await count(profile="terse") == 1
+        with pytest.raises(BadInput, match="unknown profile 'verbose'; allowed: terse"):
+            await count(profile="verbose")
+        await change(memory, "recall.agents", "recall.without_tags", "recall.profiles")
+        async with asyncio.timeout(10):
+            while await count("planner") != 6:
+                await asyncio.sleep(0.02)

@@ -11,7 +11,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
-from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
@@ -105,6 +105,14 @@ class MemoryBrowser:
         if memory_id is not None and not entries:
             await self.get_memory(scope, memory_id)
         return entries
+
+    async def turn_back(self, reader: Reader, as_of: Revision | datetime | None) -> tuple[Reader, Revision | None]:
+        """Return the reader and the revision of a read of the past. A time holds in the spaces beside, too; a revision
+        is of the own one. Raises BadInput, as `resolve_revision`."""
+        rev = await self.resolve_revision(reader.scope, as_of)
+        if isinstance(as_of, datetime):
+            reader = replace(reader, then=as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC))
+        return reader, rev
 
     async def resolve_revision(self, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
         """Return the revision to read; None is the latest. A time without a zone is UTC; today's end is now.

@@ -187,7 +187,7 @@ class Recall:
 
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
         revision that the space has not reached."""
-        as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
+        reader, as_of = await self.browser.turn_back(reader, query.as_of)
         vocabulary = choose_vocabulary(self.settings.chat_model)
         if not is_loaded(vocabulary):  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
@@ -203,7 +203,7 @@ class Recall:
                 as_of=as_of,
             )
             if watch:
-                watch.note_search(reader, search, snapshot)
+                watch.note_search(reader, search, snapshot, as_of)
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
             missing = snapshot.missing_terms if query is given else frozenset[str]()
