@@ -40,8 +40,8 @@ select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
-  'commit_memories', 'keep_observations', 'list_positions', 'rank_projections', 'project_changes', 'read_cursor', 'revision_before', 'time_after', 'has_ended', 'enter_shared',
-  'session_of', 'keep_sessions', 'find_recorded');
+  'commit_memories', 'keep_observations', 'list_positions', 'project_changes', 'read_cursor', 'revision_before', 'time_after',
+  'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'find_recorded');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (
@@ -131,6 +131,11 @@ from unnest(array[
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec
+
+-- Who takes rows of a table comes after the table.
+select create_distributed_function(p.oid::regprocedure)
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = 'muniment' and p.proname = 'rank_projections';
 
 -- A write is one call of one function: it runs where the space is, in one round trip from the coordinator.
 select create_distributed_function(p.oid::regprocedure, 'at_space', colocate_with => 'muniment.spaces')

@@ -15,6 +15,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.errors import StoreDown
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.schema import migrate
+from muniment.memory.stores.postgres.search import build_reader_params
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.citus import databases as citus
 from tests.citus.databases import clustered
@@ -47,7 +48,7 @@ async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.memories")  # as autovacuum does it on each node
         reader, search = await memory.engine.recall.authorize_query(scope(), "supervisor", Query(text="green tea"))
-        space = {"space": scope().space, "owner": scope().owner, "allowed": sorted(reader.allowed), "as_of": None}
+        space = build_reader_params(reader, None) | {"limited": False}
         text, asked = store.searches.build(space, search, scan=scan)
         async with store._connections.connect() as conn:
             cursor = AsyncRawCursor(conn, row_factory=dict_row)
