@@ -35,6 +35,9 @@ from pg_roles, (values
   ('hnsw.iterative_scan', 'relaxed_order'), ('work_mem', '16MB'), ('timezone', 'UTC')) setting (name, value)
 where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser', 'muniment_issuer') \gexec
 
+-- A job that depends on what is in a space is inserted from a select: Citus takes the number from the sequence in the name of who asks.
+grant usage on sequence jobs.queue_id_seq to muniment_app;
+
 -- What policies and statements call must be on every node.
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace

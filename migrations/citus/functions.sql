@@ -179,6 +179,7 @@ declare
   made muniment.projections[] := array(
     select s from jsonb_array_elements(memories) one
     cross join lateral jsonb_populate_recordset(null::muniment.projections, one -> 'slots') s);
+  kept uuid[] := array(select m.projection_id from unnest(made) m);
   types text[];
   keys text[];
   beside muniment.projections[];
@@ -195,8 +196,7 @@ begin
   end if;
   return query
   delete from muniment.projections p
-  where p.space_id = at_space and p.memory_id = any(given)
-    and p.projection_id <> all(array(select m.projection_id from unnest(made) m))
+  where p.space_id = at_space and p.memory_id = any(given) and p.projection_id <> all(kept)
   returning p.projection_id;
   -- What is assigned goes to the node as a parameter, too, and there nothing says what it is; what is selected into does not.
   select array_agg(p) into beside
