@@ -89,6 +89,45 @@ def test_functions_exist(database_url: str) -> None:
     assert names <= known
 
 
+def test_functions_of_rows_come_after_their_tables(database_url: str) -> None:
+    """Citus refuses a function that takes or returns rows of a table that is not distributed yet."""
+    with psycopg.connect(database_url) as conn:
+        bound = conn.execute("""
+            select distinct p.proname, c.relname from pg_proc p
+            cross join unnest(array[p.prorettype] || p.proargtypes::oid[] || coalesce(p.proallargtypes, '{}')) named (type)
+            join pg_type t on t.oid = named.type left join pg_type item on item.oid = t.typelem
+            join pg_class c on c.oid in (t.typrelid, item.typrelid)
+            where p.pronamespace = 'muniment'::regnamespace""").fetchall()
+    placed = [(name, table) for name, table in bound if f"'{name}'" in SCRIPT]
+    assert ("rank_projections", "projections") in placed
+    assert [pair for pair in placed if SCRIPT.index(f"'{pair[0]}'") < SCRIPT.index(f"'{pair[1]}'")] == []
+
+
+@plain
+def test_the_functions_are_such_as_citus_plans(database_url: str, other_url: str) -> None:
+    """It plans with the values of parameters alone. And the variable that a statement is assigned to is a parameter of it,
+    of whose type a node knows nothing when it is of rows: there the statement selects into it."""
+    found = []
+    for url in (database_url, other_url):
+        with psycopg.connect(url) as conn:
+            rows = conn.execute("""
+                select p.proname, p.prosrc, array_to_string(p.proconfig, ' ') ~ 'plan_cache_mode'
+                from pg_proc p where p.pronamespace = 'muniment'::regnamespace""").fetchall()
+        generic = {name for name, _, is_generic in rows if is_generic}
+        assigned = {
+            (name, variable)
+            for name, source, _ in rows
+            for variable in re.findall(r"^ *(\w+) muniment\.", source, re.MULTILINE)
+            if re.search(
+                rf"^ *{variable} := [^;]*(?:from|join) muniment\.(?:{'|'.join(distributed())})\b", source, re.MULTILINE
+            )
+        }
+        found.append((generic, assigned))
+    assert found[0][0] >= {"commit_memories", "keep_observations"}
+    assert found[0][1] == {("project_changes", "beside")}
+    assert found[1] == (set(), set())
+
+
 def test_every_role_can_reach_the_nodes(database_url: str) -> None:
     """Whoever may use a table has to log in to the nodes, with the settings of the connections; a role that a migration
     adds and the script forgets could not."""
@@ -120,6 +159,17 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     ]
     assert len(texts) > 100
     assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
+
+
+def test_the_queue_takes_what_depends_on_a_space() -> None:
+    """A job that is inserted from a select on a space: Citus keeps the answer of a node as rows, which have a column, and
+    takes the number from the sequence in the name of the application."""
+    inserted = [
+        text for text in load_blocks("jobs").values() if re.search(r"insert into jobs\.queue[^;]*muniment\.", text)
+    ]
+    assert inserted
+    assert not [text for text in inserted if re.search(r"select\s+from", text)]
+    assert "grant usage on sequence jobs.queue_id_seq to muniment_app" in SCRIPT
 
 
 def gardens() -> list[StoredMemory]:
