@@ -140,7 +140,7 @@ select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname = 'rank_projections';
 
--- A write is one call of one function: it runs where the space is, in one round trip from the coordinator.
+-- A write is one call of one function: called by itself, it runs where the space is, in one round trip from the coordinator.
 select create_distributed_function(p.oid::regprocedure, 'at_space', colocate_with => 'muniment.spaces')
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('commit_plan', 'record_turns', 'number_turns');

@@ -93,8 +93,8 @@ async def test_the_nodes_hide_what_is_not_entered(database_url: str) -> None:
 
 @clustered
 async def test_what_concerns_one_space_asks_one_node(database_url: str) -> None:
-    """Writing, reading and tending a space, by one statement or several, and in functions: Citus refuses nothing while it
-    is told to refuse what it would send to more shards than one."""
+    """Writing, reading and tending a space, by one statement or several, and in functions: Citus refuses nothing while
+    it is told to refuse what it would send to more shards than one."""
     name = str(conninfo_to_dict(database_url)["dbname"])
     narrowed = sql.SQL("alter database {} set citus.multi_task_query_log_level = 'error'").format(sql.Identifier(name))
     for node in (database_url, *(make_conninfo(worker, dbname=name) for worker in citus.WORKERS)):
