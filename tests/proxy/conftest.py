@@ -39,6 +39,7 @@ class Proxy:
     folder: Path
     environment: dict[str, str]
     url: str = ""
+    admin_token: str = ""
     process: subprocess.Popen[str] = field(init=False)
 
     def init(self) -> str:
@@ -117,7 +118,7 @@ def run_proxy(folder: Path, environment: dict[str, str]) -> Iterator[Proxy]:
     """A proxy that runs in a folder that is made."""
     proxy = Proxy(folder, environment)
     try:
-        proxy.init()
+        proxy.admin_token = proxy.init()
         proxy.start()
         yield proxy
     finally:

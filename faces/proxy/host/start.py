@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
-from muniment.faces.proxy.accounts import account_exchange
 from starlette.types import ASGIApp
 
+from muniment.faces.proxy.accounts import account_exchange
 from muniment.faces.proxy.administration import open_administration
 from muniment.faces.proxy.app import create_app
 from muniment.faces.proxy.host.folder import ProxyFolder
