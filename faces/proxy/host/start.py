@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from starlette.types import ASGIApp
 
+from muniment.faces.proxy.accounts import account_exchange
 from muniment.faces.proxy.administration import open_administration
 from muniment.faces.proxy.app import create_app
 from muniment.faces.proxy.host.folder import ProxyFolder
@@ -56,6 +58,7 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
         bootstrap.open_memory(settings) as memory,
         bootstrap.open_configured_memories(settings, memory) as memories,
         bootstrap.run_worker(settings, memory, memories),
+        bootstrap.run_proxy_accounts(memory) as accounts,
         make_client() as client,
     ):
         service = ProxyService(
@@ -66,6 +69,7 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
             template=template,
             limits=RateLimits(rules.requests_per_second, rules.burst),
             now=memory.now,
+            account=partial(account_exchange, accounts),
         )
         try:
             yield service
