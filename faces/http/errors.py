@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
-from muniment.faces.http.request_log import REQUEST_ID
 from muniment.faces.http.strict_json import encode_json
+from muniment.faces.serving.request_ids import REQUEST_ID
 from muniment.memory import codec
 from muniment.memory.errors import (
     BadInput,

@@ -14,10 +14,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from muniment.faces.http.errors import make_defect, make_engine_error, make_error
-from muniment.faces.http.receiver import BodyTooLarge, ClientGone, Receiver
-from muniment.faces.http.request_log import LOG, REQUEST_ID, choose_request_id, locate_error
+from muniment.faces.http.request_log import LOG
 from muniment.faces.http.service import Service
+from muniment.faces.http.strict_json import check_values
 from muniment.faces.mcp.endpoint import PATH as MCP_PATH
+from muniment.faces.serving.receiver import BodyTooLarge, ClientGone, Receiver
+from muniment.faces.serving.request_ids import REQUEST_ID, choose_request_id, locate_error
 from muniment.memory.config.processes import Serving
 from muniment.memory.errors import MunimentError
 
@@ -96,7 +98,7 @@ class Guard:
                     if not is_stream:
                         with self._service.trace_stage("read the body"):
                             async with asyncio.timeout(rules.timeout_seconds):  # also of what may go on for long
-                                await body.read_whole()
+                                check_values(await body.read_whole())
                     with self._service.trace_stage("answer"):
                         refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:

@@ -3,52 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
-import sys
-import traceback
-from contextvars import ContextVar
-from uuid import uuid4
 
-REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="-")
+from muniment.faces.serving.request_ids import write_log
+
 LOG = logging.getLogger("muniment.http")
-_FORMAT = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"
-_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-
-
-class _RequestIds(logging.Filter):
-    """Puts the id of the request on each record."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Add the id, drop the text of an exception, and keep the record."""
-        record.request_id = REQUEST_ID.get()
-        if record.exc_info:
-            error = record.exc_info[1]
-            record.msg, record.args = f"{record.getMessage().splitlines()[0]}: {locate_error(error)}", ()
-            record.exc_info = record.exc_text = None
-        return True
+_LAYOUT = "%(asctime)s %(levelname)s %(request_id)s %(name)s: %(message)s"
 
 
 def start_log(level: int = logging.INFO) -> None:
     """Write the log of this process to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(_FORMAT))
-    handler.addFilter(_RequestIds())
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
+    write_log(_LAYOUT, logging.WARNING)
     LOG.setLevel(level)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-
-
-def choose_request_id(given: str | None) -> str:
-    """Return the id that the client has given, where it is one, or a new one."""
-    return given if given is not None and _ID.fullmatch(given) else uuid4().hex
-
-
-def locate_error(error: BaseException | None) -> str:
-    """Return the class of an error and where it was raised, without its text, which may be of a memory."""
-    if error is None:
-        return "no error"
-    frames = traceback.extract_tb(error.__traceback__)[-4:]
-    places = " < ".join(f"{frame.filename.rpartition('muniment/')[2]}:{frame.lineno}" for frame in reversed(frames))
-    return f"{type(error).__name__} at {places}"

@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import Request
 
 from muniment.faces.http.metrics import Metrics
-from muniment.faces.http.rate_limit import RateLimits, StreamLimits
+from muniment.faces.serving.rate_limit import RateLimits, StreamLimits
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings

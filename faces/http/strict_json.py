@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from muniment.faces.serving.receiver import BodyTooLarge
 from muniment.memory import codec
 from muniment.memory.errors import BadInput
 
@@ -32,6 +33,12 @@ def encode_json(value: Any) -> bytes:
         return orjson.dumps(value, default=str)
     except TypeError:  # orjson takes 64 bits, and Postgres returns 1e30 as a whole number
         return json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def check_values(raw: bytes) -> None:
+    """Raise BodyTooLarge for JSON of so many values that to read it would hold up others; it is not read for that."""
+    if not has_few_values(raw):
+        raise BodyTooLarge(f"the body has more than {MAX_MARKS:,} values")
 
 
 def has_few_values(raw: bytes) -> bool:

@@ -17,8 +17,9 @@ from muniment.faces.http.answers import ChangesAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.guard import EVENTS, wants_events
-from muniment.faces.http.request_log import LOG, locate_error
+from muniment.faces.http.request_log import LOG
 from muniment.faces.http.strict_json import encode_json
+from muniment.faces.serving.request_ids import locate_error
 from muniment.memory import codec
 from muniment.memory.domain.journal import ChangePage
 from muniment.memory.errors import BadInput, StoreError

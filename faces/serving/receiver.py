@@ -7,13 +7,11 @@ import asyncio
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
-from muniment.faces.http.strict_json import MAX_MARKS, has_few_values
-
 _GONE: Message = {"type": "http.disconnect"}
 
 
 class BodyTooLarge(Exception):
-    """The body is larger than the limit, or has too many values."""
+    """The body is larger than the limit, or costs too much to read."""
 
 
 class ClientGone(Exception):
@@ -35,8 +33,9 @@ class Receiver:
         if self._length.isdecimal() and int(self._length[:20]) > self._max_bytes:
             raise self._refuse()
 
-    async def read_whole(self) -> None:
-        """Read the body before the application runs. Raises BodyTooLarge, ClientGone."""
+    async def read_whole(self) -> bytes:
+        """Read the body before the application runs, which gets it as one message, and return it. Raises BodyTooLarge,
+        ClientGone."""
         chunks: list[bytes] = []
         while not self._is_complete.is_set():
             message = await self._receive_counted()
@@ -44,8 +43,7 @@ class Receiver:
                 raise ClientGone
             chunks.append(message.get("body", b""))
         self._whole = b"".join(chunks)
-        if not has_few_values(self._whole):
-            raise BodyTooLarge(f"the body has more than {MAX_MARKS:,} values")
+        return self._whole
 
     async def discard_rest(self) -> None:
         """Read what still comes of the body, and keep nothing."""

@@ -1,0 +1,1 @@
+"""The OpenAI-compatible proxy: memory and history go before a request, all else goes through untouched."""

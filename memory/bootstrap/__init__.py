@@ -1,0 +1,49 @@
+"""Joins the adapters and the engine. Only this package names an adapter."""
+
+from muniment.memory.bootstrap.databases import (
+    enable_keepalive,
+    ensure_checkpoint_database,
+    ensure_database,
+    find_owner_address,
+    get_server_status,
+    grant_login,
+    is_same_database,
+    migrate_database,
+    read_grant_script,
+    read_silence_limit,
+    scrub_database,
+    stop_server,
+)
+from muniment.memory.bootstrap.memories import create_memory, open_memory, read_settings_in_force
+from muniment.memory.bootstrap.models import make_embedder, make_redactor, make_stored_embedder
+from muniment.memory.bootstrap.tokens import open_shares, open_tokens
+from muniment.memory.bootstrap.workers import open_worker, run_worker
+from muniment.memory.flows.shares import Shares
+from muniment.memory.flows.tokens import Tokens
+
+__all__ = [
+    "Shares",
+    "Tokens",
+    "create_memory",
+    "enable_keepalive",
+    "ensure_checkpoint_database",
+    "ensure_database",
+    "find_owner_address",
+    "get_server_status",
+    "grant_login",
+    "is_same_database",
+    "make_embedder",
+    "make_redactor",
+    "make_stored_embedder",
+    "migrate_database",
+    "open_memory",
+    "open_shares",
+    "open_tokens",
+    "open_worker",
+    "read_grant_script",
+    "read_settings_in_force",
+    "read_silence_limit",
+    "run_worker",
+    "scrub_database",
+    "stop_server",
+]

@@ -1,0 +1,57 @@
+"""Opens a worker for the jobs that a memory can perform."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from muniment.memory.bootstrap.databases import make_store
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.flows.background.maintenance import Schedule, list_enqueueings
+from muniment.memory.flows.background.worker import OnOutcome, Worker
+
+
+@asynccontextmanager
+async def open_worker(
+    settings: Settings, memory: Memory, on_outcome: OnOutcome | None = None, *, with_schedule: bool = True
+) -> AsyncIterator[Worker]:
+    """Open a worker for the jobs that this memory can perform; the caller runs it. `on_outcome` is called after each
+    attempt.
+
+    Without a schedule it enqueues neither maintenance nor the indexes of large spaces. It has its own
+    connections, so that no reply waits for a worker's."""
+    queue = make_store(settings, memory.engine.embedder.name)
+    try:
+        yield Worker(
+            queue.jobs,
+            memory.jobs.perform_job,
+            names=memory.engine.job_registry.list_performable(),
+            clock=memory.engine.clock,
+            rules=settings.jobs,
+            find_first_wait=lambda: memory.engine.settings.model.backoff_seconds,
+            on_outcome=on_outcome,
+            periodic=(
+                Schedule(queue.maintenance, memory.engine.clock, lambda: memory.engine.settings.session_ledger),
+                *list_enqueueings(memory.jobs.enqueue_overgrown, memory.jobs.enqueue_idle, settings.session_ledger),
+            )
+            if with_schedule
+            else (),
+        )
+    finally:
+        await queue.close()
+
+
+@asynccontextmanager
+async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[asyncio.Task[None]]:
+    """Run a worker, whose task this is, while the context is open; then its jobs go back to the queue at once."""
+    async with open_worker(settings, memory) as worker:
+        running = asyncio.create_task(worker.run())
+        try:
+            yield running
+        finally:
+            running.cancel()
+            (result,) = await asyncio.gather(running, return_exceptions=True)
+            if isinstance(result, Exception):
+                raise result
