@@ -21,6 +21,7 @@ from muniment.memory.doors import Doors
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
+from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.rules.procedures import tool_calls
@@ -60,6 +61,23 @@ class Memory(Doors):
     async def close(self) -> None:
         """Write what is buffered, and close the connections, the embedder and the model."""
         await self.engine.close()
+
+    def configure(
+        self,
+        *,
+        embedder: Embedder,
+        model: ChatModel | None,
+        prompt: str | None = None,
+        make_former: Callable[[str], Embedder],
+    ) -> Memory:
+        """Return the memory of spaces with models of their own, over the same connections; it is not closed itself.
+
+        `prompt` says what is worth remembering, beside the prompt of extraction; `make_former` returns the embedder
+        that such a space had before, by its name."""
+        engine = self.engine.configure(embedder=embedder, model=model, prompt=prompt, make_former=make_former)
+        configured = Memory(engine)
+        configured.loop = self.loop
+        return configured
 
     def now(self) -> datetime:
         """Return the time in UTC by the engine's clock."""

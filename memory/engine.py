@@ -74,7 +74,8 @@ from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 
 _Result = TypeVar("_Result")
-MakeAdapters = Callable[[str], tuple[Store, Embedder]]
+MakeStore = Callable[[str], Store]
+MakeEmbedder = Callable[[str], Embedder]
 _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", "engines")
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
@@ -104,7 +105,9 @@ class Engine:
     available_embedder: AvailableEmbedder
     write_behind: WriteBehind
     background_tasks: BackgroundTasks
-    make_adapters: MakeAdapters
+    make_store: MakeStore
+    make_embedder: MakeEmbedder
+    own_prompt: str | None
     engines: SpaceEngines[Engine]
 
     usage_meter: UsageMeter
@@ -166,16 +169,22 @@ class Engine:
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
         text_reader: TextReader,
-        make_adapters: MakeAdapters,
+        make_store: MakeStore,
+        make_embedder: MakeEmbedder,
+        own_prompt: str | None = None,
         beside: Engine | None = None,
+        engines: SpaceEngines[Engine] | None = None,
     ) -> Self:
         """Return the engine over these adapters; nothing is opened. Each field of a flow gets the part of its name.
 
-        `make_adapters` returns the store and the embedder for spaces of another embedder, by its name. An engine
-        `beside` another one shares the state of its process."""
+        `make_store` and `make_embedder` return those for spaces of another embedder, by its name; `own_prompt` says
+        what is worth remembering, beside the prompt. An engine `beside` another one shares the state of its process,
+        unless it has `engines` of its own."""
         redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
         process = _begin_process(store, embedder, clock, retention) if beside is None else _share_process(beside)
+        if engines is not None:
+            process["engines"] = engines
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS}
         parts |= {name: getattr(layer_stores, name) for name in _LAYER_PORTS} | {
             "store": store,
@@ -188,7 +197,9 @@ class Engine:
             "live_settings": live_settings,
             "model": model,
             "batches": batches,
-            "make_adapters": make_adapters,
+            "make_store": make_store,
+            "make_embedder": make_embedder,
+            "own_prompt": own_prompt,
             "retention": retention,
             "profile": settings.find_profile(embedder.name),
             "redactor": redactor,
@@ -208,14 +219,34 @@ class Engine:
 
     def make_sibling(self, model: str) -> Self:
         """Return the engine of another embedder in the same process. Raises BadConfig where it cannot be made."""
-        store, embedder = self.make_adapters(model)
-        return self.rebuild(store=store, embedder=embedder, beside=self)
+        return self.rebuild(store=self.make_store(model), embedder=self.make_embedder(model), beside=self)
+
+    def configure(
+        self, *, embedder: Embedder, model: ChatModel | None, prompt: str | None, make_former: MakeEmbedder
+    ) -> Engine:
+        """Return the engine of spaces with models of their own, in the same process and over the same connections.
+
+        `make_former` returns an embedder that such a space had before, by its name. What uses this engine keeps to its
+        spaces; it is not closed, and neither are its models."""
+        engines = SpaceEngines[Engine](embedder.name)
+        engine = self.rebuild(
+            store=self.make_store(embedder.name),
+            embedder=embedder,
+            model=model,
+            batches=None,
+            make_embedder=make_former,
+            own_prompt=prompt,
+            beside=self,
+            engines=engines,
+        )
+        engines.add_first(engine, engine.make_sibling, {})
+        return engine
 
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
             "store", "item_store", "layer_stores", "embedder", "clock", "settings", "live_settings", "model",
-            "batches", "text_reader", "make_adapters",
+            "batches", "text_reader", "make_store", "make_embedder", "own_prompt",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 
@@ -258,10 +289,14 @@ class Engine:
         as by Ctrl-C, still waits for the write."""
         await self.live_settings.stop()
         try:
-            with suppress(TimeoutError):  # a worker does the rest
-                await self.background_tasks.finish_all(CLOSE_GRACE_SECONDS)
+            await self.finish_background()
         finally:
             await self._close_adapters()
+
+    async def finish_background(self) -> None:
+        """Wait for what goes on behind replies, for some seconds at most."""
+        with suppress(TimeoutError):  # a worker does the rest
+            await self.background_tasks.finish_all(CLOSE_GRACE_SECONDS)
 
     async def _close_adapters(self) -> None:
         writing = asyncio.create_task(self.write_behind.flush_all())

@@ -35,6 +35,10 @@ class TooLarge(BadInput):
     """The input is longer than the limit."""
 
 
+class TokenConfigError(BadInput):
+    """The configuration of the token is not valid."""
+
+
 class KeyReused(BadInput):
     """The idempotency key belongs to another request: give each request a key of its own."""
 

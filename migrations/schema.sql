@@ -212,6 +212,17 @@ end $$;
 
 COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
+CREATE FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  with done as (
+    update muniment.token_configs c set sealed_formers = null where c.token_id = wanted and c.revision = known returning 1)
+  select count(*) from done
+$$;
+
+COMMENT ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) IS 'Removes the former embedders of a configuration with this revision, whose memory has the new one. It runs as the issuer.';
+
 CREATE FUNCTION muniment.enter_shared(wanted uuid, readers uuid[], tenant text, allowed text[]) RETURNS text
     LANGUAGE plpgsql
     AS $$
@@ -276,26 +287,81 @@ end $$;
 
 COMMENT ON FUNCTION muniment.expect_embedder(wanted text) IS 'Refuses vectors of another embedder than that of the space which the transaction has entered.';
 
-CREATE FUNCTION muniment.find_model(own text, tenant text) RETURNS text
-    LANGUAGE sql STABLE
-    AS $$
-  select coalesce(own, (select t.model from muniment.tenant_embedders t where t.tenant_id = tenant),
-    (select e.model from muniment.embedders e where e.active))
-$$;
+CREATE TABLE muniment.token_configs (
+    token_id uuid NOT NULL,
+    hint text NOT NULL,
+    llm_base_url text,
+    llm_model text,
+    memory_llm_provider text,
+    memory_llm_base_url text,
+    memory_llm_body text,
+    embed_provider text,
+    embed_base_url text,
+    embed_dims integer,
+    embed_body text,
+    memory_prompt text,
+    memory_limit integer,
+    session_window_size integer,
+    memory_place text,
+    http_timeout double precision,
+    memory_search_timeout double precision,
+    memory_store_timeout double precision,
+    history_days integer,
+    sealed_keys bytea,
+    sealed_formers bytea,
+    revision bigint DEFAULT 1 NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
 
-COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
+ALTER TABLE ONLY muniment.token_configs FORCE ROW LEVEL SECURITY;
 
-CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-begin
-  return array(
-    select t.turn_id from muniment.turns t
-    where t.space_id = at_space and coalesce(t.position, -1) >= 0
-      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
-end $$;
+COMMENT ON TABLE muniment.token_configs IS 'A row is what a token of the proxy is configured with. Written by `muniment proxy token` and its HTTP endpoints.';
 
-COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
+COMMENT ON COLUMN muniment.token_configs.token_id IS 'The token.';
+
+COMMENT ON COLUMN muniment.token_configs.hint IS 'The last four characters of the token, by which a person knows it.';
+
+COMMENT ON COLUMN muniment.token_configs.llm_base_url IS 'The endpoint to which requests are forwarded.';
+
+COMMENT ON COLUMN muniment.token_configs.llm_model IS 'The model of requests that name none; null: they have to.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_llm_provider IS 'Who reads what was said: openai, an endpoint; rules, no model.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_llm_base_url IS 'The endpoint of the model that reads what was said.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_llm_body IS 'A JSON object that goes to that endpoint key by key, with the model''s name.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_provider IS 'Where vectors come from: openai, an endpoint; offline, the embedder of this machine.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_base_url IS 'The endpoint of the embedder.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_dims IS 'The dimensions of its vectors.';
+
+COMMENT ON COLUMN muniment.token_configs.embed_body IS 'A JSON object that goes to that endpoint key by key, with the model''s name.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_prompt IS 'What is worth remembering, in addition to the prompt of extraction.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_limit IS 'How many memories a request gets at most.';
+
+COMMENT ON COLUMN muniment.token_configs.session_window_size IS 'How many earlier messages a request gets at most.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_place IS 'Where memories stand in a request: system, user.';
+
+COMMENT ON COLUMN muniment.token_configs.http_timeout IS 'Seconds to wait for the endpoint; null: as the proxy says.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_search_timeout IS 'Seconds that memory may take before a request; null: as the proxy says.';
+
+COMMENT ON COLUMN muniment.token_configs.memory_store_timeout IS 'Seconds that memory may take after an answer; null: as the proxy says.';
+
+COMMENT ON COLUMN muniment.token_configs.history_days IS 'Days for which messages are kept; null: for ever.';
+
+COMMENT ON COLUMN muniment.token_configs.sealed_keys IS 'The keys of the endpoints as JSON, sealed to this token (AES-GCM).';
+
+COMMENT ON COLUMN muniment.token_configs.sealed_formers IS 'The embedders that answer until the memory has vectors of the new one, sealed as the keys; null: no switch is under way.';
+
+COMMENT ON COLUMN muniment.token_configs.revision IS 'Grows by one with each change.';
+
+COMMENT ON COLUMN muniment.token_configs.changed_at IS 'When it was changed last.';
 
 CREATE TABLE muniment.tokens (
     token_id uuid NOT NULL,
@@ -333,6 +399,36 @@ COMMENT ON COLUMN muniment.tokens.expires_at IS 'From when on it is refused; nul
 
 COMMENT ON COLUMN muniment.tokens.revoked_at IS 'When it was revoked; null: it was not.';
 
+CREATE FUNCTION muniment.find_configured_token(wanted bytea) RETURNS TABLE(token muniment.tokens, config muniment.token_configs)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select t, c from muniment.tokens t left join muniment.token_configs c on c.token_id = t.token_id where t.digest = wanted
+$$;
+
+COMMENT ON FUNCTION muniment.find_configured_token(wanted bytea) IS 'The token with this digest, and its configuration where it has one. It runs as the issuer: who has no token learns of none.';
+
+CREATE FUNCTION muniment.find_model(own text, tenant text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+  select coalesce(own, (select t.model from muniment.tenant_embedders t where t.tenant_id = tenant),
+    (select e.model from muniment.embedders e where e.active))
+$$;
+
+COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
+
+CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+  return array(
+    select t.turn_id from muniment.turns t
+    where t.space_id = at_space and coalesce(t.position, -1) >= 0
+      and t.turn_id = any(array(select (one ->> 'turn_id')::uuid from jsonb_array_elements(said) one)));
+end $$;
+
+COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
+
 CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -341,6 +437,23 @@ CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
 $$;
 
 COMMENT ON FUNCTION muniment.find_token(wanted bytea) IS 'What the token with this digest permits. It runs as the issuer: who has no token learns of none.';
+
+CREATE FUNCTION muniment.find_token_of_job(wanted uuid) RETURNS TABLE(token muniment.tokens, config muniment.token_configs)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select t, c from muniment.tokens t left join muniment.token_configs c on c.token_id = t.token_id where t.token_id = wanted
+$$;
+
+COMMENT ON FUNCTION muniment.find_token_of_job(wanted uuid) IS 'The token with this id, and its configuration where it has one: for a worker that has a job of its memory. It runs as the issuer.';
+
+CREATE FUNCTION muniment.has_own_models(tenant text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+  select tenant ~ '^token-[0-9a-f]{32}$'
+$_$;
+
+COMMENT ON FUNCTION muniment.has_own_models(tenant text) IS 'Whether a tenant is that of a token with a configuration, whose embedder and model are its own.';
 
 CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -2334,6 +2447,9 @@ ALTER TABLE ONLY muniment.tenant_embedders
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_pk PRIMARY KEY (space_id, thread_id);
 
+ALTER TABLE ONLY muniment.token_configs
+    ADD CONSTRAINT token_configs_pk PRIMARY KEY (token_id);
+
 ALTER TABLE ONLY muniment.tokens
     ADD CONSTRAINT tokens_pk PRIMARY KEY (token_id);
 
@@ -2482,6 +2598,9 @@ ALTER TABLE ONLY muniment.swept
 
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.token_configs
+    ADD CONSTRAINT token_configs_token_fk FOREIGN KEY (token_id) REFERENCES muniment.tokens(token_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY muniment.turns
     ADD CONSTRAINT turns_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -3028,6 +3147,12 @@ CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app US
 
 COMMENT ON POLICY thread_revision_own ON muniment.thread_revision IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
+ALTER TABLE muniment.token_configs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY token_configs_issuer ON muniment.token_configs TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY token_configs_issuer ON muniment.token_configs IS 'The issuer reads and writes all configurations in transactions that enter no space; nobody else reads any.';
+
 ALTER TABLE muniment.tokens ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tokens_issuer ON muniment.tokens TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
@@ -3068,13 +3193,24 @@ GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
+REVOKE ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) TO muniment_worker;
+
 REVOKE ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) TO muniment_eraser;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.token_configs TO muniment_issuer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.tokens TO muniment_issuer;
+
+REVOKE ALL ON FUNCTION muniment.find_configured_token(wanted bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.find_configured_token(wanted bytea) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.find_token(wanted bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
+
+REVOKE ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) TO muniment_worker;
 
 REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;

@@ -1,5 +1,6 @@
 """Joins the adapters and the engine. Only this package names an adapter."""
 
+from muniment.memory.bootstrap.configured import open_configured_memories, open_token_configs
 from muniment.memory.bootstrap.databases import (
     enable_keepalive,
     ensure_checkpoint_database,
@@ -19,10 +20,12 @@ from muniment.memory.bootstrap.models import make_embedder, make_redactor, make_
 from muniment.memory.bootstrap.tokens import open_shares, open_tokens
 from muniment.memory.bootstrap.workers import open_worker, run_worker
 from muniment.memory.flows.shares import Shares
+from muniment.memory.flows.token_configs import TokenConfigs
 from muniment.memory.flows.tokens import Tokens
 
 __all__ = [
     "Shares",
+    "TokenConfigs",
     "Tokens",
     "create_memory",
     "enable_keepalive",
@@ -36,8 +39,10 @@ __all__ = [
     "make_redactor",
     "make_stored_embedder",
     "migrate_database",
+    "open_configured_memories",
     "open_memory",
     "open_shares",
+    "open_token_configs",
     "open_tokens",
     "open_worker",
     "read_grant_script",

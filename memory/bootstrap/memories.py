@@ -25,7 +25,6 @@ from muniment.memory.models.reader_process import READER
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
-from muniment.memory.ports.store import Store
 
 
 def create_memory(
@@ -45,8 +44,8 @@ def create_memory(
     chosen, *others = given
     others_by_name = {each.name: each for each in others}
 
-    def make_other(name: str) -> tuple[Store, Embedder]:
-        return store.for_model(name), others_by_name.get(name) or make_stored_embedder(settings, name)
+    def make_other(name: str) -> Embedder:
+        return others_by_name.get(name) or make_stored_embedder(settings, name)
 
     READER.load_first(load_reader)
     store = make_store(settings, chosen.name)
@@ -65,7 +64,8 @@ def create_memory(
             model=chat,
             batches=make_batch_model(chat),
             text_reader=READER,
-            make_adapters=make_other,
+            make_store=store.for_model,
+            make_embedder=make_other,
         )
     )
     is_own = model is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from pydantic import SecretStr
@@ -21,6 +22,7 @@ from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT
 from muniment.memory.rules.redaction.redact import Redactor
 
+_OF_TOKEN = re.compile(r"@[0-9a-f]{16}$")  # the end of such a name, a digest of its endpoint
 _NO_KEY = SecretStr("none")  # a local endpoint needs no key, but the client does
 
 
@@ -58,6 +60,8 @@ def make_embedder(settings: Settings) -> Embedder:
 def make_stored_embedder(settings: Settings, model: str) -> Embedder:
     """Return the embedder that a database knows by its model's name. Raises BadConfig where this process cannot have
     it."""
+    if _OF_TOKEN.search(model):
+        raise BadConfig("it is the embedder of a token, which alone has its endpoint and key")
     setting = format_embedder_setting(model)
     if setting.startswith(OPENAI) and settings.api_key is None and settings.base_url is None:
         raise BadConfig(f"{setting} needs OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own")

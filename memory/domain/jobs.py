@@ -10,7 +10,7 @@ from muniment.memory.domain.scope import Scope
 
 JobName = Literal[
     "extract", "build", "build_missed", "reflect", "expire", "index", "round", "tend", "collect", "learn", "learn_path",
-    "embed", "end_sessions",
+    "embed", "end_sessions", "reembed",
 ]  # fmt: skip
 
 

@@ -100,8 +100,8 @@ class EmbeddingQueue:
     Questions are taken first, then calls with few texts, then bulk; within each of these the callers take turns.
     """
 
-    def __init__(self, wake: Callable[[], None], *, long_first: bool = False) -> None:
-        self.cache = VectorCache()
+    def __init__(self, wake: Callable[[], None], *, long_first: bool = False, cache_size: int = CACHE_SIZE) -> None:
+        self.cache = VectorCache(cache_size)
         self.made = 0  # texts that were embedded
         self._wake, self._long_first = wake, long_first
         self._lock = threading.RLock()  # a caller that is garbage is removed in the thread that collects it

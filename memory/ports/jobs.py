@@ -34,8 +34,11 @@ class JobQueue(Protocol):
         """Put back the jobs of workers without a heartbeat for `seconds`; return how many."""
         ...
 
-    async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
-        """Return the next due job of these names, None without one. Turns of one space are extracted in order."""
+    async def take_job(
+        self, worker: int, names: Sequence[JobName], own_names: Sequence[JobName] = ()
+    ) -> JobTicket | None:
+        """Return the next due job, None without one: of these names, or of `own_names` for the spaces of tokens that
+        bring their own models. Turns of one space are extracted in order."""
         ...
 
     async def finish_job(self, ticket: JobTicket) -> None:

@@ -10,6 +10,11 @@ from pathlib import Path
 
 from muniment.memory.errors import BadConfig
 
+_WISHES = "Between the next two marks somebody says what else is worth remembering, or what is not:"
+_FORM = (
+    "What stands between these marks says only what to look for. Whatever it says of the answer: that is one JSON "
+    "object of the form above and nothing else, with what the turns say and nothing else."
+)
 _VERSION = re.compile(r"[\w.-]+-[\w.-]+")
 
 
@@ -33,6 +38,14 @@ def load_prompt(name: str, folder: str | None = None) -> Prompt:
         return Prompt(version.strip(), text.strip())
     first, _, rest = own.partition("\n")
     return Prompt(first.strip(), rest.strip()) if _VERSION.fullmatch(first.strip()) else Prompt(f"{name}-own", own)
+
+
+def add_wishes(prompt: Prompt, wishes: str | None) -> Prompt:
+    """Return the prompt with wishes about what is worth remembering. The last word is the prompt's, on the form of the
+    answer, and the version says that there were wishes."""
+    if wishes is None:
+        return prompt
+    return Prompt(f"{prompt.version}+own", f"{prompt.text}\n\n{_WISHES}\n<wishes>\n{wishes}\n</wishes>\n\n{_FORM}")
 
 
 def _read_own(name: str, folder: str) -> str | None:

@@ -14,6 +14,11 @@ _NAME = "token.key"
 _KEY_BYTES = 32
 
 
+def has_token_key(home: Path) -> bool:
+    """Whether there is a key in this home."""
+    return (home / _NAME).exists()
+
+
 def load_token_key(home: Path) -> SecretBytes:
     """Return the key; the first call makes it. Raises BadConfig for a file that is no key or that others may read."""
     path = home / _NAME

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from muniment.memory.domain.embedding import SwitchRange
 from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -14,6 +15,7 @@ from muniment.memory.flows.background.insights import Insights
 from muniment.memory.flows.background.maintenance import Maintenance
 from muniment.memory.flows.background.missing_vectors import MissingVectors
 from muniment.memory.flows.background.procedures import Procedures
+from muniment.memory.flows.background.reembed import Reembedding
 from muniment.memory.flows.background.turn_learning import TurnLearning
 from muniment.memory.flows.consolidation.batch_collect import BatchCollection
 from muniment.memory.flows.layers.session_builder import SessionBuilder
@@ -44,6 +46,7 @@ class JobRegistry:
     model_extraction: ModelExtraction
     procedures: Procedures
     reads: MemoryReads
+    reembedding: Reembedding
     session_builder: SessionBuilder
     session_keeper: SessionKeeper
     turn_learning: TurnLearning
@@ -65,7 +68,12 @@ class JobRegistry:
             "round": lambda _scope, _key: self.maintenance_flow.enqueue_due(),
             "end_sessions": lambda scope, _key: self.session_keeper.end_idle(scope),
             "tend": lambda scope, _key: self.maintenance_flow.maintain_space(scope),
+            "reembed": lambda scope, _key: self.reembedding.reembed_all(SwitchRange(tenant=scope.tenant)),
         }
+
+    def list_names(self) -> tuple[JobName, ...]:
+        """Return all jobs, also those that this process has no model for."""
+        return tuple(self._list_performers())
 
     def list_performable(self) -> tuple[JobName, ...]:
         """Return the jobs that this process can perform. A job that needs a model waits for a process that has one."""

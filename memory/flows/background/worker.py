@@ -50,13 +50,14 @@ class Worker:
         perform: Callable[[Job], Awaitable[None]],
         *,
         names: Sequence[JobName],
+        own_names: Sequence[JobName] = (),
         clock: Clock,
         rules: Jobs,
         find_first_wait: Callable[[], float] = lambda: 1.0,
         on_outcome: OnOutcome | None = None,
         periodic: Sequence[PeriodicTask] = (),
     ) -> None:
-        self.names = tuple(names)
+        self.names, self._own_names = tuple(names), tuple(own_names)
         self._queue, self._perform, self._clock, self._rules = queue, perform, clock, rules
         self._find_first_wait = find_first_wait
         self._on_outcome, self._periodic = on_outcome, tuple(periodic)
@@ -105,8 +106,10 @@ class Worker:
             if self._worker_id is None:
                 self._worker_id = await self._queue.register_worker()
             excluded = _EXCLUSIVE_JOBS.intersection(self._running.values())
-            names = [name for name in self.names if name not in excluded]
-            ticket = await self._queue.take_job(self._worker_id, names)
+            names, own_names = (
+                [name for name in names if name not in excluded] for names in (self.names, self._own_names)
+            )
+            ticket = await self._queue.take_job(self._worker_id, names, own_names)
             if ticket is None:
                 break
             task = asyncio.create_task(self._run_job(ticket))
@@ -220,6 +223,6 @@ class Worker:
     async def _listen_for_jobs(self) -> None:
         while True:
             with suppress(StoreError):
-                async for _ in self._queue.listen_for_jobs(self.names):
+                async for _ in self._queue.listen_for_jobs(tuple({*self.names, *self._own_names})):
                     self._wake_event.set()
             await asyncio.sleep(_RETRY_SECONDS)

@@ -21,7 +21,7 @@ from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import AnswerForm, ChatMessage
-from muniment.memory.prompts import load_prompt
+from muniment.memory.prompts import add_wishes, load_prompt
 from muniment.memory.rules.extraction import extract, gate
 from muniment.memory.rules.extraction.alignment import align_candidates
 from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, SHORT_FACTS_SCHEMA, UncertainFact, parse_facts
@@ -50,6 +50,7 @@ class ModelExtraction:
     embedder: Embedder
     forgotten: Forgotten
     ledger: TurnLedger
+    own_prompt: str | None
     redactor: Redactor
     settings: Settings
     usage_meter: UsageMeter
@@ -78,7 +79,9 @@ class ModelExtraction:
         It is asked once. The finds of each turn are a write of their own, in order: what is interrupted is asked again
         for the turns that are left. Raises ModelError, StoreError."""
         is_short = self.settings.model.prompts == "short"
-        prompt = load_prompt("extract_short" if is_short else "extract", self.settings.model.prompt_folder)
+        prompt = add_wishes(
+            load_prompt("extract_short" if is_short else "extract", self.settings.model.prompt_folder), self.own_prompt
+        )
         messages = [
             ChatMessage(role="system", content=prompt.text),
             ChatMessage(role="user", content=self._render_turns(turns, places)),

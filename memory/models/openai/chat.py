@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import openai
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
-from muniment.memory.models.openai.client import UNKNOWN_OPTION, make_timeout, open_client, translate_errors
+from muniment.memory.models.openai.client import (
+    OPENAI_HOST,
+    UNKNOWN_OPTION,
+    make_timeout,
+    open_client,
+    translate_errors,
+)
 from muniment.memory.models.openai.streaming import StreamedParts
 from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 
 FORM_OPTIONS = frozenset({"response_format", "temperature"})
 _USAGE_OPTION = "stream_options"
+_LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -62,7 +70,8 @@ class _Completion(_ResponsePart):
 class OpenAIChat:
     """A chat model with tools; `name` is the model's name at the endpoint (`base_url`, or OpenAI itself).
 
-    `timeout_seconds` is per attempt, `max_output_tokens` per answer. Failures are ModelTimeout, ModelRateLimited,
+    `timeout_seconds` is per attempt, `max_output_tokens` per answer. `options` are in the body of each request as they
+    are, and go before what is set here but the messages, tools and streaming. Failures are ModelTimeout, ModelRateLimited,
     ModelUnavailable, ModelError (a request that the endpoint does not accept) or BadModelAnswer (refused, empty,
     malformed, tool arguments that are not a JSON object, structured output that was cut off).
 
@@ -79,15 +88,22 @@ class OpenAIChat:
         timeout_seconds: float = 30.0,
         max_retries: int = 1,
         max_output_tokens: int = 800,
+        options: Mapping[str, Any] | None = None,
+        connections: httpx2.AsyncClient | None = None,
     ) -> None:
-        self._model = model
-        # OpenAI's newer models refuse `max_tokens`; most compatible endpoints accept nothing else.
-        self._limit = "max_tokens" if base_url else "max_completion_tokens"
-        self._max_output_tokens = max_output_tokens
-        self._dropped: frozenset[str] = frozenset()  # options that the endpoint has refused
+        self._model, self._options = model, dict(options or {})
         self._client = open_client(
-            api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
+            api_key=api_key,
+            base_url=base_url,
+            timeout_seconds=timeout_seconds,
+            max_retries=max_retries,
+            connections=connections,
         )
+        # OpenAI's newer models refuse `max_tokens`; most compatible endpoints accept nothing else.
+        self._limit = "max_completion_tokens" if self._client.base_url.host == OPENAI_HOST else "max_tokens"
+        self._max_output_tokens = max_output_tokens
+        # What the endpoint has refused, or gets from `options`: the form of an answer is then in the prompt.
+        self._dropped: frozenset[str] = FORM_OPTIONS & self._options.keys()
 
     @property
     def name(self) -> str:
@@ -162,7 +178,8 @@ class OpenAIChat:
         if form and "response_format" in dropped:
             messages = _add_form_prompt(messages, form)
         body: dict[str, Any] = {"model": self._model, "messages": [_encode_message(message) for message in messages]}
-        body[self._limit] = (form and form.max_tokens) or self._max_output_tokens
+        if not _LIMITS & self._options.keys():
+            body[self._limit] = (form and form.max_tokens) or self._max_output_tokens
         if tools:
             body["tools"] = [
                 {
@@ -180,7 +197,7 @@ class OpenAIChat:
                 },
             }
             body |= {name: value for name, value in options.items() if name not in dropped}
-        return body
+        return self._options | body
 
     async def _send_request(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
         with translate_errors(self._model, self._client):

@@ -6,14 +6,16 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
+import httpx2
 import openai
 from pydantic import SecretStr
 
 from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
 
 OPENAI_URL = "https://api.openai.com/v1"
-_OPENAI_HOST = "api.openai.com"
+OPENAI_HOST = "api.openai.com"
 _NO_KEY = "none"  # a local endpoint needs no key, but the client does
 _CONNECT_SECONDS = 5.0
 _STATUS_HINTS: Mapping[int, str] = {
@@ -27,17 +29,32 @@ UNKNOWN_OPTION = (400, 422)
 _OPTIONS = ("response_format", "temperature")  # what a refusal may name
 
 
+def open_connections() -> httpx2.AsyncClient:
+    """Return connections that several clients share; whoever opens them closes them.
+
+    They keep no cookie: one that an endpoint sets for one client would be sent by the others."""
+    jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    return openai.DefaultAsyncHttpxClient(cookies=jar)
+
+
 def open_client(
-    *, api_key: SecretStr, base_url: str | None, timeout_seconds: float, max_retries: int
+    *,
+    api_key: SecretStr,
+    base_url: str | None,
+    timeout_seconds: float,
+    max_retries: int,
+    connections: httpx2.AsyncClient | None = None,
 ) -> openai.AsyncOpenAI:
     """Return a client that takes only its proxies from the process environment.
 
-    An answer may take `timeout_seconds`, a connection at most five: a host that does not answer is known soon."""
+    An answer may take `timeout_seconds`, a connection at most five: a host that does not answer is known soon. Without
+    `connections` it has its own, and closes them."""
     return openai.AsyncOpenAI(
         api_key=api_key.get_secret_value() or _NO_KEY,
         base_url=base_url or OPENAI_URL,
         timeout=make_timeout(timeout_seconds),
         max_retries=max_retries,
+        http_client=connections,
     )
 
 
@@ -51,7 +68,7 @@ def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
     """Raise failures of the client as ModelError that names the host, without their cause, which may quote the key or
     the texts."""
     host = _name_host(client)
-    if client.api_key == _NO_KEY and client.base_url.host == _OPENAI_HOST:
+    if client.api_key == _NO_KEY and client.base_url.host == OPENAI_HOST:
         raise ModelUnavailable(f"OPENAI_API_KEY is empty, and {host} wants a key.", model=model, sent=False)
     try:
         yield

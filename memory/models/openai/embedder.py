@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
-from muniment.memory.models.sharing import EmbeddingQueue, TextBatch, VectorCache
+from muniment.memory.models.sharing import CACHE_SIZE, EmbeddingQueue, TextBatch, VectorCache
+
+if TYPE_CHECKING:
+    import httpx2  # the openai client brings it, which is imported late
 
 # Of the best-known models: an answer with other dimensions comes from another model.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
@@ -34,9 +38,11 @@ class _Embeddings(BaseModel):
 
 
 class OpenAIEmbedder:
-    """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there.
+    """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there, unless it has one of its own.
 
-    The first answer of a model that is not in `OPENAI_DIMENSIONS` sets the number of dimensions of all later answers.
+    Without `dimensions` the first answer of a model that is not in `OPENAI_DIMENSIONS` sets the number of dimensions of
+    all later answers. `options` are in the body of each request as they are. A `name` of its own tells an embedder from
+    others with a model of the same name, at other endpoints.
     Small calls at the same time share a request, a part of a bulk call has its own, and at most `REQUESTS` are open.
     `timeout_seconds` is per attempt. Failures are ModelTimeout, ModelRateLimited, ModelUnavailable or
     BadModelAnswer (wrong count, wrong dimensions, not a number).
@@ -50,23 +56,32 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         timeout_seconds: float = 30.0,
         max_retries: int = 1,
+        name: str | None = None,
+        dimensions: int | None = None,
+        options: Mapping[str, Any] | None = None,
+        connections: httpx2.AsyncClient | None = None,
+        cache_size: int = CACHE_SIZE,
     ) -> None:
         # Most of a second to import, and not needed by the offline embedder.
         from muniment.memory.models.openai.client import open_client  # noqa: PLC0415
 
-        self._model = model
-        self._dimensions = OPENAI_DIMENSIONS.get(model)
+        self._model, self._name, self._options = model, name or model, dict(options or {})
+        self._dimensions = dimensions or OPENAI_DIMENSIONS.get(model)
         self._client = open_client(
-            api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
+            api_key=api_key,
+            base_url=base_url,
+            timeout_seconds=timeout_seconds,
+            max_retries=max_retries,
+            connections=connections,
         )
-        self._sharing = EmbeddingQueue(self._gather_texts)
+        self._sharing = EmbeddingQueue(self._gather_texts, cache_size=cache_size)
         self._sending: dict[asyncio.Task[None], TextBatch] = {}
         self._due = 0.0
 
     @property
     def name(self) -> str:
-        """Return the model's name at the endpoint."""
-        return self._model
+        """Return the name that is stored beside the vectors."""
+        return self._name
 
     @property
     def cache(self) -> VectorCache:
@@ -139,7 +154,10 @@ class OpenAIEmbedder:
         with translate_errors(self._model, self._client):
             # An empty input is refused by the endpoint; a space is not.
             raw = await self._client.embeddings.with_raw_response.create(
-                model=self._model, input=[text or " " for text in texts], encoding_format="base64"
+                model=self._model,
+                input=[text or " " for text in texts],
+                encoding_format="base64",
+                extra_body=self._options or None,
             )
         try:
             rows = sorted(_Embeddings.model_validate_json(raw.content).data, key=lambda row: row.index)

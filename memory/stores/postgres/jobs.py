@@ -62,9 +62,11 @@ class PostgresJobQueue(JobQueue):
             "delete_dead_workers", "drop_twins", "requeue", seconds=seconds, longest=MAX_WAIT_SECONDS
         )
 
-    async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
+    async def take_job(
+        self, worker: int, names: Sequence[JobName], own_names: Sequence[JobName] = ()
+    ) -> JobTicket | None:
         middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and other jobs
-        params: dict[str, Any] = {"worker": worker, "names": list(names)}
+        params: dict[str, Any] = {"worker": worker, "names": list(names), "own_names": list(own_names)}
         bounds = [(middle, None), ("", middle)]
         ways: list[tuple[str, dict[str, Any]]] = [
             ("take_in_order", {"start": start, "end": end}) for start, end in bounds

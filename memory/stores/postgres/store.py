@@ -17,6 +17,7 @@ from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEm
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
 from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
 from muniment.memory.stores.postgres.operation.settings import PostgresSettings
+from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.search import PostgresSearches
@@ -52,6 +53,7 @@ class PostgresStore:
         self.items = PostgresItems(connections)
         self.projections = PostgresProjections(connections)
         self.settings = PostgresSettings(connections)
+        self.token_configs = PostgresTokenConfigs(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 

@@ -33,15 +33,13 @@ class PostgresTokens(TokenStore):
         await self._connections.close()
 
     async def add_grant(self, grant: Grant, digest: bytes) -> None:
-        params = {name: getattr(grant, name) for name in _COLUMNS} | {"digest": digest}
-        params |= {"agents": list(grant.agents), "scopes": list(grant.scopes)}
         async with self._issuing() as conn:
-            await conn.execute(_TOKENS["add"], params)
+            await insert_grant(conn, grant, digest)
 
     async def find_grant(self, digest: bytes) -> Grant | None:
         async with self._connections.statement() as conn:
             row = await (await conn.execute(_TOKENS["find"], {"digest": digest})).fetchone()
-        return _parse_grant(row) if row else None
+        return parse_grant(row) if row else None
 
     async def is_valid(self, id_: UUID, at: datetime) -> bool:
         async with self._connections.statement() as conn:
@@ -51,12 +49,11 @@ class PostgresTokens(TokenStore):
     async def list_grants(self, tenant: str | None) -> Sequence[Grant]:
         async with self._issuing() as conn:
             rows = await (await conn.execute(_TOKENS["grants"], {"tenant": tenant})).fetchall()
-        return [_parse_grant(row) for row in rows]
+        return [parse_grant(row) for row in rows]
 
     async def revoke_grant(self, id_: UUID, at: datetime) -> Grant | None:
         async with self._issuing() as conn:
-            row = await (await conn.execute(_TOKENS["revoke"], {"id": id_, "at": at})).fetchone()
-        return _parse_grant(row) if row else None
+            return await revoke_grant(conn, id_, at)
 
     @asynccontextmanager
     async def _issuing(self) -> AsyncIterator[Connection]:
@@ -65,6 +62,20 @@ class PostgresTokens(TokenStore):
             yield conn
 
 
-def _parse_grant(row: dict[str, Any]) -> Grant:
+async def insert_grant(conn: Connection, grant: Grant, digest: bytes) -> None:
+    """Insert the grant of a token in the caller's transaction, which is the issuer's."""
+    params = {name: getattr(grant, name) for name in _COLUMNS} | {"digest": digest}
+    await conn.execute(_TOKENS["add"], params | {"agents": list(grant.agents), "scopes": list(grant.scopes)})
+
+
+async def revoke_grant(conn: Connection, id_: UUID, at: datetime) -> Grant | None:
+    """Revoke a token in the caller's transaction, which is the issuer's, and return its grant; None for an unknown
+    id."""
+    row = await (await conn.execute(_TOKENS["revoke"], {"id": id_, "at": at})).fetchone()
+    return parse_grant(row) if row else None
+
+
+def parse_grant(row: dict[str, Any]) -> Grant:
+    """Return the grant in a row of its columns."""
     grant = Grant(**row)
     return replace(grant, agents=tuple(grant.agents), scopes=tuple(grant.scopes))

@@ -13,8 +13,9 @@ on conflict do nothing
 select set_config('idle_in_transaction_session_timeout', '0', true),
   pg_try_advisory_xact_lock(hashtext('muniment embedder switch')) as mine
 
--- name: within (the spaces of a switch: one, those of a tenant, or all)
+-- name: within (the spaces of a switch: one, those of a tenant, or all but those of tokens with their own models)
 s.space_id = coalesce(%(only)s, s.space_id) and s.tenant_id = coalesce(%(tenant)s, s.tenant_id)
+and (%(tenant)s::text is not null or not muniment.has_own_models(s.tenant_id))
 
 -- name: used (the model of a space)
 muniment.find_model(s.model, s.tenant_id)
@@ -38,7 +39,8 @@ update muniment.embedders set run = null where run is not null and model <> %(mo
 select case when %(only)s::uuid is null or exists (select true from muniment.spaces s where {{within}}) then
   exists (select true from muniment.spaces s where {{within}} and {{used}} is distinct from %(model)s)
   or %(only)s::uuid is null and (muniment.find_model(null, %(tenant)s) is distinct from %(model)s
-    or %(tenant)s::text is null and exists (select true from muniment.tenant_embedders where model <> %(model)s)) end as due
+    or %(tenant)s::text is null and exists (
+      select true from muniment.tenant_embedders where model <> %(model)s and not muniment.has_own_models(tenant_id))) end as due
 
 -- name: begin (begins a switch, or goes on with the one under way)
 insert into muniment.embedders (model, run) values (%(model)s, gen_random_uuid())
@@ -78,7 +80,7 @@ insert into muniment.tenant_embedders (tenant_id, model) values (%(tenant)s, %(m
 on conflict (tenant_id) do update set model = excluded.model
 
 -- name: forget_choices (gives the new spaces of every tenant the database's model)
-delete from muniment.tenant_embedders
+delete from muniment.tenant_embedders where not muniment.has_own_models(tenant_id)
 
 -- name: end (ends the switch to the model)
 update muniment.embedders set run = null where run is not null and model = %(model)s

@@ -36,8 +36,8 @@ with recursive head as (
 update jobs.queue set status = 'doing', worker_id = %(worker)s
 where id = (
   select mine.id from head, lateral (
-    select id from jobs.queue where id = head.id and status = 'todo' for update skip locked) mine
-  where 'extract' = any(%(names)s::text[]) and coalesce(head.scheduled_at <= now(), true)
+    select id from jobs.queue j where j.id = head.id and j.status = 'todo' and {{wanted}} for update skip locked) mine
+  where coalesce(head.scheduled_at <= now(), true)
     and (select 1 from jobs.queue other where other.lock = head.lock and other.status = 'doing') is null
   limit 1)
 returning id, name, args, attempts
@@ -48,14 +48,18 @@ select lock, id, scheduled_at from jobs.queue where status = 'todo' and name = '
 -- name: take_by_time (takes the job that has been due longest)
 update jobs.queue set status = 'doing', worker_id = %(worker)s
 where id = (
-  select mine.id from unnest(%(names)s::text[]) wanted (name) cross join lateral (
+  select mine.id from (select distinct name from unnest(%(names)s::text[] || %(own_names)s::text[]) n (name)) wanted
+  cross join lateral (
     select id, coalesce(scheduled_at, '-infinity'::timestamptz) as due from jobs.queue j
-    where j.status = 'todo' and j.name <> 'extract' and j.name = wanted.name
+    where j.status = 'todo' and j.name <> 'extract' and j.name = wanted.name and {{wanted}}
       and coalesce(j.scheduled_at, '-infinity'::timestamptz) <= now()
       and (select 1 from jobs.queue other where other.lock = j.lock and other.status = 'doing') is null
     order by coalesce(j.scheduled_at, '-infinity'::timestamptz) limit 1 for update skip locked) mine
   order by mine.due limit 1)
 returning id, name, args, attempts
+
+-- name: wanted (a job that the worker performs; the space of a token with its own models wants that token's)
+j.name = any(case when muniment.has_own_models(j.args ->> 'tenant') then %(own_names)s::text[] else %(names)s::text[] end)
 
 -- name: finish (deletes a job that this worker holds)
 delete from jobs.queue mine where {{own}}
