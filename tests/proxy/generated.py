@@ -15,7 +15,7 @@ from muniment.testing import Answer
 WHITE = ("", "", "", " ", "\n", "\t", "\r\n  ", "   ")
 # Text of JSON strings as it may be written: raw, escaped, with half characters that only an escape can hold.
 STRINGS = (
-    '""', '"plain"', '"Zürich 🏔"', '"\\u00fc\\u4e2d\\ud83c\\udfd4"', '"\\/\\b\\f\\n\\r\\t\\"\\\\"', '"a\u2028b"', 
+    '""', '"plain"', '"Zürich 🏔"', '"\\u00fc\\u4e2d\\ud83c\\udfd4"', '"\\/\\b\\f\\n\\r\\t\\"\\\\"', '"a\u2028b"',
     '"\\u0000"', '"]}"',
     '"{\\"messages\\": []}"', '"\\ud800"', '"messages"', '"\u200e\u202e"', '"\x7f"',
 )  # fmt: skip
@@ -111,7 +111,8 @@ def make_request(dice: Random, number: int) -> RawRequest:
 def make_answer(dice: Random) -> Answer:
     """An answer of any status that has a body, packed or not, at once or in chunks, with odd headers."""
     plain = dice.choice(
-        (b"", b"{}", b'{"choices": [], "odd": 1.0}', b"\x00\xff\xfe", b"not json", json.dumps({"a": "b" * 70_000}).encode(),
+        (b"", b"{}", b'{"choices": [], "odd": 1.0}', b"\x00\xff\xfe", b"not json",
+         json.dumps({"a": "b" * 70_000}).encode(),
          b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}')
     )  # fmt: skip
     encoding = dice.choice(("", "gzip", "deflate", "br", "odd", "gzip, gzip"))

@@ -138,6 +138,20 @@ class Host:
         with psycopg.connect(self.database_url) as conn:
             conn.execute(statement, values)  # type: ignore[call-overload]
 
+    def find_word(self, word: str) -> list[str]:
+        """The tables in which a text stands, as it is or in bytes."""
+        found = []
+        with psycopg.connect(self.database_url) as conn:
+            tables = conn.execute(
+                "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname !~ '^(pg_|information_)'"
+            ).fetchall()
+            for (table,) in tables:
+                like, encoded = f"%{word}%", f"%{word.encode().hex()}%"
+                query = f"select count(*) from {table} t where t::text ilike %s or t::text ilike %s"
+                if conn.execute(query, (like, encoded)).fetchone() != (0,):  # type: ignore[call-overload]
+                    found.append(table)
+        return found
+
     def read_messages(self, token: Token) -> list[dict[str, Any]]:
         """What is stored of a token's session, oldest first."""
         return self.read_rows("select * from muniment.messages where token_id = %s order by id", token.id)
