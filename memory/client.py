@@ -21,6 +21,7 @@ from muniment.memory.doors import Doors
 from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
+from muniment.memory.flows.reading.briefs import build_brief
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT
@@ -175,11 +176,16 @@ class Memory(Doors):
             scope, lambda engine: engine.absence_explainer.explain_absence(scope, agent, id_, query)
         )
 
-    async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
+    async def brief(
+        self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None, limit: int | None = None
+    ) -> Brief:
         """Return what goes before a model for a message: stable profile, delta header and relevant bullets.
 
-        With `as_of` as it would have been at that revision. Raises BadInput for a revision that is not reached."""
-        return await self.engine.engines.run(scope, lambda engine: engine.recall.build_brief(scope, agent, text, as_of))
+        With `as_of` as it would have been at that revision, with a `limit` of so many memories at most, of which the
+        profile gets no more than half. Raises BadInput for a revision that is not reached."""
+        return await self.engine.engines.run(
+            scope, lambda engine: build_brief(engine.recall, scope, agent, text, as_of=as_of, limit=limit)
+        )
 
     async def find_id(self, scope: Scope, given: MemoryId | str) -> MemoryId:
         """Return the id of the memory whose id begins as given. Every call that takes an id takes such a beginning.

@@ -27,6 +27,18 @@ class EditedMigration(BadConfig):
     """A migration that was applied before has been edited since."""
 
 
+class TemplateError(BadConfig):
+    """The template of the proxy is missing, or has no place for the memories."""
+
+
+class NotInitialized(BadConfig):
+    """The folder of the proxy is not made yet: `muniment proxy init` makes it."""
+
+
+class InitInterrupted(BadConfig):
+    """`muniment proxy init` was interrupted: run it again."""
+
+
 class BadInput(MunimentError):
     """The input is not valid."""
 

@@ -14,6 +14,7 @@ from muniment.memory.domain.layers.session import (
     TurnHit,
 )
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
 from muniment.memory.engine import Engine
 
 
@@ -63,3 +64,21 @@ class Sessions:
 
         An agent has to be among `session_ledger.search_agents`. Raises Denied, BadInput."""
         return await self.engine.session_keeper.search_turns(scope, agent, text, session, limit)
+
+    async def read_window(self, scope: Scope, size: int) -> Sequence[Turn]:
+        """Return the latest messages of the scope's session that were appended, at most `size`, oldest first.
+
+        Raises BadInput for a scope without a session, and for a size out of range."""
+        return await self.engine.message_stream.read_window(scope, size)
+
+    async def append_messages(self, scope: Scope, turns: Sequence[Turn], *, days: int | None) -> Sequence[Turn]:
+        """Append messages to the scope's session, redacted, and return those that it did not have: a client sends its
+        history again with each request. The final one is the answer, where there is one.
+
+        The session is kept for so many days after each message, None for ever, whatever the settings say. Raises
+        BadInput for a scope without a session."""
+        return await self.engine.message_stream.append_messages(scope, turns, days)
+
+    async def sanitize_messages(self, turns: Sequence[Turn]) -> Sequence[Turn]:
+        """Return messages as `append_messages` stores them, by whose hashes a client's are known again."""
+        return await self.engine.message_stream.sanitize_messages(turns)

@@ -38,6 +38,51 @@ end $$;
 
 COMMENT ON FUNCTION muniment.analyze_memories() IS 'Measures the table of memories once, before autovacuum does.';
 
+CREATE FUNCTION muniment.append_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer, days integer, now timestamp with time zone) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  t muniment.turns;
+  place int;
+  due timestamptz := now + make_interval(days => days);
+  added uuid[] := '{}';
+begin
+  -- Maintenance and erasures lock the space, and so see all turns or none.
+  perform from muniment.spaces where space_id = at_space for key share;
+  if muniment.find_new_messages(at_space, at_session, said, earlier, latest) is null then
+    return added;
+  end if;
+  if due is not null then
+    update muniment.spaces set tend_at = least(due, timestamptz '9998-12-31')
+    where space_id = at_space and (tend_at is null or tend_at > due);
+  end if;
+  perform muniment.keep_sessions(at_space, said, now);
+  said := muniment.find_new_messages(at_space, at_session, said, earlier, latest);  -- while the session was waited for
+  if said is null then
+    return added;
+  end if;
+  update muniment.sessions s set turns = s.turns + jsonb_array_length(said), own_retention = true, retention_days = days
+  where s.space_id = at_space and s.session_id = at_session
+  returning s.turns - jsonb_array_length(said) into place;
+  for t in
+    select (jsonb_populate_record(null::muniment.turns, one.line)).*
+    from jsonb_array_elements(said) with ordinality one (line, n) order by one.n
+  loop
+    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+      recalled, said_at, position, kind, payload, visible, hash)
+    values (at_space, t.turn_id, at_session, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+      t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible, t.hash);
+    place := place + 1;
+    added := added || t.turn_id;
+  end loop;
+  return added;
+end $$;
+
+COMMENT ON FUNCTION muniment.append_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer, days integer, now timestamp with time zone) IS 'Appends the messages that a session does not have yet, and returns their ids.';
+
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
     AS $_$
@@ -416,6 +461,27 @@ CREATE FUNCTION muniment.find_model(own text, tenant text) RETURNS text
 $$;
 
 COMMENT ON FUNCTION muniment.find_model(own text, tenant text) IS 'The embedding model of a space with this column `model` and this tenant.';
+
+CREATE FUNCTION muniment.find_new_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+  begun int := coalesce((
+    select s.turns - latest from muniment.sessions s where s.space_id = at_space and s.session_id = at_session), 0);
+begin
+  return (
+    select jsonb_agg(m.line order by m.n) from (
+      select distinct on (one.line ->> 'hash') one.line, one.n
+      from jsonb_array_elements(said) with ordinality one (line, n) order by one.line ->> 'hash', one.n) m
+    where not exists (
+      select from muniment.turns t
+      where t.space_id = at_space and t.session_id = at_session and t.hash = (m.line ->> 'hash')::bytea
+        and t.position >= case when m.n > earlier then begun else 0 end));
+end $$;
+
+COMMENT ON FUNCTION muniment.find_new_messages(at_space uuid, at_session text, said jsonb, earlier integer, latest integer) IS 'Those of the messages that the session does not have, in order.';
 
 CREATE FUNCTION muniment.find_recorded(at_space uuid, said jsonb) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
@@ -1800,6 +1866,8 @@ CREATE TABLE muniment.turns (
     payload jsonb,
     visible boolean DEFAULT true NOT NULL,
     words public.sparsevec,
+    hash bytea,
+    CONSTRAINT turns_hash CHECK ((octet_length(hash) = 16)),
     CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
     CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
@@ -1844,6 +1912,8 @@ COMMENT ON COLUMN muniment.turns.payload IS 'What a program keeps of it as JSON,
 COMMENT ON COLUMN muniment.turns.visible IS 'Whether a search may find it.';
 
 COMMENT ON COLUMN muniment.turns.words IS 'Its words as dimensions, weighted as those of memories; null until they are read.';
+
+COMMENT ON COLUMN muniment.turns.hash IS 'MD5 of role, text and payload of a message that is compared with others of its session; null: it is compared with none.';
 
 CREATE VIEW muniment.memory_session_events WITH (security_invoker='true') AS
  SELECT space_id,
@@ -2010,6 +2080,75 @@ COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by na
 
 COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
 
+CREATE TABLE muniment.spaces (
+    space_id uuid NOT NULL,
+    tenant_id text NOT NULL,
+    owner_id text NOT NULL,
+    owner_type text NOT NULL,
+    rev bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    indexed_model text,
+    indexed_rev bigint,
+    tended_rev bigint DEFAULT 0 NOT NULL,
+    tended_at timestamp with time zone,
+    tend_at timestamp with time zone,
+    tend_terms text,
+    model text,
+    has_limits boolean DEFAULT false NOT NULL,
+    projected_rev bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.spaces IS 'A row is the memory of one owner: a user, an agent or a project of a tenant. Made by the first write of the owner; removed when the owner is erased.';
+
+COMMENT ON COLUMN muniment.spaces.space_id IS 'UUIDv5 of tenant, type and name of the owner; computed, never looked up. Leads every key of the schema.';
+
+COMMENT ON COLUMN muniment.spaces.tenant_id IS 'The tenant that the owner belongs to, by its name.';
+
+COMMENT ON COLUMN muniment.spaces.owner_id IS 'The name of the user, agent or project.';
+
+COMMENT ON COLUMN muniment.spaces.owner_type IS 'user, agent or project.';
+
+COMMENT ON COLUMN muniment.spaces.rev IS 'The revision of the latest change. Every change of a memory takes the next number; a plan made at another revision is refused.';
+
+COMMENT ON COLUMN muniment.spaces.indexed_model IS 'The embedding model of the space''s own HNSW index and postings; null where it has none.';
+
+COMMENT ON COLUMN muniment.spaces.indexed_rev IS 'Up to which revision the space''s own indexes are complete; later changes are read without them.';
+
+COMMENT ON COLUMN muniment.spaces.tended_rev IS 'Up to which revision changes were seen by tending (forgetting, purging, consolidation).';
+
+COMMENT ON COLUMN muniment.spaces.tended_at IS 'When the space was tended last; null: never.';
+
+COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which something in the space is due without any change; null: nothing ever will be.';
+
+COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
+
+COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
+
+COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
+
+COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
+
+CREATE VIEW muniment.messages WITH (security_invoker='true') AS
+ SELECT t."position" AS id,
+        CASE
+            WHEN (s.tenant_id ~ '^token-[0-9a-f]{32}$'::text) THEN (substr(s.tenant_id, 7))::uuid
+            ELSE NULL::uuid
+        END AS token_id,
+    t.role,
+    t.text AS content,
+    t.payload AS metadata,
+    t.at AS created_at,
+    encode(t.hash, 'hex'::text) AS hash
+   FROM (muniment.turns t
+     JOIN muniment.spaces s ON ((s.space_id = t.space_id)))
+  WHERE (t.hash IS NOT NULL);
+
+COMMENT ON VIEW muniment.messages IS 'The messages of tokens, numbered for each from 0.';
+
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
     events.thread_id,
@@ -2101,6 +2240,55 @@ COMMENT ON COLUMN muniment.postings.df IS 'In how many memories the word is.';
 COMMENT ON COLUMN muniment.postings.memories IS 'The memories, the heaviest first.';
 
 COMMENT ON COLUMN muniment.postings.weights IS 'The weight of the word in each of memories, in the same order.';
+
+CREATE TABLE muniment.proxy_days (
+    space_id uuid NOT NULL,
+    token_id uuid NOT NULL,
+    day date NOT NULL,
+    requests bigint NOT NULL,
+    refused bigint NOT NULL,
+    unreported bigint NOT NULL,
+    prompt_tokens bigint NOT NULL,
+    cached_tokens bigint NOT NULL,
+    completion_tokens bigint NOT NULL,
+    memories bigint NOT NULL,
+    bytes_in bigint NOT NULL,
+    bytes_out bigint NOT NULL,
+    latency_ms bigint NOT NULL,
+    longest_ms bigint NOT NULL
+);
+
+ALTER TABLE ONLY muniment.proxy_days FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.proxy_days IS 'A row is what the exchanges of a token through the proxy came to on a day. Nothing of it is charged to the budget of the memory.';
+
+COMMENT ON COLUMN muniment.proxy_days.space_id IS 'The space of the token''s tenant.';
+
+COMMENT ON COLUMN muniment.proxy_days.token_id IS 'The token.';
+
+COMMENT ON COLUMN muniment.proxy_days.day IS 'The day, in UTC.';
+
+COMMENT ON COLUMN muniment.proxy_days.requests IS 'How many requests came, the refused ones included.';
+
+COMMENT ON COLUMN muniment.proxy_days.refused IS 'How many of them the proxy refused itself.';
+
+COMMENT ON COLUMN muniment.proxy_days.unreported IS 'To how many of the others the provider reported no tokens.';
+
+COMMENT ON COLUMN muniment.proxy_days.prompt_tokens IS 'Tokens of prompts, as the provider reports them.';
+
+COMMENT ON COLUMN muniment.proxy_days.cached_tokens IS 'Those of them that the provider had cached.';
+
+COMMENT ON COLUMN muniment.proxy_days.completion_tokens IS 'Tokens of answers, as the provider reports them.';
+
+COMMENT ON COLUMN muniment.proxy_days.memories IS 'How many memories were put before a model.';
+
+COMMENT ON COLUMN muniment.proxy_days.bytes_in IS 'Bytes of the bodies of requests, as they came.';
+
+COMMENT ON COLUMN muniment.proxy_days.bytes_out IS 'Bytes of the bodies of answers.';
+
+COMMENT ON COLUMN muniment.proxy_days.latency_ms IS 'Milliseconds from the requests to the ends of the answers, in sum.';
+
+COMMENT ON COLUMN muniment.proxy_days.longest_ms IS 'The longest of these times in milliseconds.';
 
 CREATE TABLE muniment.requests (
     space_id uuid NOT NULL,
@@ -2217,58 +2405,6 @@ COMMENT ON COLUMN muniment.shares.reader IS 'The name of who may read; null: eve
 COMMENT ON COLUMN muniment.shares.granted_by IS 'Who has granted it.';
 
 COMMENT ON COLUMN muniment.shares.since IS 'Since when.';
-
-CREATE TABLE muniment.spaces (
-    space_id uuid NOT NULL,
-    tenant_id text NOT NULL,
-    owner_id text NOT NULL,
-    owner_type text NOT NULL,
-    rev bigint DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    indexed_model text,
-    indexed_rev bigint,
-    tended_rev bigint DEFAULT 0 NOT NULL,
-    tended_at timestamp with time zone,
-    tend_at timestamp with time zone,
-    tend_terms text,
-    model text,
-    has_limits boolean DEFAULT false NOT NULL,
-    projected_rev bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
-)
-WITH (fillfactor='50');
-
-ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.spaces IS 'A row is the memory of one owner: a user, an agent or a project of a tenant. Made by the first write of the owner; removed when the owner is erased.';
-
-COMMENT ON COLUMN muniment.spaces.space_id IS 'UUIDv5 of tenant, type and name of the owner; computed, never looked up. Leads every key of the schema.';
-
-COMMENT ON COLUMN muniment.spaces.tenant_id IS 'The tenant that the owner belongs to, by its name.';
-
-COMMENT ON COLUMN muniment.spaces.owner_id IS 'The name of the user, agent or project.';
-
-COMMENT ON COLUMN muniment.spaces.owner_type IS 'user, agent or project.';
-
-COMMENT ON COLUMN muniment.spaces.rev IS 'The revision of the latest change. Every change of a memory takes the next number; a plan made at another revision is refused.';
-
-COMMENT ON COLUMN muniment.spaces.indexed_model IS 'The embedding model of the space''s own HNSW index and postings; null where it has none.';
-
-COMMENT ON COLUMN muniment.spaces.indexed_rev IS 'Up to which revision the space''s own indexes are complete; later changes are read without them.';
-
-COMMENT ON COLUMN muniment.spaces.tended_rev IS 'Up to which revision changes were seen by tending (forgetting, purging, consolidation).';
-
-COMMENT ON COLUMN muniment.spaces.tended_at IS 'When the space was tended last; null: never.';
-
-COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which something in the space is due without any change; null: nothing ever will be.';
-
-COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
-
-COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s vectors. Null: that of its tenant in tenant_embedders, else the one in use in embedders.';
-
-COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
-
-COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
 
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
@@ -2411,6 +2547,9 @@ ALTER TABLE ONLY muniment.postings
 ALTER TABLE ONLY muniment.projections
     ADD CONSTRAINT projections_pk PRIMARY KEY (space_id, projection_id);
 
+ALTER TABLE ONLY muniment.proxy_days
+    ADD CONSTRAINT proxy_days_pk PRIMARY KEY (space_id, token_id, day);
+
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_pk PRIMARY KEY (space_id, from_id, to_id);
 
@@ -2528,6 +2667,8 @@ CREATE INDEX sessions_by_time ON muniment.sessions USING btree (space_id, last_a
 CREATE INDEX sessions_open ON muniment.sessions USING btree (space_id, last_at) WHERE ((ended_at IS NULL) OR (built_to < turns));
 
 CREATE UNIQUE INDEX tokens_digest ON muniment.tokens USING btree (digest);
+
+CREATE INDEX turns_by_hash ON muniment.turns USING btree (space_id, session_id, hash, "position") WHERE (hash IS NOT NULL);
 
 CREATE UNIQUE INDEX turns_by_position ON muniment.turns USING btree (space_id, session_id, "position");
 
@@ -2930,6 +3071,16 @@ COMMENT ON POLICY projections_no_update ON muniment.projections IS 'Who has an a
 CREATE POLICY projections_own ON muniment.projections TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY projections_own ON muniment.projections IS 'The application reads rows of the space it has entered, of the categories that it has entered with, and writes them with all categories.';
+
+ALTER TABLE muniment.proxy_days ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY proxy_days_issuer ON muniment.proxy_days FOR SELECT TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY proxy_days_issuer ON muniment.proxy_days IS 'The issuer reads the days of all tokens, in transactions that enter no space.';
+
+CREATE POLICY proxy_days_own ON muniment.proxy_days TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY proxy_days_own ON muniment.proxy_days IS 'The application reads and writes the days of the tenant whose space it has entered; who has an allowlist of categories sees none.';
 
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
@@ -3365,6 +3516,12 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
+GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
+GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.messages TO muniment_app;
+
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
 GRANT SELECT,DELETE ON TABLE muniment.pair_fingerprints TO muniment_eraser;
@@ -3378,6 +3535,9 @@ GRANT UPDATE(df) ON TABLE muniment.postings TO muniment_eraser;
 GRANT UPDATE(memories) ON TABLE muniment.postings TO muniment_eraser;
 
 GRANT UPDATE(weights) ON TABLE muniment.postings TO muniment_eraser;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.proxy_days TO muniment_app;
+GRANT SELECT ON TABLE muniment.proxy_days TO muniment_issuer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.requests TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
@@ -3395,10 +3555,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.setting_overrides TO munimen
 GRANT SELECT ON TABLE muniment.shares TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.shares TO muniment_issuer;
 GRANT SELECT,DELETE ON TABLE muniment.shares TO muniment_eraser;
-
-GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
-GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
-GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend TO muniment_app;
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import MutableMapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 from fastapi import Response
@@ -20,6 +20,7 @@ from muniment.faces.http.strict_json import check_values
 from muniment.faces.mcp.endpoint import PATH as MCP_PATH
 from muniment.faces.serving.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.serving.request_ids import REQUEST_ID, choose_request_id, locate_error
+from muniment.faces.serving.running import refuse_body, run_until_gone
 from muniment.memory.config.processes import Serving
 from muniment.memory.errors import MunimentError
 
@@ -31,7 +32,6 @@ CHANGES_PATH = "/memory/changes"
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
-_DISCARD_SECONDS = 5.0  # that a client may go on to send what nobody reads
 _CLIENT_GONE = 499  # in the log and the metrics: nobody hears an answer any more
 
 
@@ -102,7 +102,8 @@ class Guard:
                     with self._service.trace_stage("answer"):
                         refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:
-            await _refuse_body(str(error), body, sender)
+            if not sender.status:
+                await refuse_body(make_error(413, "TooLarge", str(error)), body, sender.send_message)
         except ClientGone:
             return
         except TimeoutError:
@@ -135,48 +136,16 @@ class Guard:
     async def _run_counted(self, scope: Scope, headers: Headers, body: Receiver, sender: _Sender) -> Response | None:
         """Run the application; a refusal for a token that follows too many streams."""
         if not _is_followed(scope["path"], headers):
-            await self._run_app(scope, body, sender)
+            await run_until_gone(self._app, scope, body, sender.send_message)
             return None
         token, streams = scope["state"]["grant"].id, self._service.streams
         if not streams.take_stream(token):
             return make_error(429, "TooManyStreams", "the token follows too many streams of changes; end one")
         try:
-            await self._run_app(scope, body, sender)
+            await run_until_gone(self._app, scope, body, sender.send_message)
         finally:
             streams.release_stream(token)
         return None
-
-    async def _run_app(self, scope: Scope, body: Receiver, sender: _Sender) -> None:
-        """Run the application; end its work when the client goes away."""
-        work = asyncio.ensure_future(self._app(scope, body.receive_message, sender.send_message))
-        watch = asyncio.create_task(body.wait_until_gone())
-        try:
-            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                work.cancel()
-                await asyncio.wait({work})
-        finally:
-            watch.cancel()
-            if not work.done():
-                work.cancel()
-            await asyncio.gather(work, watch, return_exceptions=True)
-        if work.cancelled():
-            raise ClientGone
-        work.result()
-
-
-async def _refuse_body(message: str, body: Receiver, sender: _Sender) -> None:
-    """Answer 413 at once, and throw away what still comes: a client that is cut off while it sends hears no answer."""
-    if sender.status:
-        return
-    refusal = make_error(413, "TooLarge", message, headers={"Connection": "close"})
-    await sender.send_message(
-        {"type": "http.response.start", "status": refusal.status_code, "headers": refusal.raw_headers}
-    )
-    await sender.send_message({"type": "http.response.body", "body": bytes(refusal.body), "more_body": True})
-    with suppress(TimeoutError):
-        await asyncio.wait_for(body.discard_rest(), _DISCARD_SECONDS)
-    await sender.send_message({"type": "http.response.body", "body": b""})
 
 
 def wants_events(headers: Headers) -> bool:

@@ -14,6 +14,7 @@ class Usage:
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int = 0  # of the prompt, that the upstream had cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,4 +32,5 @@ class Exchange:
     seconds: float  # from the request to the end of the answer
     status: int  # of the answer
     at: datetime  # when the request came, in UTC
+    is_refused: bool = False  # by the proxy itself, not by the upstream
     is_stored: bool = True  # False: the client asked that nothing is stored; accounts count it all the same

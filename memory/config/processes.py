@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -61,3 +61,20 @@ class Users(SettingsPart):
     """Where a run of the graph has to name its user; else it is the user `me`."""
 
     required: Literal["always", "server", "never"]
+
+
+LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+
+class Proxying(SettingsPart):
+    """How the proxy runs: from which level on it logs, where it listens, seconds for the upstream, for memory before a
+    request and for memory after it, the template around memories, and bytes of a body."""
+
+    log_level: LogLevel
+    host: Annotated[str, Field(min_length=1)]
+    port: Annotated[int, Field(ge=0, le=65_535)]
+    http_timeout: Seconds
+    memory_search_timeout: Seconds
+    memory_store_timeout: Seconds
+    template_path: Annotated[str, Field(min_length=1)]  # from the folder of the proxy
+    body_bytes: Count

@@ -19,7 +19,7 @@ from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
-from muniment.memory.config.processes import Checkpoints, Database, Jobs, Serving, Threads, Users
+from muniment.memory.config.processes import Checkpoints, Database, Jobs, Proxying, Serving, Threads, Users
 from muniment.memory.config.recall import CallerSettings, RecallSettings
 from muniment.memory.config.schema import (
     Category,
@@ -93,6 +93,7 @@ class _Sections(SettingsPart):
     database: Database
     jobs: Jobs
     serve: Serving
+    proxy: Proxying
     users: Users
 
 
@@ -189,6 +190,11 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         tenant=env.read_text("MUNIMENT_TENANT") or "default",
         development=env.read_text("MUNIMENT_DEVELOPMENT", ("0", "1").__contains__, "1 or 0") == "1",
     )
+
+
+def get_environment() -> Mapping[str, str]:
+    """Return the environment of this process."""
+    return os.environ
 
 
 def is_embedder_name(value: str) -> bool:

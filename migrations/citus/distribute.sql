@@ -41,7 +41,7 @@ from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
   'commit_memories', 'keep_observations', 'list_positions', 'rank_projections', 'project_changes', 'read_cursor', 'revision_before', 'time_after', 'enter_shared',
-  'session_of', 'keep_sessions', 'find_recorded');
+  'session_of', 'keep_sessions', 'find_recorded', 'find_new_messages');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (
@@ -127,7 +127,7 @@ select format('select create_distributed_table(%L, %L, colocate_with => %L)', 'm
 from unnest(array[
   'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
   'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures',
-  'requests', 'items', 'sessions', 'shares', 'observations', 'projections'
+  'requests', 'items', 'sessions', 'shares', 'observations', 'projections', 'proxy_days'
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec
@@ -135,6 +135,6 @@ order by n \gexec
 -- A write is one call of one function: it runs where the space is, in one round trip from the coordinator.
 select create_distributed_function(p.oid::regprocedure, 'at_space', colocate_with => 'muniment.spaces')
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-where n.nspname = 'muniment' and p.proname in ('commit_plan', 'record_turns', 'number_turns');
+where n.nspname = 'muniment' and p.proname in ('commit_plan', 'record_turns', 'number_turns', 'append_messages');
 
 \ir functions.sql

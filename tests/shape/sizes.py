@@ -26,6 +26,7 @@ LONG: dict[str, str] = {}
 
 # path::function -> why it must go on after whatever happens
 BOUNDARIES: dict[str, str] = {
+    "faces/proxy/storing.py::store_exchange": "the answer is out: a defect must not end a stream, nor say its text",
     "faces/http/guard.py::Guard._answer": "a defect in one request must not end the service, nor say its text",
     "faces/mcp/failures.py::contain_defects": "a defect in one request must not end the server, nor say its text",
     "memory/flows/background/worker.py::Worker._run_job": "a defect in one job must end neither the worker nor the job",

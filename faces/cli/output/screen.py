@@ -19,14 +19,17 @@ from muniment.memory.errors import (
     BadInput,
     Busy,
     Denied,
+    InitInterrupted,
     ModelError,
     MunimentError,
     NoCheckpoint,
     NoSession,
     NotFound,
+    NotInitialized,
     StoreDown,
     StoreError,
     StoreFull,
+    TemplateError,
 )
 
 T = TypeVar("T")
@@ -35,6 +38,9 @@ EXIT_CODES: dict[type[BaseException], int] = {
     Denied: 3,
     NotFound: 4,
     BadConfig: 5,
+    InitInterrupted: 8,
+    NotInitialized: 9,
+    TemplateError: 10,
     StoreError: 6,
     Busy: 7,
     ModelError: 1,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import isnan
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, Revision
-from muniment.memory.domain.query import LISTINGS, Answer, Brief, Hit, Omission, Query
+from muniment.memory.domain.query import LISTINGS, Answer, Hit, Omission, Query
 from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
@@ -25,10 +25,8 @@ from muniment.memory.flows.reading.stages import StageWatch
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.writing import choose_bands
-from muniment.memory.rules.policy.consent import find_current_fields
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
@@ -47,12 +45,11 @@ from muniment.memory.rules.retrieval.render import choose_vocabulary, is_loaded,
 _SHOWN_CHARS = 40  # of an unknown name in an error
 _MAX_CATEGORIES = 1_000  # names of categories in one query
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
-_SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recall:
-    """Answers queries, and writes the briefs that go before a model. Both read by `retrieve_hits`."""
+    """Answers queries. What else reads memories, such as a brief, does so by `retrieve_hits`, too."""
 
     access_log: AccessLog
     available_embedder: AvailableEmbedder
@@ -77,48 +74,8 @@ class Recall:
         watch = StageWatch() if query.explain else None
         reader, search = await self.authorize_query(scope, agent, query, watch)
         answer = (await self.retrieve_hits(reader, query, search, watch=watch)).answer
-        await self._record_search(scope, query.as_of, answer.hits)
+        await self.record_search(scope, query.as_of, answer.hits)
         return answer
-
-    async def build_brief(self, scope: Scope, agent: str, text: str, as_of: Revision | None) -> Brief:
-        """Return what goes before a model for this message: profile, delta header and bullets, all of one revision.
-
-        How-to memory is no part of a brief. Raises BadConfig for an unknown agent, BadInput for a revision that the
-        space has not reached."""
-        if agent in self.settings.recall.agents:
-            return await self.apply_profile(agent).build_brief(scope, agent, text, as_of)
-        settings, reader = self.settings, self.make_reader(scope, agent)
-        reader = replace(reader, allowed=reader.allowed - {CATEGORY})
-        stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
-        query = Query(text=text, top_k=settings.recall.context_bullets, as_of=as_of)
-        if settings.recall.without_tags:
-            query = settings.recall.leave_out(query, scope)
-        search = None
-        if gate.find_skip_reason(text, "user") not in _SMALL_TALK:
-            search = await self.prepare_search(query, tuple(sorted(reader.allowed.difference(stable))))
-        view = ThreadView(
-            stable=stable,
-            stable_limit=settings.limits.profile_items,
-            thread=scope.thread,
-            horizon=self.clock.now() - timedelta(hours=settings.delta.lookback_hours),
-        )
-        retrieval = await self.retrieve_hits(reader, query, search, view)
-        snapshot, hits = retrieval.snapshot, retrieval.answer.hits
-        await self._record_search(scope, as_of, hits)
-        fields = find_current_fields(snapshot.profile, snapshot.stable) if snapshot.profile else ()
-        shared = snapshot.shared_stable[: max(0, settings.limits.profile_items - len(snapshot.stable))]
-        lasting = (*snapshot.stable, *(memory for _, memory in shared))
-        return Brief(
-            rev=snapshot.rev,
-            stable=render.render_stable(snapshot.stable, fields, shared),
-            stable_keys=(*(each.field for each in fields), *(str(memory.id) for memory in lasting)),
-            header=retrieval.header,
-            bullets=tuple(map(render.format_bullet, hits)),
-            turns=tuple(frozenset(hit.memory.turns) for hit in hits),
-            moving=retrieval.token_budget.render_block(hits),
-            degraded=retrieval.answer.degraded,
-            relevance=max((hit.relevance for hit in hits), default=0.0),
-        )
 
     def apply_profile(self, agent: str, profile: str | None = None) -> Recall:
         """Return what answers by the named profile of `recall.profiles`, without a name by that of the agent. Raises
@@ -377,7 +334,7 @@ class Recall:
             search=search, snapshot=snapshot, ranking=ranking, token_budget=token_budget, answer=answer, header=header
         )
 
-    async def _record_search(self, scope: Scope, as_of: Revision | datetime | None, hits: Sequence[Hit]) -> None:
+    async def record_search(self, scope: Scope, as_of: Revision | datetime | None, hits: Sequence[Hit]) -> None:
         """Count the access to the hits, unless the past was read, and buffer the event."""
         if as_of is None:
             self.access_log.record_access(scope.owner_scope, [hit.memory.id for hit in hits if hit.shared_by is None])

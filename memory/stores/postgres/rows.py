@@ -344,12 +344,18 @@ def encode_turns(turns: Iterable[tuple[Scope, Turn]]) -> str:
     """Encode turns as rows of the ledger, with the agent, the project and the application of their scopes.
 
     A turn that comes twice is one row."""
-    lines: dict[TurnId, dict[str, Any]] = {}
-    for scope, turn in turns:
-        line = lines.setdefault(turn.id, {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread})
-        line |= {name: getattr(turn, name) for name in _TURN_FIELDS}
-        line |= {"agent_id": scope.agent, "project_id": scope.project, "app_id": scope.app}
-    return encode_rows(list(lines.values()))
+    return encode_rows(list({turn.id: _encode_turn(scope, turn) for scope, turn in turns}.values()))
+
+
+def encode_messages(scope: Scope, messages: Iterable[tuple[Turn, bytes]]) -> str:
+    """Encode messages, each with its hash, as rows of the ledger."""
+    return encode_rows([_encode_turn(scope, turn) | {"hash": f"\\x{hashed.hex()}"} for turn, hashed in messages])
+
+
+def _encode_turn(scope: Scope, turn: Turn) -> dict[str, Any]:
+    line: dict[str, Any] = {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
+    line |= {name: getattr(turn, name) for name in _TURN_FIELDS}
+    return line | {"agent_id": scope.agent, "project_id": scope.project, "app_id": scope.app}
 
 
 def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any] | Projection]) -> str:

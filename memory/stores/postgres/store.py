@@ -9,6 +9,7 @@ from muniment.memory.stores.postgres.connection.pool import FindAddress, Postgre
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.messages import PostgresMessages
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
@@ -43,6 +44,7 @@ class PostgresStore:
         self.reads = PostgresReads(connections, self.searches, model)
         self.writes = PostgresWrites(connections, model)
         self.ledger = PostgresLedger(connections)
+        self.messages = PostgresMessages(connections)
         self.observations = PostgresObservations(connections)
         self.sessions = PostgresSessions(connections)
         self.jobs = PostgresJobQueue(connections)
