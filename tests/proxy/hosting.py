@@ -13,11 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import psycopg
 from psycopg.rows import dict_row
 
+from muniment.memory.bootstrap import open_token_configs
+from muniment.memory.config.proxy_folder import load_proxy_settings
+from muniment.memory.config.settings import Settings
+from tests.conftest import alone
 from tests.http.conftest import make_environment
 
 PROGRAM = str(Path(sys.executable).with_name("muniment"))
@@ -112,21 +117,36 @@ class Host:
 
     def register(self, base_url: str, **fields: Any) -> Token:
         """A new token, whose upstream is at this address."""
-        with self.open_client(self.admin) as client:
-            answer = client.post("/v1/admin/tokens", json=make_fields(base_url, **fields))
-        assert answer.status_code in {200, 201}, answer.text
-        return Token(answer.json()["id"], answer.json()["token"])
+
+        async def make() -> Token:
+            async with open_token_configs(self.settings, as_owner=True) as tokens:
+                secret, token = await tokens.register(make_fields(base_url, **fields))
+                return Token(str(token.grant.id), secret.get_secret_value())
+
+        return alone(make())
 
     def update(self, token: Token, **fields: Any) -> None:
         """Change fields of a token."""
-        with self.open_client(self.admin) as client:
-            answer = client.put(f"/v1/admin/tokens/{token.id}", json=fields)
-        assert answer.status_code == 200, answer.text
+
+        async def change() -> None:
+            async with open_token_configs(self.settings, as_owner=True) as tokens:
+                await tokens.update(UUID(token.id), fields)
+
+        alone(change())
 
     def delete(self, token: Token) -> None:
         """Delete a token."""
-        with self.open_client(self.admin) as client:
-            assert client.delete(f"/v1/admin/tokens/{token.id}").is_success
+
+        async def remove() -> None:
+            async with open_token_configs(self.settings, as_owner=True) as tokens:
+                await tokens.delete(UUID(token.id))
+
+        alone(remove())
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the folder."""
+        return load_proxy_settings(self.folder, self.environment)
 
     def read_rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Rows as a superuser sees them."""

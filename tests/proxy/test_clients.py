@@ -109,7 +109,7 @@ async def test_a_colour_and_an_animal(host: Host, converse: Converse) -> None:
         foreign = await say(other.secret, QUESTION, rounds=ROUNDS)
         unknown = [join_shown(request.body) for request in upstream.requests[asked + len(shown) :]]
     assert len(shown) == len(unknown) == 6  # a round with a tool asks twice
-    assert all(COLOUR in each and ANIMAL in each for each in shown)
+    assert all(COLOUR in each and ANIMAL in each for each in shown), shown
     assert [each for [each] in answers] == [f"Noted: {COLOUR} and {ANIMAL}"] * 4
     assert not any(COLOUR in each or ANIMAL in each for each in unknown)
     assert [each for [each] in foreign] == ["Noted: "] * 4
