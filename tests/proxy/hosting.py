@@ -1,16 +1,11 @@
-"""A proxy as it is installed: `muniment proxy init` and `start` in a folder of the test's own, and its tokens."""
+"""What tests do with a running proxy beside asking it: its tokens, and what is in its database and its log."""
 
 from __future__ import annotations
 
-import re
-import signal
-import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,10 +18,9 @@ from muniment.memory.bootstrap import open_token_configs
 from muniment.memory.config.proxy_folder import load_proxy_settings
 from muniment.memory.config.settings import Settings
 from tests.conftest import alone
-from tests.http.conftest import make_environment
+from tests.http.conftest import make_environment, wait_until
+from tests.proxy.conftest import Proxy, run_proxy
 
-PROGRAM = str(Path(sys.executable).with_name("muniment"))
-PATIENCE_SECONDS = 30.0
 KEY = "upstream-key-0123456789"
 
 
@@ -40,74 +34,29 @@ class Token:
 
 @dataclass
 class Host:
-    """A folder of a proxy and its process."""
+    """A proxy, its tokens, and its database as a superuser sees it."""
 
-    folder: Path
-    environment: dict[str, str]
-    database_url: str  # of a superuser, who sees all rows
-    admin: str = ""
-    port: int = 0
-    process: subprocess.Popen[bytes] = field(init=False)
+    proxy: Proxy
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self.port}"
+        return self.proxy.url
 
     @property
     def log(self) -> str:
         """What it has written so far."""
-        path = self.folder / "proxy.log"
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+        return self.proxy.log
 
-    def init(self) -> None:
-        """Make the folder, and keep the token that is shown once."""
-        done = self.run_command("init", str(self.folder))
-        match = re.search(r"mun_[\w-]+", done.stdout)
-        assert match, done.stderr
-        self.admin = match[0]
+    @property
+    def process(self) -> subprocess.Popen[str]:
+        """The process that runs."""
+        return self.proxy.process
 
-    def run_command(self, *arguments: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
-        """A command of the proxy, which must succeed."""
-        command = [PROGRAM, "proxy", *arguments]
-        done = subprocess.run(
-            command,
-            env=self.environment,
-            input=typed,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.folder.parent,
-        )
-        assert done.returncode == 0, done.stderr
-        return done
-
-    def start(self) -> None:
-        """Start the process, and wait until it answers."""
-        if not self.port:
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                self.port = free.getsockname()[1]
-        with (self.folder / "proxy.log").open("ab") as log:
-            command = [PROGRAM, "proxy", "start", str(self.folder), "--host", "127.0.0.1", "--port", str(self.port)]
-            self.process = subprocess.Popen(command, env=self.environment, stderr=log, stdout=log)
-        wait_until(self._is_up)
-
-    def _is_up(self) -> bool:
-        assert self.process.poll() is None, self.log
-        try:
-            return httpx.get(f"{self.url}/health").status_code == 200
-        except httpx.TransportError:
-            return False
-
-    def stop(self) -> int:
-        """SIGTERM, and the exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE_SECONDS)
-
-    def kill(self) -> None:
-        """SIGKILL, whatever it does."""
-        self.process.kill()
-        self.process.wait()
+    @property
+    def database_url(self) -> str:
+        """The address for a superuser."""
+        return self.proxy.environment["MUNIMENT_OWNER_URL"]
 
     def open_client(self, token: Token | str, **more: Any) -> httpx.Client:
         """A client with a token."""
@@ -146,7 +95,7 @@ class Host:
     @property
     def settings(self) -> Settings:
         """Those of the folder."""
-        return load_proxy_settings(self.folder, self.environment)
+        return load_proxy_settings(self.proxy.folder, self.proxy.environment)
 
     def read_rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Rows as a superuser sees them."""
@@ -194,32 +143,13 @@ def make_fields(base_url: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def make_host(folder: Path, database_url: str, **environment: str) -> Host:
-    """A proxy in a folder, whose database is this one."""
-    return Host(folder, make_environment(database_url, folder / "data") | environment, database_url)
-
-
 @contextmanager
 def run_host(folder: Path, database_url: str, **environment: str) -> Iterator[Host]:
-    """A proxy that is made and started; at the end it is killed where the test has not stopped it."""
-    host = make_host(folder, database_url, **environment)
-    host.init()
-    try:
-        host.start()
-        yield host
-    finally:
-        if host.process.poll() is None:
-            host.kill()
-    assert "Traceback" not in host.log
-    assert "defect" not in host.log
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait until something holds."""
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.05)
+    """A proxy that is made and started in a folder, with this database."""
+    settings = make_environment(database_url, folder / "home") | environment
+    with run_proxy(folder / "folder", settings) as proxy:
+        yield Host(proxy)
+    assert "defect" not in proxy.log
 
 
 def chat(*texts: str, roles: Sequence[str] = ("user", "assistant"), **more: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def think_and_call(body: dict[str, Any]) -> dict[str, Any]:
             "id": f"call_{number}_{city}",
             "type": "function",
             "function": {"name": "look_up", "arguments": json.dumps({"what": city})},
-        }  # noqa: E501
+        }
         for city in ("Lisbon", "Porto")
     ]
     return thoughts | {"content": None, "tool_calls": calls}

@@ -18,8 +18,9 @@ from uuid import uuid4
 import pytest
 
 from muniment.testing import ScriptedOpenAI, tool_call
+from tests.http.conftest import wait_until
 from tests.proxy.clients import langchain_client, openai_client
-from tests.proxy.hosting import Host, wait_until
+from tests.proxy.hosting import Host
 
 CLIENTS = Path(__file__).parent / "clients"
 WINDOW = 4

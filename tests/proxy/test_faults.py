@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import time
 from pathlib import Path
@@ -15,13 +14,14 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from muniment.testing import Answer, ScriptedOpenAI
+from tests.http.conftest import wait_until
 from tests.logins import build_login_url
-from tests.proxy.hosting import KEY, Host, chat, run_host, wait_until
+from tests.proxy.conftest import LOG_LINE
+from tests.proxy.hosting import KEY, Host, chat, run_host
 from tests.wire import Wire
 
 CHAT = "/v1/chat/completions"
 SEARCH_SECONDS = 2.0
-LOG_LINE = re.compile(r"\[[^\]]+\] \[(DEBUG|INFO|WARNING|ERROR|CRITICAL)\] \[rid=([0-9a-f]{8}|-+)\] \[[\w.]+\] .*")
 
 
 def read_error(answer: httpx.Response, status: int) -> dict[str, str]:
@@ -176,4 +176,4 @@ def test_storing_fails_after_the_answer(own_host: Host) -> None:
         lines = [line for line in own_host.log.splitlines() if "[ERROR]" in line]
         assert len(lines) == 1
         check_log(own_host)
-        assert own_host.stop() == 0
+        assert own_host.proxy.stop() == 0

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from muniment.testing import ScriptedOpenAI, structured
-from tests.proxy.hosting import KEY, Host, chat, wait_until
+from tests.http.conftest import wait_until
+from tests.proxy.hosting import KEY, Host, chat
 
 CHAT = "/v1/chat/completions"
 FIELDS: dict[str, Any] = {

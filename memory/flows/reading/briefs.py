@@ -18,6 +18,7 @@ from muniment.memory.rules.policy.consent import find_current_fields
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.retrieval import render
 
+_LIMITED_SHARE = 0.5  # of the threshold, for a brief of so many memories
 _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
 
 
@@ -26,8 +27,8 @@ async def build_brief(
 ) -> Brief:
     """Return what goes before a model for this message: profile, delta header and bullets, all of one revision.
 
-    With a `limit` it has so many memories at most. The profile gets no more than half of them, and what it has no room
-    for is found like everything else. How-to memory is no part of a brief. Raises BadConfig for an unknown agent,
+    With a `limit` it has so many memories at most, and also what is less relevant. The profile gets no more than half of
+    them, and what it has no room for is found like everything else. How-to memory is no part of a brief. Raises BadConfig for an unknown agent,
     BadInput for a revision that the space has not reached."""
     if agent in recall.settings.recall.agents:
         recall = recall.apply_profile(agent)
@@ -42,7 +43,9 @@ async def build_brief(
         thread=scope.thread,
         horizon=recall.clock.now() - timedelta(hours=settings.delta.lookback_hours),
     )
-    query = Query(text=text, top_k=settings.recall.context_bullets, as_of=as_of)
+    # Who says how many wants them, and not only what is sure to be meant.
+    threshold = None if limit is None else settings.recall.threshold * _LIMITED_SHARE
+    query = Query(text=text, top_k=settings.recall.context_bullets, threshold=threshold, as_of=as_of)
     if settings.recall.without_tags:
         query = settings.recall.leave_out(query, scope)
     search = await _prepare_search(recall, reader, query, frozenset(stable) if limit is None else frozenset())
