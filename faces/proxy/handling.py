@@ -16,7 +16,7 @@ from muniment.faces.proxy.logs import LOG
 from muniment.faces.proxy.preparing.prepared import Prepared
 from muniment.faces.proxy.preparing.requests import prepare_request
 from muniment.faces.proxy.service import ProxyService
-from muniment.faces.proxy.storing import store_exchange
+from muniment.faces.proxy.storing import Announcement, store_exchange
 from muniment.faces.proxy.upstream import forwarding
 from muniment.faces.proxy.upstream.collecting import Answer, Collector, NotCollected, Read
 
@@ -64,7 +64,8 @@ class Handling:
         finally:
             if seen.status:
                 seconds = time.monotonic() - self.incoming.began
-                self.service.background.start_work(self._finish(prepared, collector, seen, seconds))
+                announcement = self.service.storing.announce(self.incoming.token.scope)
+                self.service.background.start_work(self._finish(prepared, collector, seen, seconds, announcement))
 
     async def _pass_answer(self, prepared: Prepared, collector: Collector, seen: _Seen, send: Send) -> None:
         incoming, config = self.incoming, self.incoming.config
@@ -94,8 +95,26 @@ class Handling:
             seen.is_whole = True
         await send({"type": "http.response.body", "body": b""})
 
-    async def _finish(self, prepared: Prepared, collector: Collector, seen: _Seen, seconds: float) -> None:
+    async def _finish(
+        self, prepared: Prepared, collector: Collector, seen: _Seen, seconds: float, announcement: Announcement
+    ) -> None:
         """Keep what was said, and count it. Failure is a line in the log."""
+        with announcement:
+            exchange = await self._make_exchange(prepared, collector, seen, seconds)
+            if prepared.memory is not None and exchange.is_stored:
+                config, rules = self.incoming.config, self.service.settings.proxy
+                await store_exchange(
+                    prepared.memory,
+                    self.incoming.token.scope,
+                    exchange,
+                    days=config.history_days,
+                    timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
+                    announcement=announcement,
+                )
+        if self.service.account is not None:
+            await self.service.account(self.incoming.token.grant.id, exchange)
+
+    async def _make_exchange(self, prepared: Prepared, collector: Collector, seen: _Seen, seconds: float) -> Exchange:
         incoming = self.incoming
         answer = Answer(None, None)
         if prepared.read is not None and seen.is_whole and collector.size:
@@ -103,7 +122,7 @@ class Handling:
                 answer = await _read_answer(collector, seen, prepared.read)
             except NotCollected as error:
                 LOG.warning("the answer is not stored: %s", error)
-        exchange = Exchange(
+        return Exchange(
             request_id=incoming.request_id,
             messages=prepared.messages,
             answer=answer.message,
@@ -117,17 +136,6 @@ class Handling:
             at=incoming.at,
             is_stored=incoming.privacy == "on" and prepared.memory is not None and seen.status < 400,
         )
-        if prepared.memory is not None and exchange.is_stored:
-            config, rules = incoming.config, self.service.settings.proxy
-            await store_exchange(
-                prepared.memory,
-                incoming.token.scope,
-                exchange,
-                days=config.history_days,
-                timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
-            )
-        if self.service.account is not None:
-            await self.service.account(incoming.token.grant.id, exchange)
 
 
 async def _read_answer(collector: Collector, seen: _Seen, read: Read) -> Answer:

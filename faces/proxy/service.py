@@ -14,6 +14,7 @@ import httpx2
 from muniment.faces.proxy.exchange import Exchange
 from muniment.faces.proxy.logs import LOG
 from muniment.faces.proxy.request.prompt import RecalledTurns, Template
+from muniment.faces.proxy.storing import StoringOrder
 from muniment.faces.serving.rate_limit import RateLimits
 from muniment.memory.bootstrap import TokenConfigs
 from muniment.memory.config.settings import Settings
@@ -65,4 +66,5 @@ class ProxyService:
     account: Callable[[UUID, Exchange], Coroutine[Any, Any, None]] | None = None  # counts an exchange of a token
     recalled: RecalledTurns = field(default_factory=RecalledTurns)
     background: Background = field(default_factory=Background)
+    storing: StoringOrder = field(default_factory=StoringOrder)
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted

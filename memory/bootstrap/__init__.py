@@ -17,13 +17,16 @@ from muniment.memory.bootstrap.databases import (
 )
 from muniment.memory.bootstrap.memories import create_memory, open_memory, read_settings_in_force
 from muniment.memory.bootstrap.models import make_embedder, make_redactor, make_stored_embedder
+from muniment.memory.bootstrap.proxy_accounts import open_proxy_accounts, run_proxy_accounts
 from muniment.memory.bootstrap.tokens import open_shares, open_tokens
 from muniment.memory.bootstrap.workers import open_worker, run_worker
+from muniment.memory.flows.proxy_accounts import ProxyAccounts
 from muniment.memory.flows.shares import Shares
 from muniment.memory.flows.token_configs import TokenConfigs
 from muniment.memory.flows.tokens import Tokens
 
 __all__ = [
+    "ProxyAccounts",
     "Shares",
     "TokenConfigs",
     "Tokens",
@@ -41,6 +44,7 @@ __all__ = [
     "migrate_database",
     "open_configured_memories",
     "open_memory",
+    "open_proxy_accounts",
     "open_shares",
     "open_token_configs",
     "open_tokens",
@@ -48,6 +52,7 @@ __all__ = [
     "read_grant_script",
     "read_settings_in_force",
     "read_silence_limit",
+    "run_proxy_accounts",
     "run_worker",
     "scrub_database",
     "stop_server",

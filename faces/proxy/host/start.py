@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
+from muniment.faces.proxy.accounts import account_exchange
 from muniment.faces.proxy.app import create_app
 from muniment.faces.proxy.host.folder import ProxyFolder
 from muniment.faces.proxy.logs import LOG, start_log
@@ -50,6 +52,7 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
         bootstrap.open_memory(settings) as memory,
         bootstrap.open_configured_memories(settings, memory) as memories,
         bootstrap.run_worker(settings, memory, memories),
+        bootstrap.run_proxy_accounts(memory) as accounts,
         make_client() as client,
     ):
         service = ProxyService(
@@ -60,6 +63,7 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
             template=template,
             limits=RateLimits(rules.requests_per_second, rules.burst),
             now=memory.now,
+            account=partial(account_exchange, accounts),
         )
         try:
             yield service

@@ -17,6 +17,7 @@ from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
 from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
+from muniment.memory.stores.postgres.operation.proxy_accounts import PostgresProxyAccounts
 from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.reads import PostgresReads
@@ -56,6 +57,7 @@ class PostgresStore:
         self.projections = PostgresProjections(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
+        self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 
