@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import openai
 import pytest
@@ -21,7 +22,7 @@ def think_and_call(body: dict[str, Any]) -> dict[str, Any]:
     """A model that thinks, calls two tools at once, and answers when it has the results."""
     thoughts = {"reasoning_content": THOUGHT, "reasoning": THOUGHT}
     if body["messages"][-1]["role"] == "tool":
-        return thoughts | {"content": f"Both are known after {len(body['messages'])} messages."}
+        return thoughts | {"content": f"Both are known: {uuid4().hex}."}
     number = sum(message["role"] == "user" for message in body["messages"])
     calls = [
         {
@@ -83,6 +84,6 @@ def test_a_window_that_begins_within_a_chain(host: Host) -> None:
                     calls = answer["tool_calls"]
                     messages += [{"role": "tool", "tool_call_id": call["id"], "content": "Fine."} for call in calls]
                     ask(client, messages, stream=True, more={})
-                    host.wait_stored(token, 5 * number + 4)
+                    host.wait_stored(token, 5 * (number + 1))
         flaws = [find_flaw(request.body["messages"]) for request in upstream.requests]
     assert flaws == [None] * len(upstream.requests)
