@@ -13,7 +13,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
-    from muniment.memory.bootstrap import Shares, Tokens
+    from muniment.memory.bootstrap import ProxyAccounts, Shares, Tokens
     from muniment.memory.client import Memory
     from muniment.memory.ports.embedders import Embedder
 
@@ -89,6 +89,18 @@ async def open_shares(settings: Settings, *, quiet: bool) -> AsyncIterator[Share
         with terminal.show_spinner(_describe_opening(settings), quiet=quiet):
             shares = await stack.enter_async_context(bootstrap.open_shares(settings))
         yield shares
+
+
+@asynccontextmanager
+async def open_proxy_accounts(settings: Settings, *, quiet: bool) -> AsyncIterator[ProxyAccounts]:
+    """The accounts of the proxy of these settings, open. Raises StoreDown."""
+    # As above.
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    async with AsyncExitStack() as stack:
+        with terminal.show_spinner(_describe_opening(settings), quiet=quiet):
+            accounts = await stack.enter_async_context(bootstrap.open_proxy_accounts(settings))
+        yield accounts
 
 
 async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:

@@ -46,4 +46,5 @@ async def account_exchange(accounts: ProxyAccounts, token_id: UUID, exchange: Ex
 async def read_usage(accounts: ProxyAccounts, token_id: UUID | None = None, days: int = DEFAULT_DAYS) -> dict[str, Any]:
     """Return the last so many days of a token, or of all, as JSON has them, the latest first. Raises BadInput,
     StoreError."""
-    return {"days": [encode_record(day) for day in await accounts.list_days(token_id, days=days)]}
+    found = await accounts.list_days(token_id, days=days)
+    return {"days": [encode_record(day) | {"day": day.day.isoformat()} for day in found]}
