@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from muniment.faces.proxy.deadlines import run_within
 from muniment.faces.proxy.errors import (
     ID_HEADER,
     MEMORY_HEADER,
@@ -125,8 +126,7 @@ class Guard:
         visit.secret = token.strip()
         seconds = self._service.settings.proxy.memory_search_timeout
         try:
-            async with asyncio.timeout(seconds):
-                visit.token = await self._service.tokens.find_token(SecretStr(visit.secret))
+            visit.token = await run_within(seconds, self._service.tokens.find_token(SecretStr(visit.secret)))
         except TokenConfigError as error:
             raise Refusal(401, "invalid_token_config", f"the token is not valid until it is mended: {error}") from None
         except StoreError:

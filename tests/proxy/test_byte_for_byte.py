@@ -43,8 +43,8 @@ def check_forwarded(sent: RawRequest, came: bytes, *, is_same: bool) -> None:
     if system:
         assert json.loads(system)["content"] in json.loads(middle)[0]["content"]
     position = 0
-    for turn in turns:
-        found = middle.find(turn.encode(), position)
+    for turn in (each.encode() for each in turns):
+        found = middle.find(turn, position)
         assert found >= 0, turn
         position = found + len(turn)
     assert middle[position:].strip() == b"]", (sent, middle)
