@@ -65,7 +65,7 @@ class ConfiguredMemories:
 
     def __init__(self, memory: Memory, configs: TokenConfigs, models: TokenModels) -> None:
         self.configs = configs
-        self._memory, self._models = memory, models
+        self.memory, self._models = memory, models
         self._ready: OrderedDict[UUID, _Ready] = OrderedDict()
         self._making = asyncio.Lock()
 
@@ -96,13 +96,13 @@ class ConfiguredMemories:
         """Finish what goes on behind replies, and close all connections to endpoints. Before the memory is closed."""
         self._ready.clear()
         try:
-            await self._memory.engine.finish_background()
+            await self.memory.engine.finish_background()
         finally:
             await self._models.close()
 
     def list_performable(self) -> tuple[JobName, ...]:
         """Return the jobs that a memory of a token may have."""
-        return self._memory.engine.job_registry.list_names()
+        return self.memory.engine.job_registry.list_names()
 
     async def perform_job(self, job: Job) -> None:
         """Perform a job now: that of a token's space by the token's own memory, any other by the installation's.
@@ -111,7 +111,7 @@ class ConfiguredMemories:
         `Jobs.perform_job`."""
         id_ = find_token_id(job.scope.tenant)
         if id_ is None:
-            await self._memory.jobs.perform_job(job)
+            await self.memory.jobs.perform_job(job)
             return
         try:
             token = await self.configs.find_by_id(id_)
@@ -128,7 +128,7 @@ class ConfiguredMemories:
 
     def _find_ready(self, token_id: UUID, config: TokenConfig) -> Memory | None:
         ready = self._ready.get(token_id)
-        if ready is None or ready.digest != config.digest or ready.base is not self._memory.engine:
+        if ready is None or ready.digest != config.digest or ready.base is not self.memory.engine:
             return None
         self._ready.move_to_end(token_id)
         return ready.memory
@@ -140,8 +140,8 @@ class ConfiguredMemories:
             former = formers.get(name)
             return self._models.make_stored(name) if former is None else self._models.make_former(former)
 
-        embedder, base = await self._models.make_embedder(config.embedder), self._memory.engine
-        memory = self._memory.configure(
+        embedder, base = await self._models.make_embedder(config.embedder), self.memory.engine
+        memory = self.memory.configure(
             embedder=embedder,
             model=self._models.make_chat_model(config),
             prompt=config.memory_prompt,
@@ -156,4 +156,4 @@ class ConfiguredMemories:
     def _make_gone(self) -> Memory:
         """The memory of tokens that are gone: what is kept is tended, and nothing new is read or embedded."""
         stored = self._models.make_stored
-        return self._memory.configure(embedder=stored(""), model=None, make_former=stored)
+        return self.memory.configure(embedder=stored(""), model=None, make_former=stored)

@@ -111,6 +111,7 @@ class Handling:
                     timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
                     announcement=announcement,
                 )
+        LOG.debug("memory: the exchange is %s", "kept" if exchange.is_stored else "not to be kept")
         if self.service.account is not None:
             await self.service.account(self.incoming.token.grant.id, exchange)
 

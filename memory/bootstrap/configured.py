@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from muniment.memory.bootstrap.databases import make_connections
@@ -23,7 +24,7 @@ from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.operation.token_configs import TokenConfigStore
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.store import PostgresStore
-from muniment.memory.stores.token_key import load_token_key
+from muniment.memory.stores.token_key import has_token_key, load_token_key
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,6 +48,11 @@ async def open_token_configs(
         yield configs
     finally:
         await store.close()
+
+
+def can_open_configs(settings: Settings) -> bool:
+    """Whether this process has what opens the keys of tokens: the key file of the installation, and the library."""
+    return has_token_key(settings.home) and find_spec("cryptography") is not None
 
 
 @asynccontextmanager

@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from muniment.memory.bootstrap.configured import open_configured_memories
+from muniment.memory.bootstrap.configured import can_open_configs, open_configured_memories
 from muniment.memory.bootstrap.databases import make_store
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.configured import ConfiguredMemories
 from muniment.memory.flows.background.maintenance import Schedule, list_enqueueings
 from muniment.memory.flows.background.worker import OnOutcome, Worker
-from muniment.memory.stores.token_key import has_token_key
 
 
 @asynccontextmanager
@@ -34,7 +33,7 @@ async def open_worker(
     async with AsyncExitStack() as stack:
         queue = make_store(settings, memory.engine.embedder.name)
         stack.push_async_callback(queue.close)
-        if memories is None and has_token_key(settings.home):
+        if memories is None and can_open_configs(settings):
             memories = await stack.enter_async_context(open_configured_memories(settings, memory))
         yield Worker(
             queue.jobs,

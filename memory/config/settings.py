@@ -143,8 +143,9 @@ class Settings(_Sections):
         return self.model_copy(update={"allowlists": self.allowlists | given})
 
     def find_profile(self, name: str) -> EmbedderProfile:
-        """The similarity profile of the embedder of this name, or the one called `default`."""
-        return self.embedders.get(name) or self.embedders["default"]
+        """The similarity profile of the embedder of this name, or the one called `default`. Of a token's embedder the
+        model's name counts, which a digest follows."""
+        return self.embedders.get(name) or self.embedders.get(name.rpartition("@")[0]) or self.embedders["default"]
 
     def make_owner_reader(self, scope: Scope, at: datetime | None = None) -> Reader:
         """Return the owner of a space as a reader, who may read every category."""

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from pydantic import SecretBytes, SecretStr
 
-from muniment.memory.domain.scope import Grant
+from muniment.memory.domain.scope import Grant, Scope
 from muniment.memory.domain.tokens.config import (
     BODIES,
     FIELDS,
@@ -129,6 +129,15 @@ class TokenConfigs:
         if not await self.store.replace_digest(id_, self._hash(token), token[-_HINT_CHARS:]):
             raise NotFound(_UNKNOWN)
         return SecretStr(token), await self.get(id_)
+
+    async def revoke(self, id_: UUID) -> Scope:
+        """Revoke a token and keep its configuration; return the scope of its memory, which is to be erased: that
+        removes both. May be repeated. Raises NotFound, StoreError."""
+        await self._require_token(id_)
+        grant = await self.store.revoke_grant(id_, self.clock.now())
+        if grant is None:
+            raise NotFound(_UNKNOWN)
+        return ConfiguredToken(grant=grant, config=None).scope.owner_scope
 
     async def delete(self, id_: UUID) -> Grant:
         """Revoke a token, and delete its configuration with the keys. The memory stays. Raises NotFound, StoreError."""

@@ -19,10 +19,10 @@ class AbsentEmbedder(Embedder):
     def name(self) -> str:
         return self._name
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, _: Sequence[str]) -> list[Vector]:
         raise self._refuse()
 
-    async def embed_query(self, text: str) -> Vector:
+    async def embed_query(self, _: str) -> Vector:
         raise self._refuse()
 
     async def close(self) -> None:

@@ -39,7 +39,7 @@ where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser', 'munimen
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
-  'expect_embedder', 'find_model', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
+  'expect_embedder', 'find_model', 'has_own_models', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
   'commit_memories', 'keep_observations', 'list_positions', 'rank_projections', 'project_changes', 'read_cursor', 'revision_before', 'time_after', 'enter_shared',
   'session_of', 'keep_sessions', 'find_recorded', 'find_new_messages');
 

@@ -17,6 +17,8 @@ import pytest
 from muniment.memory.bootstrap import open_token_configs
 from muniment.memory.config.proxy_folder import load_proxy_settings
 from muniment.testing import ScriptedOpenAI
+from muniment.testing.openai_answers import Answer
+from muniment.testing.openai_server import Request
 from tests.conftest import Clones, alone
 from tests.http.conftest import PROGRAM, START_SECONDS, make_environment, wait_until
 
@@ -39,6 +41,7 @@ class Proxy:
     folder: Path
     environment: dict[str, str]
     url: str = ""
+    admin_token: str = ""
     process: subprocess.Popen[str] = field(init=False)
 
     def init(self) -> str:
@@ -63,7 +66,7 @@ class Proxy:
             found = re.search(r"listening on (http://\S+)", self.log)
             self.url = found[1] if found else ""
             time.sleep(0.05)
-        wait_until(lambda: self.is_healthy())
+        wait_until(self.is_healthy)
 
     def is_healthy(self) -> bool:
         try:
@@ -108,6 +111,10 @@ class Proxy:
         with self.client(token, **headers) as client:
             return client.post("/v1/chat/completions", json={"model": "m", "messages": said} | body)
 
+    def wait_kept(self, headers: httpx.Headers) -> None:
+        """Wait until what follows the answer with these headers is done."""
+        wait_until(lambda: any("kept" in line for line in self.read_lines(headers["x-muniment-request-id"])), 20)
+
     def read_lines(self, request_id: str) -> list[str]:
         return [line for line in self.log.splitlines() if f"[rid={request_id}]" in line]
 
@@ -117,7 +124,7 @@ def run_proxy(folder: Path, environment: dict[str, str]) -> Iterator[Proxy]:
     """A proxy that runs in a folder that is made."""
     proxy = Proxy(folder, environment)
     try:
-        proxy.init()
+        proxy.admin_token = proxy.init()
         proxy.start()
         yield proxy
     finally:
@@ -151,24 +158,48 @@ def own_proxy(database_url: str, tmp_path: Path) -> Iterator[Proxy]:
         yield proxy
 
 
+class Upstream(ScriptedOpenAI):
+    """An upstream that says OK, or what a test has put before."""
+
+    def __init__(self, **script: Any) -> None:
+        super().__init__(**script)
+        self._waiting: list[Answer] = []
+
+    def answer_next(self, answer: Answer) -> None:
+        """Answer the next request with this, whatever it is."""
+        self._waiting.append(answer)
+
+    def answer_request(self, request: Request) -> Answer | None:
+        if not self._waiting:
+            return super().answer_request(request)
+        self.requests.append(request)
+        return self._waiting.pop(0)
+
+
 @pytest.fixture
-def upstream() -> Iterator[ScriptedOpenAI]:
-    """An upstream that says OK."""
-    with ScriptedOpenAI() as server:
+def upstream() -> Iterator[Upstream]:
+    """An upstream of this test."""
+    with Upstream() as server:
         yield server
 
 
 @pytest.fixture
-def token(proxy: Proxy, upstream: ScriptedOpenAI) -> str:
+def token(proxy: Proxy, upstream: Upstream) -> str:
     """A token for the upstream."""
     return proxy.register(upstream)
+
+
+@pytest.fixture
+def admin_token(proxy: Proxy) -> str:
+    """The token that the proxy's folder was made with."""
+    return proxy.admin_token
 
 
 Teach = Callable[[str, str], None]
 
 
 @pytest.fixture
-def teach(proxy: Proxy, upstream: ScriptedOpenAI) -> Teach:
+def teach(proxy: Proxy, upstream: Upstream) -> Teach:
     """Tell the memory of a token something, and wait until it is known."""
 
     def teach(token: str, text: str) -> None:
@@ -184,7 +215,7 @@ def teach(proxy: Proxy, upstream: ScriptedOpenAI) -> Teach:
     return teach
 
 
-def read_sent(upstream: ScriptedOpenAI) -> dict[str, Any]:
+def read_sent(upstream: Upstream) -> dict[str, Any]:
     """The body of the last request that came upstream."""
     return dict(json.loads(upstream.requests[-1].raw))
 

@@ -2,11 +2,10 @@
 
 import json
 
-from muniment.testing import ScriptedOpenAI
-from tests.proxy.conftest import UPSTREAM_KEY, Proxy, Teach, read_sent
+from tests.proxy.conftest import UPSTREAM_KEY, Proxy, Teach, Upstream, read_sent
 
 
-def test_a_color_and_an_animal(proxy: Proxy, upstream: ScriptedOpenAI, token: str, teach: Teach) -> None:
+def test_a_color_and_an_animal(proxy: Proxy, upstream: Upstream, token: str, teach: Teach) -> None:
     """What was told before the window is in the request upstream, behind the system prompt; another token knows
     nothing."""
     small = proxy.register(upstream, session_window_size=1)
@@ -28,7 +27,7 @@ def test_a_color_and_an_animal(proxy: Proxy, upstream: ScriptedOpenAI, token: st
     assert read_sent(upstream)["messages"] == [{"role": "user", "content": "What are my favorite color and animal?"}]
 
 
-def test_the_key_of_the_upstream(proxy: Proxy, upstream: ScriptedOpenAI, token: str) -> None:
+def test_the_key_of_the_upstream(proxy: Proxy, upstream: Upstream, token: str) -> None:
     """The token's own key goes upstream, and neither the token nor a header of ours does."""
     proxy.chat(token, "Hello", headers={"x-muniment-memory": "off", "X-Copy": f"Bearer {token}", "X-Other": "1"})
     sent = upstream.requests[-1]

@@ -8,7 +8,10 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+from starlette.types import ASGIApp
+
 from muniment.faces.proxy.accounts import account_exchange
+from muniment.faces.proxy.administration import open_administration
 from muniment.faces.proxy.app import create_app
 from muniment.faces.proxy.host.folder import ProxyFolder
 from muniment.faces.proxy.logs import LOG, start_log
@@ -35,8 +38,11 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
     with contextlib.closing(listen_on(host or rules.host, rules.port if port is None else port)) as listener:
         start_log(rules.log_level, bootstrap.make_redactor())
         try:
-            async with open_service(settings, template) as service:
-                await _serve(service, listener)
+            async with (
+                open_service(settings, template) as service,
+                open_administration(settings, service.memories) as administration,
+            ):
+                await _serve(service, administration, listener)
         finally:
             if settings.is_embedded:  # the folder's own
                 await bootstrap.stop_server(settings)
@@ -71,12 +77,12 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
             await service.background.finish(settings.proxy.memory_store_timeout)
 
 
-async def _serve(service: ProxyService, listener: socket.socket) -> None:
+async def _serve(service: ProxyService, administration: ASGIApp, listener: socket.socket) -> None:
     rules = service.settings.serve
     host, port = listener.getsockname()[:2]
     LOG.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
     await serve_application(
-        create_app(service),
+        create_app(service, administration),
         listener,
         service.ending,
         notice_seconds=0.0,

@@ -25,7 +25,7 @@ async def prepare_response(service: ProxyService, incoming: Incoming) -> Prepare
     sent = [_make_message(item.value) for item in items]
     placed, found, memory = items, Recollection(), None
     if incoming.privacy != "off":
-        is_whole = not any(body.get_value(key) for key in _HISTORY_ELSEWHERE)
+        is_whole = bool(items) and not any(body.get_value(key) for key in _HISTORY_ELSEWHERE)
         recalled = await ask_memory(service, incoming, sent, with_history=is_whole)
         found, memory = recalled.found, recalled.memory
         placed = _insert_history(items, sent, recalled.messages)

@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from muniment.memory.domain.scope import Grant, Scope
-from muniment.memory.domain.tokens.fields import FieldReader
+from muniment.memory.domain.tokens.fields import MASK, FieldReader
 
 PROXY_SESSION = "proxy"  # the one stream of what a token's programs say
 TOKEN_OWNER = "token"  # noqa: S105 - the owner of a token's memory, within the tenant of the token
@@ -225,7 +225,7 @@ def mask_secret(secret: str | None) -> str | None:
     """Return stars and the last four characters, of a short secret only stars; None for none."""
     if secret is None:
         return None
-    return "****" + (secret[-4:] if len(secret) >= _SHOWABLE else "")
+    return MASK + (secret[-4:] if len(secret) >= _SHOWABLE else "")
 
 
 def _reveal(secret: SecretStr | None) -> str | None:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from muniment.memory.errors import TokenConfigError
 
+MASK = "****"  # before the last characters of a key that is shown
 MAX_BYTES = 20_000  # of a body or another text
 _UNSENDABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -42,6 +43,8 @@ class FieldReader:
             value = value.get_secret_value()
         if not isinstance(value, str) or not value.strip():
             raise self._refuse(name, "a key that is not empty")
+        if value.startswith(MASK):
+            raise self._refuse(name, "a key, not its mask; leave it out and it stays")
         if value != value.strip() or not value.isascii() or _UNSENDABLE.search(value) or len(value) > MAX_BYTES:
             raise self._refuse(name, "a key that can be sent in a header: ASCII without blanks around it")
         return SecretStr(value)

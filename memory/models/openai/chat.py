@@ -71,7 +71,7 @@ class OpenAIChat:
     """A chat model with tools; `name` is the model's name at the endpoint (`base_url`, or OpenAI itself).
 
     `timeout_seconds` is per attempt, `max_output_tokens` per answer. `options` are in the body of each request as they
-    are, and go before what is set here but the messages, tools and streaming. Failures are ModelTimeout, ModelRateLimited,
+    are; they win over what is set here but messages, tools and streaming. Failures are ModelTimeout, ModelRateLimited,
     ModelUnavailable, ModelError (a request that the endpoint does not accept) or BadModelAnswer (refused, empty,
     malformed, tool arguments that are not a JSON object, structured output that was cut off).
 

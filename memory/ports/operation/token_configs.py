@@ -72,6 +72,10 @@ class TokenConfigStore(Protocol):
         """Put another token in the place of one; False for an unknown id."""
         ...
 
+    async def revoke_grant(self, id_: UUID, at: datetime) -> Grant | None:
+        """Revoke a token and return its grant; None for an unknown id. The first revocation stays."""
+        ...
+
     async def delete_config(self, id_: UUID, at: datetime) -> Grant | None:
         """Revoke the token and delete its configuration; None for an unknown id, or a token without one."""
         ...

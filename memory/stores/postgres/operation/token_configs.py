@@ -92,6 +92,10 @@ class PostgresTokenConfigs(TokenConfigStore):
             params = {"id": id_, "digest": digest, "hint": hint}
             return (await conn.execute(_CONFIGS["replace_digest"], params)).rowcount > 0
 
+    async def revoke_grant(self, id_: UUID, at: datetime) -> Grant | None:
+        async with self._issuing() as conn:
+            return await revoke_grant(conn, id_, at)
+
     async def delete_config(self, id_: UUID, at: datetime) -> Grant | None:
         async with self._issuing() as conn:
             if (await conn.execute(_CONFIGS["delete"], {"id": id_})).rowcount == 0:
