@@ -56,6 +56,7 @@ class _Visit:
     status: int = 0
     token: ConfiguredToken | None = None
     secret: str = ""
+    lookup_seconds: float = 0.0
 
     async def send_message(self, message: Message) -> None:
         """Send a message of an answer, with the id of the request."""
@@ -133,6 +134,7 @@ class Guard:
             raise MemoryAway("the database does not answer") from None
         except TimeoutError:
             raise MemoryAway(f"no answer within {seconds:g} s", may_retry=False) from None
+        visit.lookup_seconds = time.monotonic() - visit.began
         if visit.token is None:
             raise Refusal(401, "invalid_token", _BAD_TOKEN)
         if is_administration(visit.scope):
@@ -183,6 +185,7 @@ class Guard:
             secret=visit.secret,
             privacy=privacy,
             began=visit.began,
+            lookup_seconds=visit.lookup_seconds,
             at=self._service.now(),
         )
 

@@ -100,12 +100,12 @@ class Host:
     def read_rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Rows as a superuser sees them."""
         with psycopg.connect(self.database_url, row_factory=dict_row) as conn:
-            return conn.execute(query, values).fetchall()  # type: ignore[call-overload, no-any-return]
+            return conn.execute(query, values).fetchall()
 
     def execute(self, statement: str, *values: Any) -> None:
         """A statement of a superuser."""
         with psycopg.connect(self.database_url) as conn:
-            conn.execute(statement, values)  # type: ignore[call-overload]
+            conn.execute(statement, values)
 
     def find_word(self, word: str) -> list[str]:
         """The tables in which a text stands, as it is or in bytes."""
@@ -117,7 +117,7 @@ class Host:
             for (table,) in tables:
                 like, encoded = f"%{word}%", f"%{word.encode().hex()}%"
                 query = f"select count(*) from {table} t where t::text ilike %s or t::text ilike %s"
-                if conn.execute(query, (like, encoded)).fetchone() != (0,):  # type: ignore[call-overload]
+                if conn.execute(query, (like, encoded)).fetchone() != (0,):
                     found.append(table)
         return found
 

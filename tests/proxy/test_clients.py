@@ -18,7 +18,6 @@ from uuid import uuid4
 import pytest
 
 from muniment.testing import ScriptedOpenAI, tool_call
-from tests.http.conftest import wait_until
 from tests.proxy.clients import langchain_client, openai_client
 from tests.proxy.hosting import Host
 
@@ -103,7 +102,7 @@ async def test_a_colour_and_an_animal(host: Host, converse: Converse) -> None:
             before = len(host.read_messages(own))
             words = [f"{len(upstream.requests)}: {text}" for text in SMALL_TALK]
             await say(own.secret, *told, *words, rounds=[mode])
-            wait_until(lambda before=before: len(host.read_messages(own)) > before + WINDOW)
+            host.wait_stored(own, before + WINDOW + 1)
         asked = len(upstream.requests)
         answers = await say(own.secret, QUESTION, rounds=ROUNDS)
         shown = [join_shown(request.body) for request in upstream.requests[asked:]]
