@@ -124,7 +124,7 @@ class Proxied:
 async def run_proxy(**environment: str) -> AsyncIterator[Proxied]:
     """A proxy that is made and started; at the end it is killed, and its database is dropped."""
     folder = Path(tempfile.mkdtemp(prefix="muniment-proxied-"))
-    folder.chmod(0o711)  # the account that runs a root session's Postgres has to pass
+    await asyncio.to_thread(folder.chmod, 0o711)  # the account that runs a root session's Postgres has to pass
     await asyncio.to_thread((folder / "limits.yaml").write_text, LIMITS, encoding="utf-8")
     async with harness.throwaway(load_settings()) as own:
         address = await bootstrap.ensure_database(own)
