@@ -1,4 +1,4 @@
-"""The administration of tokens: `/v1/admin/tokens`."""
+"""The administration of tokens: `/v1/admin/tokens`, and what they were used for: `/v1/admin/usage`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from muniment.faces.proxy.accounts import DEFAULT_DAYS, read_usage
 from muniment.faces.proxy.errors import BadRequest, Refusal
 from muniment.memory import bootstrap, codec
-from muniment.memory.bootstrap import TokenConfigs
+from muniment.memory.bootstrap import ProxyAccounts, TokenConfigs
 from muniment.memory.config.settings import Settings
 from muniment.memory.configured import ConfiguredMemories
 from muniment.memory.domain.scope import Grant, Scope as MemoryScope
 from muniment.memory.domain.tokens.config import TokenDetail
-from muniment.memory.errors import Conflict, NotFound, StoreError, TokenConfigError
+from muniment.memory.errors import BadInput, Conflict, NotFound, StoreError, TokenConfigError
 
-_ADDRESS = "/v1/admin/tokens"
+_ADDRESS, _USAGE = "/v1/admin/tokens", "/v1/admin/usage"
 _NO_TOKEN = "there is no such token"  # noqa: S105 - words about tokens
 _NO_ADMIN = "the token does not permit this: it wants an administrator's, of this service and of no user"
 
@@ -34,8 +35,9 @@ _NO_ADMIN = "the token does not permit this: it wants an administrator's, of thi
 class Administration:
     """An ASGI application; its requests have the `grant` of who asks in their state. It raises Refusal.
 
-    `configs` are opened as the owner of the tables. `memories` are told what has changed."""
+    `accounts` and `configs` are opened as the owner of the tables. `memories` are told what has changed."""
 
+    accounts: ProxyAccounts
     configs: TokenConfigs
     memories: ConfiguredMemories
     settings: Settings
@@ -61,6 +63,8 @@ class Administration:
         path = request.scope["path"].removeprefix(request.scope.get("root_path", "")).rstrip("/")
         if path == _ADDRESS:
             return await self._answer_all(request)
+        if path == _USAGE:
+            return await self._answer_usage(request)
         if path.rpartition("/")[0] == _ADDRESS:
             return await self._answer_one(request, _read_id(path))
         raise Refusal(404, "not_found", "There is no such address.")
@@ -83,6 +87,20 @@ class Administration:
         if request.method == "DELETE":
             return JSONResponse(await self._delete_token(request, id_))
         return _refuse_method("GET, PUT, PATCH, DELETE")
+
+    async def _answer_usage(self, request: Request) -> Response:
+        if request.method != "GET":
+            return _refuse_method("GET")
+        given = {name: request.query_params.get(name) for name in ("token", "days")}
+        try:
+            token = None if given["token"] is None else UUID(given["token"])
+            days = DEFAULT_DAYS if given["days"] is None else int(given["days"])
+        except ValueError:
+            raise BadRequest("query", "wants `token` to be an id and `days` a whole number") from None
+        try:
+            return JSONResponse(await read_usage(self.accounts, token, days))
+        except BadInput as error:
+            raise BadRequest("query", str(error)) from None
 
     def _check_administrator(self, grant: Grant) -> None:
         """Raise Refusal for who may not do this: whoever changes tokens changes those of everybody."""
@@ -118,8 +136,11 @@ class Administration:
 @asynccontextmanager
 async def open_administration(settings: Settings, memories: ConfiguredMemories) -> AsyncIterator[Administration]:
     """Open the administration of the tokens whose memories these are. Raises StoreDown."""
-    async with bootstrap.open_token_configs(settings, as_owner=True) as configs:
-        yield Administration(configs=configs, memories=memories, settings=settings)
+    async with (
+        bootstrap.open_token_configs(settings, as_owner=True) as configs,
+        bootstrap.open_proxy_accounts(settings) as accounts,
+    ):
+        yield Administration(accounts=accounts, configs=configs, memories=memories, settings=settings)
 
 
 def show_token(detail: TokenDetail, token: SecretStr | None = None) -> dict[str, Any]:

@@ -37,7 +37,15 @@ from muniment.memory.errors import StoreError, TokenConfigError
 _HEALTH, _API, _ADMIN = "/health", "/v1/", "/v1/admin/"
 _CLIENT_GONE = 499  # in the log: nobody hears an answer any more
 _PRIVACIES: tuple[Privacy, ...] = ("on", "read", "off")
-_NAMED = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings", "/v1/models", "/v1/admin/tokens", _HEALTH)
+_NAMED = (
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/embeddings",
+    "/v1/models",
+    "/v1/admin/tokens",
+    "/v1/admin/usage",
+    _HEALTH,
+)
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment proxy token` makes one"  # noqa: S105 - words
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
 _NO_CONFIG = "the token is for administration; register one with a configuration to forward requests"
@@ -102,9 +110,11 @@ class Guard:
                 await self._check_token(visit)
                 if (wait := self._take_request(visit)) > 0:
                     refusal = make_refusal(Refusal(429, "too_many_requests", "the token has asked too often"), wait)
+                    self._account(visit, 429)
                 else:
                     await self._run_app(visit, body)
         except BodyTooLarge as error:
+            self._account(visit, 413)
             if not visit.status:
                 await refuse_body(make_refusal(Refusal(413, "too_large", str(error))), body, visit.send_message)
         except ClientGone:

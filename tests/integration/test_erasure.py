@@ -208,7 +208,9 @@ async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str
 
 def test_no_table_is_left_out(database_url: str) -> None:
     """Every table with a space is erased with it, but the receipts and the tenant's books."""
-    assert set(rows(database_url, scope())) == {*erasing._OF_SPACE, "shares", "erasures", "spend", "spend_days"}
+    assert set(rows(database_url, scope())) == {
+        *erasing._OF_SPACE, "shares", "erasures", "spend", "spend_days", "proxy_days",
+    }  # fmt: skip
 
 
 async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:

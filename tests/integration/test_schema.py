@@ -99,7 +99,7 @@ def test_history_and_change_log_are_views_with_the_agreed_names(
     views: dict[Any, Any] = {name: columns for name, columns, _ in rows}
     assert {options for _, _, options in rows} == {"security_invoker=true"}
     assert {"change_log", "history", "operations"} <= {name for name in views if not name.startswith("memory_")}
-    assert len(views) == 3 + 8  # and the tables of a former design
+    assert len(views) == 3 + 8 + 1  # and the tables of a former design, and the messages of tokens
     assert {"thread_id", "rev", "memory_id", "event", "meta", "ts"} <= set(views["change_log"])
     assert {"memory_id", "event", "old_ref", "new_ref", "actor", "meta", "ts"} <= set(views["history"])
     assert {"thread_id", "node", "op", "status", "memory_id", "category", "sim", "ts"} <= set(views["operations"])

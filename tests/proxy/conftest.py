@@ -154,7 +154,8 @@ def proxy(shared_proxy: Proxy) -> Proxy:
 @pytest.fixture
 def own_proxy(database_url: str, tmp_path: Path) -> Iterator[Proxy]:
     """A proxy of this test's own, which it may end."""
-    with run_proxy(tmp_path / "folder", make_environment(database_url, tmp_path / "home")) as proxy:
+    environment = make_environment(database_url, tmp_path / "home") | {"LOG_LEVEL": "DEBUG"}
+    with run_proxy(tmp_path / "folder", environment) as proxy:
         yield proxy
 
 
@@ -215,7 +216,7 @@ def teach(proxy: Proxy, upstream: Upstream) -> Teach:
     return teach
 
 
-def read_sent(upstream: Upstream) -> dict[str, Any]:
+def read_sent(upstream: ScriptedOpenAI) -> dict[str, Any]:
     """The body of the last request that came upstream."""
     return dict(json.loads(upstream.requests[-1].raw))
 

@@ -15,7 +15,7 @@ import pytest
 from muniment.faces.proxy.host import folder as host_folder
 from muniment.memory.bootstrap import open_tokens
 from muniment.memory.config.proxy_folder import load_proxy_settings
-from muniment.memory.errors import BadConfig
+from muniment.memory.errors import BadConfig, Busy
 from muniment.testing.openai_answers import Answer
 from tests.conftest import alone
 from tests.http.conftest import PROGRAM, make_environment, wait_until
@@ -122,7 +122,7 @@ def test_a_token_that_an_interrupted_init_has_made(environment: dict[str, str], 
 def test_two_inits(tmp_path: Path) -> None:
     """Only one process makes a folder."""
     folder = host_folder.ProxyFolder(tmp_path)
-    with folder.begin(), pytest.raises(host_folder.Busy), folder.begin():
+    with folder.begin(), pytest.raises(Busy), folder.begin():
         pass
 
 

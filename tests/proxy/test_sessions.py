@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -55,6 +56,25 @@ def test_a_client_without_history_is_given_it(proxy: Proxy) -> None:
             said.append(user(f"Question {n}?"))
             assert read_conversation(upstream) == said
             said.append(assistant(f"Answer {n}."))
+
+
+def test_a_request_waits_for_the_exchange_before(proxy: Proxy) -> None:
+    """A database that takes a second to store what was said does not make the next request forget it."""
+    with ScriptedOpenAI(reply=["A.", "B.", "C."]) as upstream:
+        token = proxy.register(upstream)
+        proxy.chat(token, "One.")
+        wait_until(lambda: len(read_texts(proxy, token)) == 2, 10)
+        with psycopg.connect(proxy.environment["MUNIMENT_OWNER_URL"]) as conn:
+            conn.execute(
+                "select from muniment.sessions where space_id = %s for update", [find_scope(proxy, token).space]
+            )
+            proxy.chat(token, "Two.")
+            later = threading.Timer(1, conn.rollback)
+            later.start()
+            proxy.chat(token, "Three.")
+            later.join()
+    said = ["One.", "A.", "Two.", "B.", "Three."]
+    assert [message["content"] for message in read_conversation(upstream)] == said
 
 
 def test_a_client_with_history_is_given_nothing_twice(proxy: Proxy) -> None:
@@ -161,3 +181,19 @@ def test_accounts_and_budgets(own_proxy: Proxy) -> None:
     assert day["prompt_tokens"] > 0 < day["completion_tokens"]
     assert day["bytes_in"] > 0 < day["bytes_out"]
     assert day["longest_ms"] <= day["latency_ms"]
+
+
+def test_usage_for_an_administrator(own_proxy: Proxy, upstream: ScriptedOpenAI) -> None:
+    """The days of a token over HTTP, for an administrator alone; what cannot be read of a query is named."""
+    token = own_proxy.register(upstream)
+    own_proxy.chat(token, "Hello.")
+    id_ = str(find_token_id(find_scope(own_proxy, token).tenant))
+    wait_until(lambda: bool(ask(own_proxy, "select from muniment.proxy_days")), 10)
+    with own_proxy.client(own_proxy.admin_token) as admin, own_proxy.client(token) as other:
+        (day,) = admin.get("/v1/admin/usage", params={"token": id_, "days": 1}).json()["days"]
+        assert (day["token_id"], day["requests"], day["refused"]) == (id_, 1, 0)
+        assert admin.get("/v1/admin/usage", params={"token": id_.replace(id_[0], "f")}).json() == {"days": []}
+        assert other.get("/v1/admin/usage").status_code == 403
+        assert admin.delete("/v1/admin/usage").status_code == 405
+        for query in ({"days": "0"}, {"days": "x"}, {"token": "x"}):
+            assert admin.get("/v1/admin/usage", params=query).status_code == 422

@@ -27,9 +27,9 @@ async def build_brief(
 ) -> Brief:
     """Return what goes before a model for this message: profile, delta header and bullets, all of one revision.
 
-    With a `limit` it has so many memories at most, and also what is less relevant. The profile gets no more than half of
-    them, and what it has no room for is found like everything else. How-to memory is no part of a brief. Raises BadConfig for an unknown agent,
-    BadInput for a revision that the space has not reached."""
+    With a `limit` it has so many memories at most, and also what is less relevant. The profile gets no more than half
+    of them, and what it has no room for is found like everything else. How-to memory is no part of a brief. Raises
+    BadConfig for an unknown agent, BadInput for a revision that the space has not reached."""
     if agent in recall.settings.recall.agents:
         recall = recall.apply_profile(agent)
     if limit is not None:
