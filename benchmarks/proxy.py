@@ -121,7 +121,7 @@ async def measure_memory(proxy: Proxied, way: Way, requests: int) -> dict[str, A
     process = psutil.Process(proxy.process.pid)
 
     def weigh() -> int:
-        return round(process.memory_info().rss / 1e6)
+        return round(int(process.memory_info().rss) / 1e6)
 
     seen = []
     with harness.bar("requests", requests) as tick:
