@@ -18,7 +18,7 @@ from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Placement, Turn
 from muniment.memory.doors import Doors
-from muniment.memory.engine import Engine
+from muniment.memory.engine import Engine, MakeEmbedder
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
 from muniment.memory.flows.reading.briefs import build_brief
 from muniment.memory.given import check_calls, check_each
@@ -37,7 +37,7 @@ class Memory(Doors):
     reads or writes raises StoreError. The calls of a graph are in `conversation`, of an operator in `admin`, of a
     worker in `jobs`."""
 
-    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(self, engine: Engine, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
         super().__init__(engine)
         self.conversation = Conversation(self)  # the calls of a graph around one turn
         self.loop = loop  # on which it was opened
@@ -60,19 +60,14 @@ class Memory(Doors):
         await self.engine.close()
 
     def configure(
-        self,
-        *,
-        embedder: Embedder,
-        model: ChatModel | None,
-        prompt: str | None = None,
-        make_former: Callable[[str], Embedder],
+        self, *, embedder: Embedder, model: ChatModel | None, make_former: MakeEmbedder, prompt: str | None = None
     ) -> Memory:
         """Return the memory of spaces with models of their own, over the same connections; it is not closed itself.
 
-        `prompt` says what is worth remembering, beside the prompt of extraction; `make_former` returns the embedder
-        that such a space had before, by its name."""
+        `prompt` says what is worth remembering; `make_former` returns an embedder that such a space had, by its
+        name."""
         engine = self.engine.configure(embedder=embedder, model=model, prompt=prompt, make_former=make_former)
-        return Memory(engine, self.loop)
+        return Memory(engine, loop=self.loop)
 
     def now(self) -> datetime:
         """Return the time in UTC by the engine's clock."""
