@@ -28,7 +28,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.work import PREDICATES
+from muniment.memory.rules.extraction.work.read import PREDICATES
 
 FILES = {
     "known": DATA / "kinds.tsv",

@@ -8,7 +8,7 @@ from benchmarks import kinds
 from muniment.memory.domain.memory import Fact, is_note
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.extraction.extract import MAX_STATEMENTS, extract_statements
-from muniment.memory.rules.extraction.work import read_work
+from muniment.memory.rules.extraction.work.read import read_work
 
 AT = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
