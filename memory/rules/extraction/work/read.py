@@ -1,8 +1,8 @@
 """What people say of their work: what they decided, what rules they keep, what they found out, how they repaired
 something, and what they have to do.
 
-A sign is a form of clause: who it is said of, a class of verbs or of modals, and what comes of it (`english.py`,
-`chinese.py`; the classes are data in `lexicons/work.*.yaml`). Where the form alone also tells of other things, a cue
+A sign is a form of clause: who it is said of, a class of verbs or of modals, and what comes of it (`english`,
+`chinese`; the classes are data in `lexicons/work.*.yaml`). Where the form alone also tells of other things, a cue
 has to stand in the sentence, such as what was weighed, where a norm holds, or a date. What is asked, supposed,
 reported, wished or said of somebody else has none of these kinds."""
 
@@ -14,7 +14,8 @@ from datetime import datetime
 
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.work import chinese, english
+from muniment.memory.rules.extraction.work.chinese import language as chinese
+from muniment.memory.rules.extraction.work.english import language as english
 from muniment.memory.rules.extraction.work.signs import Language, Sign
 from muniment.memory.rules.language.english_words import trim_phrase
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -70,7 +71,7 @@ def read_work(sentence: str, at: datetime, *, is_beside_request: bool = False) -
         return None
     text = sentence.replace("’", "'")
     language = choose_language(text)
-    kinds = [kind for kind, hint in language.hints.items() if hint.search(text)]
+    kinds = language.list_kinds(text)
     if not kinds or language.not_said.search(text):
         return None
     starts = list(language.starts(text))
@@ -78,11 +79,11 @@ def read_work(sentence: str, at: datetime, *, is_beside_request: bool = False) -
     for kind in kinds:
         for sign in language.signs[kind]:
             is_asked = is_beside_request and (sign.is_order or (kind == "todo" and not cues.has("dated")))
-            if is_asked or not cues.allow(sign):
+            if is_asked:
                 continue
             for start in starts:
                 match = sign.pattern.match(text, start)
-                if match and language.is_said(sign, match):
+                if match and cues.allow(sign) and language.is_said(sign, match):
                     return _make_fact(sign, match, language)
     return None
 

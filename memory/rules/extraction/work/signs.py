@@ -32,12 +32,12 @@ class Sign:
 class Language:
     """The signs and cues of one language.
 
-    `hints`: for each kind what one of its signs has in any case. `starts`: the places at which a clause may begin.
+    `list_kinds`: the kinds of which a sign has its words in a text. `starts`: the places at which a clause may begin.
     `is_said`: whether a match says its kind, given the sign and the match."""
 
     name: str
     signs: Mapping[FactKind, tuple[Sign, ...]]
-    hints: Mapping[FactKind, re.Pattern[str]]
+    list_kinds: Callable[[str], list[FactKind]]
     cues: Mapping[str, re.Pattern[str]]
     not_said: re.Pattern[str]
     starts: Callable[[str], Iterator[int]]

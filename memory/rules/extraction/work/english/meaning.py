@@ -1,0 +1,93 @@
+"""Whether a English clause says the kind whose form it has: of its speaker's own, as a fact, and not of a moment."""
+
+from __future__ import annotations
+
+import re
+
+from muniment.memory.rules.extraction.work.english.parts import OPENING, PLACE, TIME, fill_classes
+from muniment.memory.rules.extraction.work.signs import Sign
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+_OTHERS = lazy_compile(fill_classes(r"(?<![\w'-])(?:<others>)(?![\w'-])"), re.IGNORECASE)
+_NO_OBJECT = lazy_compile(fill_classes(r"(?:<no_objects>)\b"), re.IGNORECASE)
+_PERSONAL = lazy_compile(fill_classes(r"(?:<personal>)(?![\w'-])"), re.IGNORECASE)
+_NO_ORDER = lazy_compile(fill_classes(r"(?:<no_orders>)(?![\w'-])"), re.IGNORECASE)
+_NO_TASK = lazy_compile(fill_classes(r"(?:<no_tasks>)\b"), re.IGNORECASE)
+_MOMENT = lazy_compile(fill_classes(r"\b(?:<moments>)\b"), re.IGNORECASE)
+_HABIT = lazy_compile(fill_classes(r"\b(?:<habits>)\b"), re.IGNORECASE)
+_SPEAKER = lazy_compile(fill_classes(r"(?<![\w'])(?:<speaker>)(?![\w])"), re.IGNORECASE)
+# What is told to the assistant in the same breath.
+_ORDER = lazy_compile(
+    r"(?:^|[,;:.!]\s+|\band\s+)(?:please\s+)?(?:write|translate|summari[sz]e|turn|draft|rewrite|explain|gi"
+    r"ve\s+me|tell\s+me|show\s+me"
+    r"|help\s+me|make\s+(?:it|this|me)|can\s+you|could\s+you|list)\b",
+    re.IGNORECASE,
+)
+_TO_ASSISTANT = lazy_compile(r"\b(?:you|your|me)\b", re.IGNORECASE)
+_ADDRESS = lazy_compile(r"\b(?:keep|bear)\s+(?:that|this)\s+in\s+mind\b", re.IGNORECASE)
+_PLACED = lazy_compile(fill_classes(PLACE), re.IGNORECASE)
+_DONE = lazy_compile(r"\w+(?:ed|ing)\b", re.IGNORECASE)
+_ELIDED = lazy_compile(r"\W*(?:haven't|didn't|not|still|nearly|almost|forgot|had)\b", re.IGNORECASE)  # of `I`
+_JOINT = lazy_compile(
+    r"\s*(?:both\s+)?(?:agreed|approved|concluded|voted)\b", re.IGNORECASE
+)  # never said without a subject
+_IF = lazy_compile(r"\b(?:if|would|might|could|maybe|perhaps|probably|hopefully|unless)\b", re.IGNORECASE)
+_SUBJECT = lazy_compile(r"\b(?:i|i've|i'm|we|we've|we're|our|my|us)\b", re.IGNORECASE)
+
+
+def is_said(sign: Sign, match: re.Match[str]) -> bool:
+    """Whether a clause in the form of a sign says its kind: of the speaker's own, as a fact, and not of a moment."""
+    text, found = match.string, match.groupdict()
+    value = (found.get("object") or "").strip()
+    head = text[match.start() : match.start("object")] if found.get("object") else found.get("topic") or ""
+    before = text[: match.start()]
+    if found.get("topic"):
+        head = f"{head} {found['topic']}"
+    if _OTHERS.search(head) or _IF.search(before) or _REPORT.search(before):
+        return False
+    if found.get("dropped") is not None and (sign.kind == "decision" and _JOINT.match(text, match.end("dropped"))):
+        return False
+    if found.get("dropped") is not None and match.start() and before.strip(" ,.;:!-") and not _is_open(before):
+        return False
+    if sign.kind != "todo" and value and _NO_OBJECT.match(value):
+        return False
+    if "finding" in found and _PERSONAL.match(value):
+        return False
+    if sign.kind in ("rule", "todo") and not sign.is_order and _ORDER.search(text):
+        return False
+    if sign.kind in ("fix", "discovery", "decision"):
+        return not (sign.kind == "fix" and _IF.search(text))
+    if sign.kind == "rule":
+        return not _is_moment(sign, match, found)
+    return not (_NO_TASK.match(value) or _HABIT.search(text))
+
+
+_REPORT = lazy_compile(
+    r"\b(?:said|says|told|tells|claims?|claimed|thinks?|believes?|wrote|writes|asked|asks|say|read|heard|s"
+    r"uggested|recommends?"
+    r"|reads|states|mentioned|apparently\s+(?:he|she|they))\b",
+    re.IGNORECASE,
+)
+
+
+def _is_open(before: str) -> bool:
+    """Whether a clause without a subject has the speaker's behind words that only open it, or behind their own clause."""
+    if _ELIDED.match(before):
+        return True
+    rest = before
+    if opening := OPENING.match(rest):
+        rest = rest[opening.end() :]
+    if not rest.strip(" ,.;:!-") or ((time := TIME.match(rest)) and not rest[time.end() :].strip()):
+        return True
+    return bool(_SUBJECT.search(rest))
+
+
+def _is_moment(sign: Sign, match: re.Match[str], found: dict[str, str | None]) -> bool:
+    """Whether what looks like a rule is told to somebody, or is done once."""
+    rest = _ADDRESS.split(match.string[match.start() :], maxsplit=1)[0]
+    if _MOMENT.search(match.string) or (_TO_ASSISTANT.search(rest) and not _PLACED.search(match.string)):
+        return True
+    order = found.get("order") or ""
+    if order and (_NO_ORDER.fullmatch(order) or (sign.is_order and _DONE.fullmatch(order))):
+        return True
+    return sign.is_order and _SPEAKER.search(match.string[: match.start()]) is not None
