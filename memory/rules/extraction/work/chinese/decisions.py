@@ -8,13 +8,13 @@ DECISIONS = (
     make_sign("decision", rf"{BEFORE}<decided>(?![得性权])[，,：:\s]*{OBJECT}"),
     make_sign(
         "decision",
-        rf"(?P<topic>(?!我$){WORDS}{{2,20}}?)<adverb>*(?<![搞肯稳坐吃认镇])<settled>(?!没)[用成]?[，,：:]?(?P<"
-        r"object>.*)",
+        rf"(?P<topic>(?!我$){WORDS}{{2,20}}?)<adverb>*(?<![搞肯稳坐吃认镇])<settled>(?!没)[用成]?[，,：:]?"
+        r"(?P<object>.*)",
     ),
     make_sign(
         "decision",
-        rf"(?:(?P<who><group>|<self>)<adverb>*|(?P<lead>{WORDS}{{0,12}}?)(?:就|还是|决定|改|统一))<chose>(?!不"
-        rf"|着急){OBJECT}",
+        rf"(?:(?P<who><group>|<self>)<adverb>*|(?P<lead>{WORDS}{{0,12}}?)(?:就|还是|决定|改|统一))<chose>"
+        rf"(?!不|着急){OBJECT}",
         "closure",
     ),
     make_sign("decision", rf"(?P<who><group>|<self>)<adverb>*<adopted>{OBJECT}", "work"),
@@ -40,14 +40,14 @@ DECISIONS = (
     ),
     make_sign(
         "decision",
-        rf"(?P<topic>{WORDS}{{1,14}}?)(?P<object>(?:先|就|还是|改|选|换|不再?|再续|延)(?!是|过|知道|会|想|好|错"
-        rf"|用说|如){WORDS}{{1,16}}?(?:了|那\S|年|这\S)?){END}.*",
+        rf"(?P<topic>{WORDS}{{1,14}}?)(?P<object>(?:先|就|还是|改|选|换|不再?|再续|延)(?!是|过|知道|会|想|好"
+        rf"|错|用说|如){WORDS}{{1,16}}?(?:了|那\S|年|这\S)?){END}.*",
         "weighed+ended",
     ),
     make_sign(
         "decision",
-        rf"(?:{WORDS}{{0,8}}?)(?:最终版?|最后的?方案|最终方案|最后结论|结论|决议|商量结果|讨论结果|投票结果)(?"
-        rf":是|：|:|出来了[，,：:])\s*{OBJECT}",
+        rf"(?:{WORDS}{{0,8}}?)(?:最终版?|最后的?方案|最终方案|最后结论|结论|决议|商量结果|讨论结果|投票结果)"
+        rf"(?:是|：|:|出来了[，,：:])\s*{OBJECT}",
     ),
     make_sign(
         "decision",

@@ -19,8 +19,8 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 _HINTS: dict[FactKind, str] = {
     "fix": r"恢复|又能|再没|<remedy>|<repaired>|<well_again>|就不|再也|没再|就没",
     "decision": r"最终|结果|决议|<closure>|<decided>|<settled>|<chose>|<adopted>|决定|结论|方案",
-    "discovery": r"不是|结果|报告|数据|日志|监控|记录|全是|都是|只|一直在|<found_out>|<now_known>|<turned_out>|<cause>|"
-    r"<inspected>|<counter>|比",
+    "discovery": r"不是|结果|报告|数据|日志|监控|记录|全是|都是|只|一直在|<found_out>|<now_known>|<turned_out>"
+    r"|<cause>|<inspected>|<counter>|比",
     "rule": r"每|一律|一概|<norm>|<modal>|<universal>|<custom>|规定|约定|要求|说好|谁也",
     "todo": r"<list>|<remember>|<strong_must>|<must>|<recall>|答应|还有|归我|由我|轮到我|我来|截止|到期",
 }
@@ -37,8 +37,8 @@ _CUES = {
     "faulty": r"<faulty>",
     "number": r"\d|[两三四五六七八九十百千]|倍|一半",
     "evidence": r"<inspected>|<found_out>|试了|次都",
-    "weighed": r"商量|讨论|开会|投票|表决|拍板|一致|点头|没意见|考虑了|谈下来|谈妥|谈好|都同意|权衡|最后|最终|算过账|"
-    r"思前想后|想来想去|说服",
+    "weighed": r"商量|讨论|开会|投票|表决|拍板|一致|点头|没意见|考虑了|谈下来|谈妥|谈好|都同意|权衡|最后|最终"
+    r"|算过账|思前想后|想来想去|说服",
     "ended": r"了(?=[，,；;。！!]|$)|结果|最终",
     "absolute": r"一律|一概|没有例外|绝对不",
     "term": r"[这本下]周|周末|月底|明天|后天|今晚|今天|[这本下]个?月|之前",
@@ -67,8 +67,8 @@ def load_language() -> Language:
         cues={name: lazy_compile(fill_classes(pattern)) for name, pattern in _CUES.items()},
         not_said=lazy_compile(
             fill_classes(
-                r"<not_said>|吗[，,。!！~]*$|^[^问]*<asks>|^[^问]*?([\u3400-\u9fff])不\1|^\s*(?:请|帮|麻烦|写|翻译|总结"
-                r"|你|您)"
+                r"<not_said>|吗[，,。!！~]*$|^[^问]*<asks>|^[^问]*?([\u3400-\u9fff])不\1|^\s*(?:请|帮|麻烦|写"
+                r"|翻译|总结|你|您)"
             )
         ),
         starts=list_starts,

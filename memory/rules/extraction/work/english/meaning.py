@@ -1,4 +1,4 @@
-"""Whether a English clause says the kind whose form it has: of its speaker's own, as a fact, and not of a moment."""
+"""Whether an English clause says the kind whose form it has: of its speaker's own, as a fact, and not of a moment."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ _HABIT = lazy_compile(fill_classes(r"\b(?:<habits>)\b"), re.IGNORECASE)
 _SPEAKER = lazy_compile(fill_classes(r"(?<![\w'])(?:<speaker>)(?![\w])"), re.IGNORECASE)
 # What is told to the assistant in the same breath.
 _ORDER = lazy_compile(
-    r"(?:^|[,;:.!]\s+|\band\s+)(?:please\s+)?(?:write|translate|summari[sz]e|turn|draft|rewrite|explain|gi"
-    r"ve\s+me|tell\s+me|show\s+me"
-    r"|help\s+me|make\s+(?:it|this|me)|can\s+you|could\s+you|list)\b",
+    r"(?:^|[,;:.!]\s+|\band\s+)(?:please\s+)?(?:write|translate|summari[sz]e|turn|draft|rewrite|explain"
+    r"|give\s+me|tell\s+me|show\s+me|help\s+me|make\s+(?:it|this|me)|can\s+you|could\s+you|list)\b",
     re.IGNORECASE,
 )
 _TO_ASSISTANT = lazy_compile(r"\b(?:you|your|me)\b", re.IGNORECASE)
@@ -33,45 +32,46 @@ _JOINT = lazy_compile(
 )  # never said without a subject
 _IF = lazy_compile(r"\b(?:if|would|might|could|maybe|perhaps|probably|hopefully|unless)\b", re.IGNORECASE)
 _SUBJECT = lazy_compile(r"\b(?:i|i've|i'm|we|we've|we're|our|my|us)\b", re.IGNORECASE)
+_REPORT = lazy_compile(
+    r"\b(?:said|says|told|tells|claims?|claimed|thinks?|believes?|wrote|writes|asked|asks|say|read"
+    r"|heard|suggested|recommends?|reads|states|mentioned|apparently\s+(?:he|she|they))\b",
+    re.IGNORECASE,
+)
 
 
 def is_said(sign: Sign, match: re.Match[str]) -> bool:
     """Whether a clause in the form of a sign says its kind: of the speaker's own, as a fact, and not of a moment."""
     text, found = match.string, match.groupdict()
     value = (found.get("object") or "").strip()
-    head = text[match.start() : match.start("object")] if found.get("object") else found.get("topic") or ""
-    before = text[: match.start()]
-    if found.get("topic"):
-        head = f"{head} {found['topic']}"
-    if _OTHERS.search(head) or _IF.search(before) or _REPORT.search(before):
+    if not _is_own(sign, match, found):
         return False
-    if found.get("dropped") is not None and (sign.kind == "decision" and _JOINT.match(text, match.end("dropped"))):
-        return False
-    if found.get("dropped") is not None and match.start() and before.strip(" ,.;:!-") and not _is_open(before):
-        return False
-    if sign.kind != "todo" and value and _NO_OBJECT.match(value):
-        return False
-    if "finding" in found and _PERSONAL.match(value):
+    if (sign.kind != "todo" and value and _NO_OBJECT.match(value)) or ("finding" in found and _PERSONAL.match(value)):
         return False
     if sign.kind in ("rule", "todo") and not sign.is_order and _ORDER.search(text):
         return False
-    if sign.kind in ("fix", "discovery", "decision"):
-        return not (sign.kind == "fix" and _IF.search(text))
+    if sign.kind == "fix":
+        return not _IF.search(text)
     if sign.kind == "rule":
         return not _is_moment(sign, match, found)
-    return not (_NO_TASK.match(value) or _HABIT.search(text))
+    return sign.kind != "todo" or not (_NO_TASK.match(value) or _HABIT.search(text))
 
 
-_REPORT = lazy_compile(
-    r"\b(?:said|says|told|tells|claims?|claimed|thinks?|believes?|wrote|writes|asked|asks|say|read|heard|s"
-    r"uggested|recommends?"
-    r"|reads|states|mentioned|apparently\s+(?:he|she|they))\b",
-    re.IGNORECASE,
-)
+def _is_own(sign: Sign, match: re.Match[str], found: dict[str, str | None]) -> bool:
+    """Whether nobody else stands in or before a clause, nothing doubts or reports it, and what it lacks a subject for
+    is its speaker's."""
+    text, before = match.string, match.string[: match.start()]
+    head = text[match.start() : match.start("object")] if found.get("object") else ""
+    if _OTHERS.search(f"{head} {found.get('topic') or ''}") or _IF.search(before) or _REPORT.search(before):
+        return False
+    if found.get("dropped") is None:
+        return True
+    if sign.kind == "decision" and _JOINT.match(text, match.end("dropped")):
+        return False
+    return not before.strip(" ,.;:!-") or _is_open(before)
 
 
 def _is_open(before: str) -> bool:
-    """Whether a clause without a subject has the speaker's behind words that only open it, or behind their own clause."""
+    """Whether a clause without a subject is the speaker's: behind words that only open it, or behind their own."""
     if _ELIDED.match(before):
         return True
     rest = before

@@ -30,9 +30,9 @@ SELF = rf"(?P<who>(?:{BESIDE}|<self>)(?![\w-]){PERFECT}){ADVERBS}\s+"
 SELF_OR_NONE = rf"(?:{SELF}|(?P<dropped>)(?:(?:<adverb>|\w+ly)\s+)*?)"
 WHO_OR_NONE = rf"(?:{WHO}|(?P<dropped>)(?:(?:<adverb>|\w+ly)\s+)*?)"
 PLACE = (
-    r"(?:(?:in|at|on|within|for|of)\s+(?:our|my|this|the)\s+(?:[\w-]+\s+){0,2}?<place>s?(?![\w-])"
-    r"|(?:in|at|on|within|for)\s+our\s+(?!<private>\b)[\w-]+(?:\s+(?:room|shop|floor|lab|office|store|hall|deck))?"
-    r"|(?:around\s+|over\s+|in\s+)?here|at\s+work|on\s+site|in\s+house)"
+    r"(?:(?:in|at|on|within|for|of)\s+(?:our|my|this|the)\s+(?:[\w-]+\s+){0,2}?<place>s?(?![\w-])|(?:in"
+    r"|at|on|within|for)\s+our\s+(?!<private>\b)[\w-]+(?:\s+(?:room|shop|floor|lab|office|store|hall"
+    r"|deck))?|(?:around\s+|over\s+|in\s+)?here|at\s+work|on\s+site|in\s+house)"
 )
 OBJECT = r"(?P<object>\S.*)"
 NOUNS = rf"(?!(?:the|an?|this|that|my|your|his|her|i|we|it|there|you|they|he|she)\b){WORDS}{{2,80}}?"
@@ -40,19 +40,17 @@ NOUNS = rf"(?!(?:the|an?|this|that|my|your|his|her|i|we|it|there|you|they|he|she
 
 # What may stand before a clause: words that open a talk, and an adverbial up to its comma or its subject.
 OPENING = lazy_compile(
-    r"(?:[\s\W]+|(?:ok|okay|so|and|but|well|right|huh|hm+|oh|ah|yes|yeah|no|great|good\s+news|big\s+news|s"
-    r"mall\s+update|update"
-    r"|news|fyi|btw|important|note|also|anyway|alright|listen|heads\s+up|for\s+the\s+record|just\s+so\s+you\s+know"
-    r"|by\s+the\s+way|interesting|funny|finally|solved|fixed|done|yay|hooray|phew|because|since|then|now|p"
-    r"lease|apparently"
-    r"|as\s+discussed|quick\s+(?:note|update))\b(?!')(?:[\s,.:;!–—-]+))+",
+    r"(?:[\s\W]+|(?:ok|okay|so|and|but|well|right|huh|hm+|oh|ah|yes|yeah|no|great|good\s+news|big"
+    r"\s+news|small\s+update|update|news|fyi|btw|important|note|also|anyway|alright|listen|heads\s+up"
+    r"|for\s+the\s+record|just\s+so\s+you\s+know|by\s+the\s+way|interesting|funny|finally|solved|fixed"
+    r"|done|yay|hooray|phew|because|since|then|now|please|apparently|as\s+discussed|quick\s+(?:note"
+    r"|update))\b(?!')(?:[\s,.:;!–—-]+))+",
     re.IGNORECASE,
 )
 TIME = lazy_compile(
-    r"(?:after|at|on|in|for|since|during|before|with|from|last|this|today|yesterday|tonight|until|by|over|"
-    r"as|within|per"
-    r"|across|following|then|meanwhile|eventually|recently|while|given|every|looking)\b[^,;:.]{0,70}(?:[,;"
-    r":]\s+|(?=$))?",
+    r"(?:after|at|on|in|for|since|during|before|with|from|last|this|today|yesterday|tonight|until|by"
+    r"|over|as|within|per|across|following|then|meanwhile|eventually|recently|while|given|every"
+    r"|looking)\b[^,;:.]{0,70}(?:[,;:]\s+|(?=$))?",
     re.IGNORECASE,
 )
 _SUBJECTS = lazy_compile(
@@ -61,8 +59,8 @@ _SUBJECTS = lazy_compile(
 _MOST_SUBJECTS = 4  # of an adverbial that no comma ends
 _WITHIN = lazy_compile(fill_classes(rf"{PLACE},?\s+"), re.IGNORECASE)
 _BORDER = lazy_compile(
-    r"[,;:.!—–]\s+|\s+-+\s+|\s*\(|\s+(?:and|but|so|because|since|that)\s+|\b(?:means|says|know)\s+(?=the\b"
-    r")",
+    r"[,;:.!—–]\s+|\s+-+\s+|\s*\(|\s+(?:and|but|so|because|since|that)\s+|\b(?:means|says|know)\s+"
+    r"(?=the\b)",
     re.IGNORECASE,
 )
 _MOST_STARTS = 14  # of a sentence of 280 characters
@@ -90,10 +88,10 @@ def list_starts(text: str) -> Iterator[int]:
 AUX = r"(?:is|are|was|were|has|have|had|does|do|did|can|will|must|cannot|\w+n't)"
 # A clause about a thing: with a verb that is one by its form, or an -s behind a singular subject.
 FINDING = (
-    r"(?P<finding>)(?P<object>(?:(?:the|our|its?|this|that|every|each|a|an|one)\s+(?:[\w'-]+\s+){0,4}?[\w"
-    rf"'-]*[^s\W]\s+(?:\w+ly\s+)?(?:{AUX}|\w\w+s|\w\w+ed|{IRREGULAR})\s+\S"
-    rf"|(?:the|our|all|both|most|some|half|none|two|three|no|nobody|there|these|those|in|on|\w+s|\w+)\b{WORDS}"
-    rf"{{0,80}}?\s{AUX}\s+\S).*)"
+    r"(?P<finding>)(?P<object>(?:(?:the|our|its?|this|that|every|each|a|an|one)\s+(?:[\w'-]+"
+    rf"\s+){{0,4}}?[\w'-]*[^s\W]\s+(?:\w+ly\s+)?(?:{AUX}|\w\w+s|\w\w+ed|{IRREGULAR})\s+\S|(?:the|our|all"
+    rf"|both|most|some|half|none|two|three|no|nobody|there|these|those|in|on|\w+s|\w+)\b{WORDS}{{0,80}}?"
+    rf"\s{AUX}\s+\S).*)"
 )
 
 

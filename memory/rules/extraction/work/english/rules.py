@@ -7,32 +7,32 @@ from muniment.memory.rules.extraction.work.english.parts import GROUP, NOUNS, OB
 RULES = (
     make_sign(
         "rule",
-        rf"(?:{PLACE}[,]?\s+)?(?:(?:the|our|my|one|house|team|first|golden|a)\s+){{0,2}}(?:[a-z]+\s+)?<norm>(?"
-        rf":\s+(?:{PLACE}|for\s+{WORDS}{{2,40}}?))?\s*(?:\s(?:is|says|are|requires)(?:\s+(?:that|to))?|:|,)\s"
-        r"+(?P<object>\S+\s+\S.*)",
+        rf"(?:{PLACE}[,]?\s+)?(?:(?:the|our|my|one|house|team|first|golden|a)\s+){{0,2}}(?:[a-z]+\s+)?<norm>"
+        rf"(?:\s+(?:{PLACE}|for\s+{WORDS}{{2,40}}?))?\s*(?:\s(?:is|says|are|requires)(?:\s+(?:that|to))?|:"
+        r"|,)\s+(?P<object>\S+\s+\S.*)",
         "owned",
     ),
     make_sign(
         "rule",
-        rf"(?:our|my)\s+(?:[\w'-]+\s+){{0,2}}?<own_norm>(?:\s+{PLACE}|\s+for\s+{WORDS}{{2,40}}?)?\s+(?:is|say"
-        rf"s|are|requires)(?:\s+(?:that|to|for))?\s+{OBJECT}",
+        rf"(?:our|my)\s+(?:[\w'-]+\s+){{0,2}}?<own_norm>(?:\s+{PLACE}|\s+for\s+{WORDS}{{2,40}}?)?\s+(?:is"
+        rf"|says|are|requires)(?:\s+(?:that|to|for))?\s+{OBJECT}",
     ),
     make_sign(
         "rule",
-        r"(?:(?:our|my)\s+(?:[\w'-]+\s+)?<place>|we|i)\s+(?:has|have|keeps?|got)\s+(?:a|the|this|one)\s+(?:[\w"
-        rf"-]+\s+)?<own_norm>\s*(?:that|of|to|:|,|not\s+to)\s+{OBJECT}",
+        r"(?:(?:our|my)\s+(?:[\w'-]+\s+)?<place>|we|i)\s+(?:has|have|keeps?|got)\s+(?:a|the|this|one)\s+"
+        rf"(?:[\w-]+\s+)?<own_norm>\s*(?:that|of|to|:|,|not\s+to)\s+{OBJECT}",
     ),
     make_sign("rule", rf"as\s+a\s+rule,?\s+(?:we|everyone|nobody)\s+{OBJECT}"),
     make_sign(
         "rule",
-        r"(?:it's|it\s+is)\s+(?:a\s+rule|(?:our\s+|company\s+|standard\s+|house\s+|school\s+)(?:policy|practic"
-        rf"e|procedure|protocol|rule))\s+(?:{PLACE}\s+)?(?:that|to|not\s+to)\s+{OBJECT}",
+        r"(?:it's|it\s+is)\s+(?:a\s+rule|(?:our\s+|company\s+|standard\s+|house\s+|school\s+)(?:policy"
+        rf"|practice|procedure|protocol|rule))\s+(?:{PLACE}\s+)?(?:that|to|not\s+to)\s+{OBJECT}",
     ),
     make_sign("rule", rf"{PLACE},?\s+(?:<nobody>|no\s+\w+)\s+\w+.*", is_whole=True),
     make_sign(
         "rule",
-        rf"(?:<nobody>|nothing|no\s+(?!idea|problem|way|time|wonder|doubt)[\w-]+)(?:\s+{PLACE})?\s+<may>\s+\w+"
-        r".*",
+        rf"(?:<nobody>|nothing|no\s+(?!idea|problem|way|time|wonder|doubt)[\w-]+)(?:\s+{PLACE})?\s+<may>"
+        r"\s+\w+.*",
         "work",
         "place",
         "bound",
@@ -44,8 +44,8 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"only\s+(?P<topic>{WORDS}{{2,50}}?)\s+(?:may|can|is\s+allowed|are\s+allowed|gets?\s+to|must|handles?"
-        r"|signs?)\s+\w.*",
+        rf"only\s+(?P<topic>{WORDS}{{2,50}}?)\s+(?:may|can|is\s+allowed|are\s+allowed|gets?\s+to|must"
+        r"|handles?|signs?)\s+\w.*",
         "work",
         "place",
         "bound",
@@ -54,8 +54,8 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?:<anybody>(?:\s+who\s+{WORDS}{{2,60}}?)?|(?:<every>)\s+(?P<topic>{WORDS}{{2,70}}?))(?:\s+{PLACE}"
-        r")?\s+<needed>\s+\w.*",
+        rf"(?:<anybody>(?:\s+who\s+{WORDS}{{2,60}}?)?|(?:<every>)\s+(?P<topic>{WORDS}{{2,70}}?))(?:"
+        rf"\s+{PLACE})?\s+<needed>\s+\w.*",
         "work",
         "place",
         "our",
@@ -70,8 +70,8 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?P<topic>(?:all|our|all\s+our|every)\s+{WORDS}{{2,60}}?)(?:\s+{PLACE})?\s+(?:<obliged>|<habit>|<f"
-        r"orbidden>)\s+\w.*",
+        rf"(?P<topic>(?:all|our|all\s+our|every)\s+{WORDS}{{2,60}}?)(?:\s+{PLACE})?\s+(?:<obliged>|<habit>"
+        r"|<forbidden>)\s+\w.*",
         "work",
         "place",
         "our",
@@ -88,8 +88,8 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?P<topic>(?:two|three|at\s+least\s+\w+|both|a\s+second)\s+{WORDS}{{2,40}}?)\s+(?:must|have\s+to|ne"
-        rf"ed\s+to|has\s+to)\s+{WORDS}+\b(?:every|each|any|all)\b.*",
+        rf"(?P<topic>(?:two|three|at\s+least\s+\w+|both|a\s+second)\s+{WORDS}{{2,40}}?)\s+(?:must|have\s+to"
+        rf"|need\s+to|has\s+to)\s+{WORDS}+\b(?:every|each|any|all)\b.*",
         is_whole=True,
     ),
     make_sign(
@@ -102,14 +102,14 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?P<topic>{NOUNS}s)\s+(?:aren't|are\s+not)\s+(?:allowed|permitted|supposed)\s+(?:to|in|on|near)\s+\w"
-        r".*",
+        rf"(?P<topic>{NOUNS}s)\s+(?:aren't|are\s+not)\s+(?:allowed|permitted|supposed)\s+(?:to|in|on|near)"
+        r"\s+\w.*",
         is_whole=True,
     ),
     make_sign(
         "rule",
-        rf"(?P<topic>{NOUNS}s)(?:\s+{PLACE})?\s+are\s+(?:always|never|only\s+ever)\s+(?:to\s+be\s+)?\w+(?:ed|"
-        r"en|t|id)\b.*",
+        rf"(?P<topic>{NOUNS}s)(?:\s+{PLACE})?\s+are\s+(?:always|never|only\s+ever)\s+(?:to\s+be\s+)?\w+(?:ed"
+        r"|en|t|id)\b.*",
         "work",
         "place",
         "stress",
@@ -118,23 +118,23 @@ RULES = (
     ),
     make_sign(
         "rule",
-        r"(?:every|each)\s+(?:day|week|month|morning|evening|night|shift|\w+day|time)(?:\s+\w+)?,?\s+(?P<topic"
-        rf">(?:the|all|our)\s{WORDS}{{2,50}}?)\s+(?:gets?|are|is|must\s+be|has\s+to\s+be|have\s+to\s+be)\s+\w+"
-        r"(?:ed|en|t)\b.*",
+        r"(?:every|each)\s+(?:day|week|month|morning|evening|night|shift|\w+day|time)(?:\s+\w+)?,?\s+"
+        rf"(?P<topic>(?:the|all|our)\s{WORDS}{{2,50}}?)\s+(?:gets?|are|is|must\s+be|has\s+to\s+be|have\s+to"
+        r"\s+be)\s+\w+(?:ed|en|t)\b.*",
         is_whole=True,
     ),
     make_sign("rule", r"(?:[\w-]+\s+){0,2}rule\s+(?:number\s+\w+|no\.?\s*\d|#\s*\d)\b(?P<tail>).*", is_whole=True),
     make_sign(
         "rule",
-        rf"(?:any|every|each)\s+(?P<topic>{WORDS}{{2,60}}?)\s+(?:goes|comes|gets|needs|is\s+\w+ed|starts|ends|"
-        rf"passes)\s{WORDS}*\bfirst\b.*",
+        rf"(?:any|every|each)\s+(?P<topic>{WORDS}{{2,60}}?)\s+(?:goes|comes|gets|needs|is\s+\w+ed|starts"
+        rf"|ends|passes)\s{WORDS}*\bfirst\b.*",
         is_whole=True,
     ),
     make_sign("rule", r"<always>\s+(?P<order>\w+)\s+\S.*", "work", "advice+strict", is_order=True, is_whole=True),
     make_sign(
         "rule",
-        r"from\s+now\s+on,?\s+(?:<always>\s+(?P<order>\w+)|(?:everyone|everybody|all\s+\w+|every\s+\w+|nobody|"
-        r"each\s+\w+)\b)\s.*",
+        r"from\s+now\s+on,?\s+(?:<always>\s+(?P<order>\w+)|(?:everyone|everybody|all\s+\w+|every\s+\w+"
+        r"|nobody|each\s+\w+)\b)\s.*",
         "work",
         "place",
         "modal",
@@ -143,8 +143,8 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?:{PLACE},?\s+)?(?P<who>we|{GROUP}|everyone|everybody)\s+(?:all\s+)?(?:always|never(?:\s+ever)?|o"
-        r"nly\s+ever)\s+(?P<order>\w+)\s+\S.*",
+        rf"(?:{PLACE},?\s+)?(?P<who>we|{GROUP}|everyone|everybody)\s+(?:all\s+)?(?:always|never(?:\s+ever)?"
+        r"|only\s+ever)\s+(?P<order>\w+)\s+\S.*",
         "work",
         "place",
         "strict",
@@ -172,8 +172,8 @@ RULES = (
     ),
     make_sign(
         "rule",
-        r"no\s+(?!idea|problem|way|time|wonder|doubt|one\b|plans|more\b|luck|sign)(?P<topic>[\w'-]+(?:\s+[\w'-"
-        r"]+){0,3}?)\s+(?:without|before|after|during|on|in|at|until|over)\s+\w.*",
+        r"no\s+(?!idea|problem|way|time|wonder|doubt|one\b|plans|more\b|luck|sign)(?P<topic>[\w'-]+(?:"
+        r"\s+[\w'-]+){0,3}?)\s+(?:without|before|after|during|on|in|at|until|over)\s+\w.*",
         "work",
         "place",
         "stress",
@@ -186,22 +186,22 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?:when|whenever|before|after|every\s+time)\s+(?:we|anyone|someone|anybody|a|an)\s{WORDS}{{3,70}},\s"
-        rf"+(?:the|a|an|we|they|he\s+or\s+she|somebody|someone|both|all|every|each)\b{WORDS}*?\b(?:must|has\s+"
-        r"to|have\s+to|needs\s+to|need\s+to|always|never)\s.*",
+        r"(?:when|whenever|before|after|every\s+time)\s+(?:we|anyone|someone|anybody|a|an)"
+        rf"\s{WORDS}{{3,70}},\s+(?:the|a|an|we|they|he\s+or\s+she|somebody|someone|both|all|every"
+        rf"|each)\b{WORDS}*?\b(?:must|has\s+to|have\s+to|needs\s+to|need\s+to|always|never)\s.*",
         is_whole=True,
     ),
     make_sign(
         "rule",
-        rf"(?:when|whenever|every\s+time|before|after)\s+{WORDS}{{5,70}},\s+(?:we|the\s+\w+)\s+(?:always\s+)?\w"
-        r"+\s.*",
+        rf"(?:when|whenever|every\s+time|before|after)\s+{WORDS}{{5,70}},\s+(?:we|the\s+\w+)\s+(?:always"
+        r"\s+)?\w+\s.*",
         "stress",
         is_whole=True,
     ),
     make_sign(
         "rule",
-        rf"(?:it's|it\s+is)\s+(?:strictly\s+|absolutely\s+|always\s+)?<forbidden>\s+(?:{PLACE}\s+)?(?:to|for)\s"
-        r"+\w.*",
+        rf"(?:it's|it\s+is)\s+(?:strictly\s+|absolutely\s+|always\s+)?<forbidden>\s+(?:{PLACE}\s+)?(?:to"
+        r"|for)\s+\w.*",
         "place",
         "work",
         "our",
