@@ -35,7 +35,7 @@ def read_fact(text: str) -> Fact:
         ("我们决定用 bun", "decision", "用 bun", "user", None),
         ("Never force-push to a shared branch.", "rule", "Never force-push to a shared branch", "user", None),
         ("In the ledger project nobody may deploy alone.", "rule", "nobody may deploy alone", "ledger project", None),
-        ("任何人不准直接改生产环境。", "rule", "任何人不准直接改生产环境", "user", "人"),
+        ("任何人不准直接改生产环境。", "rule", "任何人不准直接改生产环境", "user", None),
         ("Turns out the queue drops long messages.", "discovery", "the queue drops long messages", "user", None),
         ("The workaround for the importer is to sort the rows.", "fix", "sort the rows", "user", "the importer"),
         ("构建失败的解决办法是清空缓存。", "fix", "清空缓存", "user", "构建失败"),

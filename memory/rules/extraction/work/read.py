@@ -108,7 +108,7 @@ def list_names(fact: Fact, said: str) -> tuple[str, ...]:
 
 def _make_fact(sign: Sign, match: re.Match[str], language: Language) -> Fact:
     found, text = match.groupdict(), match.string
-    value = text[match.start() :] if sign.is_whole else found.get("object") or text[match.start() :]
+    value = (text[match.start() :] if sign.is_whole else found.get("object") or text[match.start() :]).strip(_EDGES)
     topic = found.get("topic")
     if topic is None and sign.kind == "decision" and (purpose := _PURPOSE.search(value)):
         topic = trim_phrase(purpose["topic"])
@@ -118,7 +118,7 @@ def _make_fact(sign: Sign, match: re.Match[str], language: Language) -> Fact:
     return Fact(
         kind=sign.kind,
         predicate=PREDICATES[sign.kind],
-        object=value.strip(_EDGES),
+        object=value,
         subject=named["name"] if named else USER if is_own else _TEAM[language.name],
         topic=topic.strip(_EDGES) if topic else None,
         negated=sign.kind == "decision" and _AGAINST.search(head) is not None,

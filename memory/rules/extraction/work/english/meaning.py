@@ -31,6 +31,8 @@ _JOINT = lazy_compile(
     r"\s*(?:both\s+)?(?:agreed|approved|concluded|voted)\b", re.IGNORECASE
 )  # never said without a subject
 _IF = lazy_compile(r"\b(?:if|would|might|could|maybe|perhaps|probably|hopefully|unless)\b", re.IGNORECASE)
+# A clause of theirs that goes on with the one behind it: `their rule is that`.
+_THEIRS = lazy_compile(r"\b(?:their|his|her|your|they|he|she|you)\b[^,;:.]*\bthat\s*$", re.IGNORECASE)
 _SUBJECT = lazy_compile(r"\b(?:i|i've|i'm|we|we've|we're|our|my|us)\b", re.IGNORECASE)
 _REPORT = lazy_compile(
     r"\b(?:said|says|told|tells|claims?|claimed|thinks?|believes?|wrote|writes|asked|asks|say|read"
@@ -62,6 +64,8 @@ def _is_own(sign: Sign, match: re.Match[str], found: dict[str, str | None]) -> b
     text, before = match.string, match.string[: match.start()]
     head = text[match.start() : match.start("object")] if found.get("object") else ""
     if _OTHERS.search(f"{head} {found.get('topic') or ''}") or _IF.search(before) or _REPORT.search(before):
+        return False
+    if _THEIRS.search(before):
         return False
     if found.get("dropped") is None:
         return True

@@ -28,7 +28,7 @@ RULES = (
         r"(?:it's|it\s+is)\s+(?:a\s+rule|(?:our\s+|company\s+|standard\s+|house\s+|school\s+)(?:policy"
         rf"|practice|procedure|protocol|rule))\s+(?:{PLACE}\s+)?(?:that|to|not\s+to)\s+{OBJECT}",
     ),
-    make_sign("rule", rf"{PLACE},?\s+(?:<nobody>|no\s+\w+)\s+\w+.*", is_whole=True),
+    make_sign("rule", rf"{PLACE},?\s+(?P<object>(?:<nobody>|no\s+\w+)\s+\w+.*)"),
     make_sign(
         "rule",
         rf"(?:<nobody>|nothing|no\s+(?!idea|problem|way|time|wonder|doubt)[\w-]+)(?:\s+{PLACE})?\s+<may>"
@@ -130,10 +130,10 @@ RULES = (
         rf"|ends|passes)\s{WORDS}*\bfirst\b.*",
         is_whole=True,
     ),
-    make_sign("rule", r"<always>\s+(?P<order>\w+)\s+\S.*", "work", "advice+strict", is_order=True, is_whole=True),
+    make_sign("rule", r"<always>\s+(?P<order>[\w-]+)\s+\S.*", "work", "advice+strict", is_order=True, is_whole=True),
     make_sign(
         "rule",
-        r"from\s+now\s+on,?\s+(?:<always>\s+(?P<order>\w+)|(?:everyone|everybody|all\s+\w+|every\s+\w+"
+        r"from\s+now\s+on,?\s+(?:<always>\s+(?P<order>[\w-]+)|(?:everyone|everybody|all\s+\w+|every\s+\w+"
         r"|nobody|each\s+\w+)\b)\s.*",
         "work",
         "place",
@@ -144,7 +144,7 @@ RULES = (
     make_sign(
         "rule",
         rf"(?:{PLACE},?\s+)?(?P<who>we|{GROUP}|everyone|everybody)\s+(?:all\s+)?(?:always|never(?:\s+ever)?"
-        r"|only\s+ever)\s+(?P<order>\w+)\s+\S.*",
+        r"|only\s+ever)\s+(?P<order>[\w-]+)\s+\S.*",
         "work",
         "place",
         "strict",
@@ -152,7 +152,7 @@ RULES = (
     ),
     make_sign(
         "rule",
-        rf"(?:{PLACE},?\s+)?(?P<who>we)\s+(?:don't|do\s+not)\s+(?P<order>\w+)\s+\S.*",
+        rf"(?:{PLACE},?\s+)?(?P<who>we)\s+(?:don't|do\s+not)\s+(?P<order>[\w-]+)\s+\S.*",
         "place+strict",
         "work+bound",
         "stress",
@@ -160,7 +160,7 @@ RULES = (
     ),
     make_sign(
         "rule",
-        r"i\s+(?:always|never(?:\s+ever)?|only\s+ever|don't)\s+(?P<order>\w+)\s+\S.*",
+        r"i\s+(?:always|never(?:\s+ever)?|only\s+ever|don't)\s+(?P<order>[\w-]+)\s+\S.*",
         "stress+bound",
         "work+bound",
         is_whole=True,
