@@ -50,6 +50,24 @@ def test_a_statement_has_its_kind(text: str, kind: str, value: str, subject: str
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("We talked it over with the foreman and we're keeping the beams instead of ordering steel.", "decision"),
+        ("All containers leaving our yard must have two seals.", "rule"),
+        ("I measured the hallway again and it's 4 cm narrower than on the plan.", "discovery"),
+        ("The drawer no longer sticks since I waxed the runners.", "fix"),
+        ("Have to hand in the lesson plans by Thursday, haven't even started.", "todo"),
+        ("The printer stopped working after I updated the driver.", None),
+        ("更新驱动以后打印机就不动了。", None),
+        ("水槽下面换了个垫圈就不漏了。", "fix"),
+    ],
+)
+def test_other_trades_have_them_too(text: str, kind: str | None) -> None:
+    """Whatever is worked at; what works no longer is no fix."""
+    assert kinds.find_kinds(text) == (frozenset({kind}) if kind else frozenset())
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Did we decide to use bun?",
