@@ -172,6 +172,26 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
 
 
+def test_what_sees_all_categories_runs_where_the_space_is(database_url: str) -> None:
+    """The setting of a function stays where the function runs, and the coordinator has no rows: a statement calls it
+    with a column of the space."""
+    with psycopg.connect(database_url) as conn:
+        wide = conn.execute("""
+            select p.proname from pg_proc p where p.pronamespace = 'muniment'::regnamespace
+              and array_to_string(p.proconfig, ' ') ~ 'app.categories'""").fetchall()
+    assert {"revision_before", "time_after", "read_cursor", "has_ended"} <= {name for (name,) in wide}
+    called = [
+        (name, arguments)
+        for file in files("muniment.memory.stores.postgres.sql").iterdir()
+        if file.name.endswith(".sql")
+        for text in load_blocks(file.name.removesuffix(".sql")).values()
+        for (name,) in wide
+        for arguments in re.findall(rf"muniment\.{name}\(((?:[^()]|\([^()]*\))*)\)", text)
+    ]
+    assert len(called) >= 8
+    assert [one for one in called if not re.search(r"\b[a-z]\.\w", one[1])] == []
+
+
 def test_the_queue_takes_what_depends_on_a_space() -> None:
     """A job that is inserted from a select on a space: Citus keeps the answer of a node as rows, which have a column,
     and takes the number from the sequence in the name of the application."""
