@@ -16,6 +16,7 @@ from muniment.memory.domain.layers.observation import NewObservation
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.search import NeighbourProbe
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.sql import load_blocks
@@ -207,6 +208,12 @@ def _drinks(what: str) -> Fact:
     return Fact(kind="preference", predicate="drinks", object=what, single=True)
 
 
+def _observe(turn: Turn, memory: MemoryId) -> NewObservation:
+    return NewObservation(
+        type="user_fact", stable_key="tea", statement="Tea", category="goals", turns=(turn.id,), memory=memory
+    )
+
+
 def gardens() -> list[StoredMemory]:
     """Three memories of one attribute, which say something else in one slot of the profile."""
     return [
@@ -227,6 +234,18 @@ def gardens() -> list[StoredMemory]:
     ]
 
 
+def list_rows(url: str) -> list[str]:
+    """All that is in the tables, once the turns have been numbered anew."""
+    told: list[str] = []
+    with psycopg.connect(url) as conn:
+        conn.execute("update muniment.turns set position = null")
+        conn.execute("select muniment.number_turns(%s, %s)", (scope().space, NOON))
+        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
+        for table in TABLES:
+            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
+    return told
+
+
 async def lived(url: str) -> list[Any]:
     """All that is in the tables after plans of every kind, and what was answered and refused meanwhile."""
     told: list[Any] = []
@@ -240,16 +259,7 @@ async def lived(url: str) -> list[Any]:
             changes=tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in made),
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
             extracted=ExtractionRecord(turn=turn.id, source="rules", found=3),
-            observations=(
-                NewObservation(
-                    type="user_fact",
-                    stable_key="tea",
-                    statement="Tea",
-                    category="goals",
-                    turns=(turn.id,),
-                    memory=made[0].id,
-                ),
-            ),
+            observations=(_observe(turn, made[0].id),),
         )
         heard = [replace(said(text, key=text), session="B") for text in ("Good morning", "Good night")]
         await memory.conversation.record(scope(), [turn, *heard])
@@ -292,13 +302,7 @@ async def lived(url: str) -> list[Any]:
             await store.reads.find_neighbours(scope(), (), 0),
             await store.reads.find_neighbours(scope(), [probe, probe], 5),
         ]
-    with psycopg.connect(url) as conn:
-        conn.execute("update muniment.turns set position = null")
-        conn.execute("select muniment.number_turns(%s, %s)", (scope().space, NOON))
-        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
-        for table in TABLES:
-            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
-    return told
+    return told + list_rows(url)
 
 
 @plain
