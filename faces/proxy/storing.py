@@ -29,13 +29,13 @@ class StoringOrder:
     def __init__(self) -> None:
         self._last: dict[SpaceId, asyncio.Future[None]] = {}
 
-    def announce(self, scope: Scope) -> Announcement:
+    def announce_exchange(self, scope: Scope) -> Announcement:
         """Note that an exchange will be appended. What is announced has to be used as a context."""
         before, done = self._last.get(scope.space), asyncio.get_running_loop().create_future()
         self._last[scope.space] = done
         return Announcement(self, scope.space, before, done)
 
-    async def wait(self, scope: Scope) -> None:
+    async def wait_for_exchanges(self, scope: Scope) -> None:
         """Wait until what is announced for the scope's space is appended, or has failed."""
         if (last := self._last.get(scope.space)) is not None:
             await asyncio.shield(last)

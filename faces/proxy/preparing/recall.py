@@ -45,7 +45,7 @@ async def ask_memory(
             memory = await service.memories.get(incoming.token)
             found = await _recall(service, incoming, memory, messages)
             if with_history:
-                await service.storing.wait(incoming.token.scope)
+                await service.storing.wait_for_exchanges(incoming.token.scope)
                 messages = await add_history(memory, incoming.token.scope, messages, config.session_window_size)
     except TimeoutError:
         raise MemoryAway(f"no answer within {seconds:g} s", may_retry=False) from None
