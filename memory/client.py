@@ -22,6 +22,7 @@ from muniment.memory.engine import Engine
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
 from muniment.memory.flows.reading.briefs import build_brief
+from muniment.memory.given import check_calls, check_each
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.ports.readers import VERY_LONG_TEXT
@@ -34,6 +35,7 @@ from muniment.memory.rules.statements.relations import make_relation
 OnProgress = Callable[[int], None]
 
 
+@check_calls
 class Memory(Doors):
     """The long-term memory of all spaces of one database. It opens itself on first use; close it, or use `async with`.
 
@@ -277,7 +279,7 @@ class Memory(Doors):
         left out.
 
         `on_progress` gets the number of candidates of each write. Raises StoreError, ModelError."""
-        source = self.engine.transfer.open_source(candidates)
+        source = self.engine.transfer.open_source(check_each("candidates", candidates))
         return await self.engine.run_checked(
             scope, lambda engine: engine.transfer.ingest_candidates(scope, source, on_progress)
         )
@@ -303,6 +305,7 @@ class Memory(Doors):
         return await self.engine.statistics.read_status(scope)
 
 
+@check_calls
 class Conversation:
     """The calls of a graph around one turn. It uses the engine of its `Memory`, which opens and closes it."""
 

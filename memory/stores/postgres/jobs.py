@@ -26,7 +26,7 @@ from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
-from muniment.memory.stores.postgres.enqueuing import JOB_PRIORITY, send_jobs
+from muniment.memory.stores.postgres.queueing import JOB_PRIORITY, send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _JOBS = load_blocks("jobs")

@@ -33,7 +33,7 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.enqueuing import send_jobs
+from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.writes import send_due_time
 

@@ -30,7 +30,7 @@ from muniment.memory.stores.postgres.bulk.bulk_insert import (
 from muniment.memory.stores.postgres.bulk.transfer import UNFIT, build_unfit_error, load_rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
-from muniment.memory.stores.postgres.enqueuing import send_jobs
+from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _WRITE, _TRANSFER, _CONSENT, _MAINTENANCE, _SWITCH = (

@@ -95,6 +95,13 @@ def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: 
     )
 
 
+async def erase_scope(settings: Settings, scope: Scope, *, quiet: bool) -> dict[str, Any]:
+    """Erase all of a space, with its checkpoints and tokens; the receipt as JSON. Raises Conflict, StoreError."""
+    async with _open_memory_and_savers(settings, quiet=quiet) as (memory, savers):
+        traces = await memory.admin.find_traces(scope)
+        return _receipt_to_json(await _run_erasure(memory, savers, scope, traces, None, quiet=quiet))
+
+
 @asynccontextmanager
 async def _open_memory_and_savers(
     settings: Settings, *, quiet: bool

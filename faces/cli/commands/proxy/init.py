@@ -28,4 +28,4 @@ def initialize_proxy(folder: Folder = Path()) -> None:
         token = session.run_async(initialize_folder(folder))
     screen.print_stderr("muniment: the administrator's token, which is shown only now:")
     screen.print_line(token.get_secret_value())
-    screen.print_stderr("muniment: next: `muniment proxy start`, then `muniment proxy token register`")
+    screen.print_stderr("muniment: next: `muniment proxy start`, then `muniment proxy token create`")

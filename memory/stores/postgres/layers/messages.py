@@ -13,7 +13,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
-from muniment.memory.stores.postgres.enqueuing import send_jobs
+from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _MESSAGES = load_blocks("messages")

@@ -17,7 +17,7 @@ from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
 from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.enqueuing import encode_job
+from muniment.memory.stores.postgres.queueing import encode_job
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.writes import KEPT_REQUESTS

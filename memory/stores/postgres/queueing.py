@@ -1,4 +1,4 @@
-"""How jobs are written: in the transaction of the rows that they are about."""
+"""Enqueues jobs in the transaction of the rows that they are about."""
 
 from __future__ import annotations
 
