@@ -19,6 +19,7 @@ from muniment.faces.proxy.service import ProxyService
 from muniment.faces.proxy.storing import Announcement, store_exchange
 from muniment.faces.proxy.upstream import forwarding
 from muniment.faces.proxy.upstream.collecting import Answer, Collector, NotCollected, Read
+from muniment.faces.proxy.upstream.passing import pass_chunks
 
 _SHORT = 32_000  # bytes that are read faster than a thread takes them
 
@@ -86,10 +87,13 @@ class Handling:
                     "headers": [*forwarding.choose_answer_headers(answer.headers.raw), *shown],
                 }
             )
+
+            async def send_chunk(chunk: bytes) -> None:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                collector.add_chunk(chunk)
+
             try:
-                async for chunk in answer.aiter_raw():
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                    collector.add_chunk(chunk)
+                await pass_chunks(answer.aiter_raw(), send_chunk)
             except httpx2.TransportError:
                 raise _CutOff from None
             seen.is_whole = True

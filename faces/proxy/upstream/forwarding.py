@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
+import httpcore2
 import httpx2
 from pydantic import SecretStr
 
 from muniment.faces.proxy.errors import Refusal, UpstreamAway
+from muniment.faces.proxy.upstream.joining import JoiningBackend
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 _HOP_BY_HOP = frozenset(
@@ -21,15 +23,28 @@ _OURS_IN_REQUESTS = frozenset({b"host", b"content-length", b"authorization"})
 _OURS_IN_ANSWERS = frozenset({b"date", b"server"})  # the server of this process adds its own
 _OUR_PREFIX = b"x-muniment-"
 _VERSION = re.compile(r"/v\d[^/]*(?:/|$)")  # of an API, as a part of a path
-_IDLE_CONNECTIONS = 200
+_IDLE_CONNECTIONS, _IDLE_SECONDS = 200, 5.0
+
+
+class _JoiningTransport(httpx2.AsyncHTTPTransport):
+    """A transport whose connections join small chunks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=httpx2.create_ssl_context(),
+            max_connections=None,
+            max_keepalive_connections=_IDLE_CONNECTIONS,
+            keepalive_expiry=_IDLE_SECONDS,
+            network_backend=JoiningBackend(),
+        )
 
 
 def make_client() -> httpx2.AsyncClient:
     """Return the client of a process. It neither follows nor repeats, keeps no cookie, and has as many connections as
     there are requests."""
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS)
     no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
-    return httpx2.AsyncClient(limits=limits, follow_redirects=False, cookies=no_cookies)
+    return httpx2.AsyncClient(transport=_JoiningTransport(), follow_redirects=False, cookies=no_cookies)
 
 
 def build_url(base_url: str, path: bytes, query: bytes) -> httpx2.URL:
