@@ -7,6 +7,7 @@ import pytest
 
 from muniment.memory.payload import FENCE_CLOSE, FENCE_OPEN
 from muniment.testing import tool_call
+from muniment.testing.openai_answers import build_response, stream_response
 from tests.proxy.conftest import Proxy, Teach, Upstream, read_sent
 
 ASKED = "What is my favorite color?"
@@ -133,8 +134,9 @@ def test_responses(proxy: Proxy, upstream: Upstream, taught: str) -> None:
         kept = client.post("/v1/responses", json={"model": "m", "prompt": {"id": "pmpt_1"}})
         assert kept.status_code == 200
         assert "input" not in read_sent(upstream)
+        upstream.answer_next(stream_response(build_response("A whale, too.", {})))
         stream = client.post("/v1/responses", json={"model": "m", "input": "Say otter.", "stream": True})
         assert b"response.completed" in stream.content
         proxy.wait_kept(stream.headers)
     proxy.chat(taught, "And?")
-    assert '"assistant"' in upstream.requests[-1].raw.decode()
+    assert "A whale, too." in upstream.requests[-1].raw.decode()
