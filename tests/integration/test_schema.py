@@ -10,7 +10,11 @@ from tests import schema
 
 SPACELESS = {"embedders"}  # lookup data: no owner, and no user table refers to it
 OF_ALL = {"setting_overrides", "setting_changes"}  # the installation's settings
-OF_TENANTS = {"tenant_embedders", "tokens", "token_configs"}  # of a tenant: looked up before a space is known, or of all its spaces
+OF_TENANTS = {
+    "tenant_embedders",
+    "tokens",
+    "token_configs",
+}  # of a tenant: looked up before a space is known, or of all its spaces
 
 
 @pytest.fixture
