@@ -12,7 +12,7 @@ import httpx2
 from pydantic import SecretStr
 
 from muniment.faces.proxy.errors import Refusal, UpstreamAway
-from muniment.faces.proxy.upstream.joining import JoiningBackend
+from muniment.faces.proxy.upstream.framing import JoiningBackend
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 _HOP_BY_HOP = frozenset(

@@ -4,7 +4,7 @@ import random
 
 import h11
 
-from muniment.faces.proxy.upstream.joining import ChunkJoiner
+from muniment.faces.proxy.upstream.framing import ChunkJoiner
 
 
 def write_chunks(chunks: list[bytes]) -> bytes:
