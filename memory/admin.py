@@ -17,10 +17,12 @@ from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageRepor
 from muniment.memory.engine import Engine
 from muniment.memory.flows.background.derived import mentions_any
 from muniment.memory.flows.background.reembed import EmbedderSwitch
+from muniment.memory.given import check_calls
 
 OnProgress = Callable[[int], None]
 
 
+@check_calls
 class Admin:
     """Consolidation, erasure, indexes, the embedder, usage and maintenance. It shares the engine of `Memory`."""
 

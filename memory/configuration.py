@@ -8,8 +8,10 @@ from typing import Any
 from muniment.memory.config.changes import SettingChange, SettingsView, Stage
 from muniment.memory.config.stages import SettingKey
 from muniment.memory.engine import Engine
+from muniment.memory.given import check_calls
 
 
+@check_calls
 class Configuration:
     """The settings of all processes of this database. It shares the engine of `Memory`."""
 

@@ -47,6 +47,10 @@ class TooLarge(BadInput):
     """The input is longer than the limit."""
 
 
+class NotStorable(BadInput):
+    """The database cannot hold a value."""
+
+
 class TokenConfigError(BadInput):
     """The configuration of the token is not valid."""
 

@@ -7,8 +7,10 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
+from muniment.memory.given import check_calls
 
 
+@check_calls
 class Jobs:
     """The background jobs: performing and enqueueing them. It shares the engine of `Memory`."""
 

@@ -16,8 +16,10 @@ from muniment.memory.domain.layers.projections import (
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
+from muniment.memory.given import check_calls
 
 
+@check_calls
 class Projections:
     """Profile, episodes, skills and the other types of projections. It shares the engine of `Memory`."""
 

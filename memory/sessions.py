@@ -16,8 +16,10 @@ from muniment.memory.domain.layers.session import (
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.engine import Engine
+from muniment.memory.given import check_calls
 
 
+@check_calls
 class Sessions:
     """The sessions of a space. It shares the engine of `Memory`."""
 

@@ -7,6 +7,14 @@ from typing import Any
 
 from muniment.memory.config.stages import SettingKey, get_value, list_settings, load_default
 
+_OBJECTS: dict[str, Any] = {
+    "recall.without_tags": {"user": ["draft"], "user:ana": ["legacy", "旧"]},
+    "recall.profiles": {"terse": {"top_k": 3, "threshold": 0.3}},
+    "recall.agents": {"executor": "terse"},
+    "forgetting.categories": {"tasks": 30, "knowledge": None},
+}
+# What a good value of a key needs beside it.
+NEEDED = {"recall.agents": {"recall.profiles": _OBJECTS["recall.profiles"]}}
 _STEP = 0.001  # within the order of an embedder's bands
 
 
@@ -27,6 +35,8 @@ def _find_good(setting: SettingKey, value: Any) -> Any:
     if "enum" in schema:
         return next(each for each in schema["enum"] if each != value)
     match schema["type"]:
+        case "object":
+            return _OBJECTS[setting.key]
         case "boolean":
             return not value
         case "array":

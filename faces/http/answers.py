@@ -17,7 +17,7 @@ from muniment.memory.domain.query import Reason, Ruling, StageName
 from muniment.memory.domain.scope import OwnerType
 from muniment.memory.domain.usage import SpaceActivity
 
-SettingValue: TypeAlias = bool | int | float | str | list[str] | None
+SettingValue: TypeAlias = bool | int | float | str | list[str] | dict[str, Any] | None
 
 
 class HitAnswer(BaseModel):

@@ -52,7 +52,7 @@ class Handling:
     service: ProxyService
     incoming: Incoming
 
-    async def answer(self, send: Send) -> None:
+    async def answer_request(self, send: Send) -> None:
         """Forward the request with what memory has for it, and pass the answer on as it comes. Raises Refusal where
         the proxy itself has to answer.
 
@@ -66,7 +66,7 @@ class Handling:
         finally:
             if seen.status:
                 seconds = time.monotonic() - self.incoming.began
-                announcement = self.service.storing.announce(self.incoming.token.scope)
+                announcement = self.service.storing.announce_exchange(self.incoming.token.scope)
                 self.service.background.start_work(self._finish(prepared, collector, seen, seconds, announcement))
 
     async def _pass_answer(self, prepared: Prepared, collector: Collector, seen: _Seen, send: Send) -> None:

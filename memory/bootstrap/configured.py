@@ -91,6 +91,7 @@ class EndpointModels(TokenModels):
         self._local: dict[str, Embedder] = {}
 
     async def make_embedder(self, config: EmbedderConfig) -> Embedder:
+        """Return the embedder of a token, loaded where it is of this machine. Raises BadConfig, ModelError."""
         if config.is_own:
             return self.make_former(config)
         embedder = self.make_stored(_find_local_name(self._settings))
@@ -98,6 +99,7 @@ class EndpointModels(TokenModels):
         return embedder
 
     def make_former(self, config: EmbedderConfig) -> Embedder:
+        """Return an embedder of an endpoint, or the one of this machine."""
         if config.api_key is None:
             return self.make_stored(_find_local_name(self._settings))
         from muniment.memory.models.openai.embedder import OpenAIEmbedder  # noqa: PLC0415 - the client is slow to import
@@ -116,6 +118,7 @@ class EndpointModels(TokenModels):
         )
 
     def make_stored(self, name: str) -> Embedder:
+        """Return the embedder of this machine that has this name, else one that answers nothing."""
         used = self._memory.engine.embedder
         if name == used.name and name in _LOCAL:
             return used
@@ -126,6 +129,7 @@ class EndpointModels(TokenModels):
         return self._local[name]
 
     def make_chat_model(self, config: TokenConfig) -> ChatModel | None:
+        """Return the model of a token's endpoint; None for a token of rules."""
         if config.memory_llm_api_key is None:
             return None
         from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - as above
@@ -143,6 +147,7 @@ class EndpointModels(TokenModels):
         )
 
     async def close(self) -> None:
+        """Close the connections to endpoints, and the embedders that were made here."""
         local, self._local = list(self._local.values()), {}
         connections, self._connections = self._connections, None
         if connections is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from muniment.memory.config.recall import RecallSettings
-from muniment.memory.config.schema import EmbedderProfile, Limits, Spending
+from muniment.memory.config.schema import EmbedderProfile, Forgetting, Limits, Spending
 from muniment.memory.config.yaml_file import KeyPath, format_key, suggest_name
 from muniment.memory.errors import MunimentError
 
@@ -26,6 +26,15 @@ def check_recall(recall: RecallSettings, limits: Limits, refuse: Refuse) -> None
         if profile not in recall.profiles:
             known = suggest_name(profile, recall.profiles) if recall.profiles else "; recall.profiles has none"
             raise refuse(("recall", "agents", agent), f"there is no profile {format_key(profile)}{known}")
+
+
+def check_forgetting(forgetting: Forgetting, categories: Iterable[str], refuse: Refuse) -> None:
+    """Raise what `refuse` makes of days for a category that there is not."""
+    known = [*categories]
+    for name in forgetting.categories:
+        if name not in known:
+            problem = f"there is no category {format_key(name)}{suggest_name(name, known)}"
+            raise refuse(("forgetting", "categories", name), problem)
 
 
 def check_embedders(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
-from muniment.memory.config.checks import check_embedders, check_recall, check_spending
+from muniment.memory.config.checks import check_embedders, check_forgetting, check_recall, check_spending
+from muniment.memory.config.recall import CallerSettings
+from muniment.memory.config.refusals import describe_refusal
 from muniment.memory.config.schema import SettingsPart
 from muniment.memory.config.settings import Settings
-from muniment.memory.config.stages import SettingKey, list_settings, make_adapter
+from muniment.memory.config.stages import SettingKey, list_settings, make_adapter, to_json
 from muniment.memory.config.yaml_file import KeyPath, describe_shape, format_key, suggest_name
 from muniment.memory.errors import BadInput
 
@@ -29,7 +31,8 @@ def lay_over(base: Settings, values: Mapping[str, Any]) -> Settings:
     changed = {name: _change_section(base, name, leaves) for name, leaves in by_section.items()}
     settings = base.model_copy(update=changed)
     given = {known[key].path for key in values}
-    check_recall(settings.recall, settings.limits, partial(_refuse_first, given, [("limits", "top_k")]))
+    check_recall(settings.recall, settings.limits, partial(_refuse_first, given, _WITH_RECALL))
+    check_forgetting(settings.forgetting, settings.categories, partial(_refuse_first, given, []))
     check_embedders(settings.embedders, given.__contains__, _refuse)
     check_spending(settings.spend, settings.chat_model, partial(_refuse_first, given, [("spend", "daily_money")]))
     return settings
@@ -44,15 +47,19 @@ def lay_over_valid(base: Settings, values: Mapping[str, Any]) -> tuple[Settings,
     except BadInput:
         pass
     taken: dict[str, Any] = {}
-    ignored: dict[str, str] = {}
-    for key, value in sorted(values.items()):
-        try:
-            lay_over(base, taken | {key: value})
-        except BadInput as error:
-            ignored[key] = str(error)
-        else:
-            taken[key] = value
-    return lay_over(base, taken), ignored
+    waiting = dict(sorted(values.items()))
+    while True:  # one may want another that comes later
+        ignored: dict[str, str] = {}
+        for key, value in waiting.items():
+            try:
+                lay_over(base, taken | {key: value})
+            except BadInput as error:
+                ignored[key] = str(error)
+            else:
+                taken[key] = value
+        if len(ignored) in (0, len(waiting)):
+            return lay_over(base, taken), ignored
+        waiting = {key: value for key, value in waiting.items() if key in ignored}
 
 
 def find_setting(known: Mapping[str, SettingKey], key: str) -> SettingKey:
@@ -70,18 +77,17 @@ def check_value(setting: SettingKey, value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and _takes(setting, "integer"):
         value = int(value)
     try:
-        found = make_adapter(setting.annotation).validate_python(value, strict=True)
+        found = make_adapter(setting.annotation).validate_python(_to_tuples(value), strict=True)
     except ValidationError as error:
-        if isinstance(value, list):
-            try:
-                return list(make_adapter(setting.annotation).validate_python(value))
-            except ValidationError:
-                pass
+        path, problem = describe_refusal(error, lambda _: CallerSettings.model_fields)
+        if path and isinstance(value, dict):
+            place = ".".join((setting.key, *map(format_key, path)))
+            raise BadInput(f"{place}: {problem}", key=setting.key, allowed=setting.allowed) from None
         shape = "not finite" if error.errors()[0]["type"] == "finite_number" else describe_shape(value)
         raise BadInput(
             f"{setting.key}: is {shape}; allowed: {setting.allowed}", key=setting.key, allowed=setting.allowed
         ) from None
-    return list(found) if isinstance(found, tuple) else found
+    return to_json(found)
 
 
 def parse_value(setting: SettingKey, text: str) -> Any:
@@ -89,12 +95,21 @@ def parse_value(setting: SettingKey, text: str) -> Any:
     stripped = text.strip()
     try:
         value = json.loads(stripped, parse_constant=lambda _: text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = text
+    if _takes(setting, "object"):
+        return value if isinstance(value, dict) else stripped
     if _takes(setting, "array") and not isinstance(value, list):
         return [part.strip() for part in stripped.split(",") if part.strip()]
     is_word = not isinstance(value, str) and not any(_takes(setting, each) for each in ("integer", "number", "boolean"))
     return stripped if is_word and value is not None and not isinstance(value, list) else value
+
+
+def _to_tuples(value: Any) -> Any:
+    """A value of JSON as the settings have it."""
+    if isinstance(value, list):
+        return tuple(map(_to_tuples, value))
+    return {key: _to_tuples(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _takes(setting: SettingKey, kind: str) -> bool:
@@ -124,15 +139,22 @@ def _change_part(part: SettingsPart, leaves: Mapping[KeyPath, Any]) -> SettingsP
     return whole.model_construct(part.model_fields_set | {str(path[0]) for path in leaves}, **dict(whole))
 
 
-def _refuse(path: KeyPath, problem: str) -> BadInput:
-    key = ".".join(map(str, path))
-    return BadInput(f"{key}: {problem}", key=key, allowed=problem.partition("allowed: ")[2])
+def _refuse(path: KeyPath, problem: str, key: KeyPath | None = None) -> BadInput:
+    """The error of a path: of a setting, `key`, or of something in it."""
+    named = ".".join(map(str, key or path))
+    return BadInput(
+        f"{'.'.join(map(format_key, path))}: {problem}", key=named, allowed=problem.partition("allowed: ")[2]
+    )
 
 
-def _refuse_first(given: set[tuple[str, ...]], paths: list[KeyPath], path: KeyPath, problem: str) -> BadInput:
+def _refuse_first(given: set[tuple[str, ...]], paths: Sequence[KeyPath], path: KeyPath, problem: str) -> BadInput:
     """Name the key that was given of those that do not fit together."""
-    named = path if path in given else next((each for each in paths if each in given), path)
-    return _refuse(named, problem if named == path else f"does not fit {'.'.join(map(str, path))}, which {problem}")
+    if own := next((each for each in given if path[: len(each)] == each), None):
+        return _refuse(path, problem, own)
+    if other := next((each for each in paths if each in given), None):
+        return _refuse(other, f"does not fit {'.'.join(map(format_key, path))}, which {problem}")
+    return _refuse(path, problem)
 
 
+_WITH_RECALL: Sequence[KeyPath] = (("limits", "top_k"), ("recall", "profiles"))  # what others of recall have to fit
 _LONGEST_KEY = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from muniment.memory.config.schema import MAX_DAYS, Count, Positive, SettingsPart, Share, Texts
 from muniment.memory.domain.query import Query
@@ -79,15 +79,25 @@ def _parse_overrides(value: Any) -> dict[str, Any]:
     return overrides
 
 
+def _describe_object(members: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "object", "description": f"an object with {members}"})
+
+
 class RecallSettings(CallerSettings):
     """How queries are answered: for a caller without a profile, by profile, and which agents have one; whose spaces are
     read beside the own one, and from how many memories on a space has indexes."""
 
     index_from: Count
     beside: Annotated[tuple[SharedOwner, ...], Field(strict=False)]
-    without_tags: dict[Annotated[str, Field(pattern=r"^(user|agent|project)(:.+)?$")], Texts]
-    profiles: dict[str, Annotated[dict[str, Any], BeforeValidator(_parse_overrides)]]
-    agents: dict[str, str]
+    without_tags: Annotated[
+        dict[Annotated[str, Field(pattern=r"^(user|agent|project)(:.+)?$")], Texts],
+        _describe_object("lists of tags by user, agent, project, or user:NAME and so on"),
+    ]
+    profiles: Annotated[
+        dict[str, Annotated[dict[str, Any], BeforeValidator(_parse_overrides)]],
+        _describe_object("settings of recall by the name of a profile"),
+    ]
+    agents: Annotated[dict[str, str], _describe_object("names of profiles by agent")]
 
     def leave_out(self, query: Query, scope: Scope) -> Query:
         """Return a query without what `without_tags` leaves out of answers for a scope."""

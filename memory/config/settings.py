@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar, get_args
@@ -17,10 +18,11 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
 
-from muniment.memory.config.checks import check_embedders, check_recall, check_spending
+from muniment.memory.config.checks import check_embedders, check_forgetting, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
 from muniment.memory.config.processes import Checkpoints, Database, Jobs, Proxying, Serving, Threads, Users
 from muniment.memory.config.recall import CallerSettings, RecallSettings
+from muniment.memory.config.refusals import describe_refusal
 from muniment.memory.config.schema import (
     Category,
     ConsentRules,
@@ -167,6 +169,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _raise_refusal(source, error)
     categories, allowlists = _read_categories(source, content), _read_allowlists(source, content)
     check_recall(content.recall, content.limits, source.build_error)
+    check_forgetting(content.forgetting, categories, source.build_error)
     check_embedders(content.embedders, source.has_key, source.build_error)
     for check in (_check_redaction, _check_forgetting, _check_search_agents):
         check(source, content)
@@ -285,27 +288,8 @@ class _FileContent(_Sections):
     allowlists: dict[str, Texts]
 
 
-_TYPE_NAMES = {
-    "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
-    "finite_number": "a finite number", "string_type": "text", "bool_type": "true or false", "tuple_type": "a list",
-    "model_type": "keys with values", "dict_type": "keys with values", "string_too_short": "text that is not empty",
-    "too_short": "a list that is not empty",
-}  # fmt: skip
-_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-
-
 def _raise_refusal(source: _Source, errors: ValidationError) -> NoReturn:
-    error = errors.errors(include_url=False)[0]
-    path, kind, context = error["loc"], error["type"], error.get("ctx", {})
-    if kind == "extra_forbidden":
-        raise source.build_error(
-            path, f"unknown key{suggest_name(path[-1], _list_siblings(source.default.tree, path))}"
-        )
-    if kind == "missing":
-        raise source.build_error(path, "is missing")
-    bound = next((f"{words} {context[name]}" for name, words in _BOUNDS.items() if name in context), None)
-    allowed = bound or _TYPE_NAMES.get(kind) or context.get("expected") or "another type"
-    raise source.build_error(path, f"is {describe_shape(error['input'])}; allowed: {allowed}")
+    raise source.build_error(*describe_refusal(errors, partial(_list_siblings, source.default.tree)))
 
 
 def _list_siblings(tree: dict[str, Any], path: KeyPath) -> Iterable[str]:
@@ -357,13 +341,6 @@ def _check_forgetting(source: _Source, content: _FileContent) -> None:
             scopes = [*kinds, *(f"{one}:NAME" for one in owners)]
             raise source.build_error(
                 ("forgetting", "scopes", name), f"there is no scope {format_key(name)}{suggest_name(name, scopes)}"
-            )
-    known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
-    for name in content.forgetting.categories:
-        if name not in known:
-            raise source.build_error(
-                ("forgetting", "categories", name),
-                f"there is no category {format_key(name)}{suggest_name(name, known)}",
             )
 
 

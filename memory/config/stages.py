@@ -60,12 +60,10 @@ _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
 # Of these sections and keys none is in a stage: connections, the service, texts that may be a secret or a path of a
 # machine, and what is built into a graph when it is made.
 FIXED = (
-    "database.*", "jobs.*", "serve.*", "proxy.*", "users.*", "session_ledger.search_agents", "recall.profiles",
-    "recall.without_tags", "recall.agents", "model.prompt_folder",
+    "database.*", "jobs.*", "serve.*", "proxy.*", "users.*", "session_ledger.search_agents", "model.prompt_folder",
     "model.tool_schema", "model.tool_rounds", "model.handoffs", "redact.patterns", "redact.deny_tags",
     "redact.deny_paths", "redact.deny_projects", "spend.currency", "spend.prices", "embedders.*.scripts",
-    "embedders.*.reads", "forgetting.categories", "checkpoints.messages", "checkpoints.durability",
-    "recall.profiles", "recall.without_tags", "recall.agents",
+    "embedders.*.reads", "checkpoints.messages", "checkpoints.durability",
 )  # fmt: skip
 _BY_NAME = frozenset({("forgetting", "scopes"), ("observations", "types")})  # settings of their own, by names
 _BOUNDS = {
@@ -134,7 +132,14 @@ def get_value(settings: Settings, path: Path) -> Any:
     value: Any = settings
     for part in path:
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part)
-    return list(value) if isinstance(value, tuple) else value
+    return to_json(value)
+
+
+def to_json(value: Any) -> Any:
+    """Return a value of the settings with lists and objects in the place of tuples and mappings."""
+    if isinstance(value, list | tuple):
+        return [*map(to_json, value)]
+    return {key: to_json(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
 @cache
@@ -147,10 +152,9 @@ def describe_schema(schema: Mapping[str, Any]) -> str:
     """Describe in words what a JSON Schema of one value allows."""
     if "anyOf" in schema:
         return " or ".join(describe_schema(each) for each in schema["anyOf"])
-    if "enum" in schema:
-        return f"one of {', '.join(map(str, schema['enum']))}"
-    if "const" in schema:
-        return str(schema["const"])
+    if "enum" in schema or "const" in schema:
+        choices = schema.get("enum", [schema.get("const")])
+        return f"one of {', '.join(map(str, choices))}" if "enum" in schema else str(choices[0])
     match schema.get("type"):
         case "integer" | "number" as kind:
             bounds = [f"{words} {schema[name]}" for name, words in _BOUNDS.items() if name in schema]
@@ -163,6 +167,9 @@ def describe_schema(schema: Mapping[str, Any]) -> str:
             return "null"
         case "array":
             return f"a list, each {describe_schema(schema['items'])}"
+        case "object":
+            each = schema.get("additionalProperties")
+            return str(schema["description"]) if each is None else f"an object, each value {describe_schema(each)}"
         case _:
             return "text"
 

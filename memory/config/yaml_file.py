@@ -149,7 +149,7 @@ def describe_shape(value: object) -> str:
             return str(value)
         case str():
             return f"text of {len(value)} characters"
-        case list():
+        case list() | tuple():
             return f"a list of {len(value)}"
         case dict():
             return f"a mapping of {len(value)} keys"

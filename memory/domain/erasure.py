@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
@@ -14,7 +15,7 @@ from muniment.memory.domain.memory import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryStatement:
-    """The text of a memory, now (`since` is 0) or from a revision on."""
+    """What a memory says, and what is kept beside it, now (`since` is 0) or from a revision on."""
 
     id: MemoryId
     since: Revision
@@ -22,6 +23,9 @@ class MemoryStatement:
     text: str
     context: str | None = None
     aliases: tuple[str, ...] = ()
+    fact: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] = ()
+    source: str | None = None
     turns: tuple[TurnId, ...] = ()
 
 
@@ -34,8 +38,8 @@ class Traces:
     turns: tuple[TurnId, ...] = ()  # turns of the ledger that support it or say it
     built_on: tuple[MemoryStatement, ...] = ()  # other memories that say it, or come from these turns
     former: tuple[MemoryStatement, ...] = ()  # former texts of others that say it
-    around: tuple[MemoryStatement, ...] = ()  # others that say it in their context only
-    sessions: tuple[str, ...] = ()  # sessions whose metadata say it
+    around: tuple[MemoryStatement, ...] = ()  # others that say it beside their text only: what stays of them
+    sessions: tuple[str, ...] = ()  # sessions whose metadata or end say it
     observations: tuple[ObservationId, ...] = ()  # that say it
     texts: tuple[str, ...] = field(default=(), repr=False)
     derived: tuple[str, ...] = field(default=(), repr=False)  # texts of other memories that are erased with it

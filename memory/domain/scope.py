@@ -15,6 +15,7 @@ from muniment.memory.errors import BadInput, NotPermitted
 OwnerType = Literal["user", "agent", "project"]
 Permission = Literal["read", "write", "admin"]
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_NAMES = ("owner", "tenant", "agent", "session", "thread", "run", "actor", "project", "app")
 SPACE_NAMESPACE = uuid5(NAMESPACE_URL, "muniment:space")
 
 
@@ -65,7 +66,8 @@ class Scope:
         # The owner and the tenant are not filtered: None is no name, and must fail here.
         for name in (self.owner, self.tenant, *filter(None, names)):
             if _UNSTORABLE.search(name):
-                raise BadInput("a name has a NUL or half a character (a lone surrogate)")
+                field_name = next(each for each in _NAMES if getattr(self, each) is name)
+                raise BadInput(f"{field_name}: has a NUL or half a character (a lone surrogate)")
         object.__setattr__(self, "space", _derive_space(self.tenant, self.owner_type, self.owner))
         is_owner = names == (None,) * len(names) and self.request is None
         owner_scope = self if is_owner else make_owner_scope(self.tenant, self.owner, self.owner_type)
@@ -93,6 +95,7 @@ class Reader:
     allowed: frozenset[str]
     beside: tuple[Scope, ...] = ()
     at: datetime | None = None  # what expires until then is gone; None: by the clock of the database
+    then: datetime | None = None  # to which a read of the past goes back in the spaces beside; None: they have none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

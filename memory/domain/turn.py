@@ -35,7 +35,7 @@ class Turn:
     tags: tuple[str, ...] = ()
     recalled: tuple[int, ...] = ()  # shingle hashes of the recalled text that the model had
     kind: TurnKind = "message"
-    payload: Mapping[str, Any] | None = None  # what a program keeps of it, as JSON has it
+    payload: Mapping[str, Any] | None = field(default=None, hash=False)  # what a program keeps of it, as JSON has it
     visible: bool = True  # a search may find it
     position: int | None = field(default=None, compare=False)  # in its session, from 0; None until it is recorded
 

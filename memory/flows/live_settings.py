@@ -19,11 +19,14 @@ from muniment.memory.config.overrides import check_value, find_setting, lay_over
 from muniment.memory.config.settings import Settings
 from muniment.memory.config.stages import SettingKey, get_value, list_settings, load_default
 from muniment.memory.errors import BadInput, Conflict, StoreError
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.operation.settings import SettingStore
 
 _log = logging.getLogger(__name__)
+_CANCEL_AGAIN_SECONDS = 0.1
 FOLLOW_SECONDS = 10.0  # how late a process follows a change; a look is one statement on one row
+_MAX_ROWS = 2**31 - 1
 _ATTEMPTS = 20  # to change settings that others change at the same moment
 MAX_CHANGES = 100  # at once
 _NO_CHANGE = "settings: name a key to change or to reset"
@@ -59,9 +62,10 @@ class LiveSettings:
         """Follow no more."""
         following, self._following = self._following, None
         if following is not None and following.get_loop() is asyncio.get_running_loop():
-            following.cancel()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([following])
+                while not following.done():
+                    following.cancel()  # the driver may forget a cancellation that arrives with a result
+                    await asyncio.wait([following], timeout=_CANCEL_AGAIN_SECONDS)
 
     async def change_settings(
         self,
@@ -126,6 +130,7 @@ class LiveSettings:
 
     async def read_history(self, stage: Stage | None, limit: int) -> Sequence[SettingChange]:
         """Return the latest changes of the settings of a stage, or of all, the newest first. Raises StoreError."""
+        check_range("limit", limit, 1, _MAX_ROWS)
         return await self._store.read_history([each.key for each in self._list(stage)], limit)
 
     def parse_value(self, key: str, text: str) -> Any:

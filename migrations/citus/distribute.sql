@@ -35,13 +35,16 @@ from pg_roles, (values
   ('hnsw.iterative_scan', 'relaxed_order'), ('work_mem', '16MB'), ('timezone', 'UTC')) setting (name, value)
 where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser', 'muniment_issuer') \gexec
 
+-- A job that depends on what is in a space is inserted from a select: Citus takes the number from the sequence in the name of who asks.
+grant usage on sequence jobs.queue_id_seq to muniment_app;
+
 -- What policies and statements call must be on every node.
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'has_own_models', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
-  'commit_memories', 'keep_observations', 'list_positions', 'rank_projections', 'project_changes', 'read_cursor', 'revision_before', 'time_after', 'enter_shared',
-  'session_of', 'keep_sessions', 'find_recorded', 'find_new_messages');
+  'commit_memories', 'keep_observations', 'list_positions', 'project_changes', 'read_cursor', 'revision_before', 'time_after',
+  'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'find_recorded', 'find_new_messages');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (
@@ -132,7 +135,12 @@ from unnest(array[
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec
 
--- A write is one call of one function: it runs where the space is, in one round trip from the coordinator.
+-- Who takes rows of a table comes after the table.
+select create_distributed_function(p.oid::regprocedure)
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = 'muniment' and p.proname = 'rank_projections';
+
+-- A write is one call of one function: called by itself, it runs where the space is, in one round trip from the coordinator.
 select create_distributed_function(p.oid::regprocedure, 'at_space', colocate_with => 'muniment.spaces')
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('commit_plan', 'record_turns', 'number_turns', 'append_messages');

@@ -172,6 +172,55 @@ begin
   end if;
 end $$;
 
+create or replace function muniment.project_changes(at_space uuid, memories jsonb) returns setof uuid language plpgsql as $$
+#variable_conflict use_column
+declare
+  given uuid[] := array(select (one ->> 'memory_id')::uuid from jsonb_array_elements(memories) one where one ? 'slots');
+  made muniment.projections[] := array(
+    select s from jsonb_array_elements(memories) one
+    cross join lateral jsonb_populate_recordset(null::muniment.projections, one -> 'slots') s);
+  kept uuid[] := array(select m.projection_id from unnest(made) m);
+  types text[];
+  keys text[];
+  beside muniment.projections[];
+  r muniment.projections;
+begin
+  select array_agg(s.type), array_agg(s.key) into types, keys
+  from (
+    select p.type, p.key from muniment.projections p where p.space_id = at_space and p.memory_id = any(given)
+    union
+    select m.type, m.key from unnest(made) m
+  ) s;
+  if types is null then
+    return;
+  end if;
+  return query
+  delete from muniment.projections p
+  where p.space_id = at_space and p.memory_id = any(given) and p.projection_id <> all(kept)
+  returning p.projection_id;
+  -- What is assigned goes to the node as a parameter, too, and there nothing says what it is; what is selected into does not.
+  select array_agg(p) into beside
+  from unnest(types, keys) s (type, key) join muniment.projections p
+    on p.space_id = at_space and p.type = s.type and p.key = s.key
+  where p.memory_id <> all(given);
+  -- One row of a slot is active at any time: what gives way goes first.
+  for r in select * from muniment.rank_projections(made || beside) o order by o.status = 'active' loop
+    if r.memory_id = any(given) then
+      insert into muniment.projections (space_id, projection_id, type, key, memory_id, status, title, data, category, trust,
+        memories, rev, superseded_by, at)
+      values (at_space, r.projection_id, r.type, r.key, r.memory_id, r.status, r.title, r.data, r.category, r.trust,
+        r.memories, r.rev, r.superseded_by, r.at)
+      on conflict (space_id, projection_id) do update set status = excluded.status, title = excluded.title,
+        data = excluded.data, category = excluded.category, trust = excluded.trust, memories = excluded.memories,
+        rev = excluded.rev, superseded_by = excluded.superseded_by, at = excluded.at;
+    else
+      update muniment.projections p set status = r.status, memories = r.memories, superseded_by = r.superseded_by
+      where p.space_id = at_space and p.projection_id = r.projection_id
+        and (p.status, p.memories, p.superseded_by) is distinct from (r.status, r.memories, r.superseded_by);
+    end if;
+  end loop;
+end $$;
+
 create or replace function muniment.keep_sessions(at_space uuid, said jsonb, now timestamptz) returns void language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -329,3 +378,18 @@ end $$;
 -- Citus looks at each part of an expression before the whole: no part of this fails, whatever the setting is.
 create or replace function muniment.my_categories() returns text[] language sql stable parallel safe as
 $$ select nullif(nullif(current_setting('app.categories', true), ''), '*')::text[] $$;
+
+-- Citus makes no plan whose parameters are unknown.
+do $$
+declare
+  made text;
+begin
+  foreach made in array array(
+    select format('alter function %s reset plan_cache_mode', p.oid::regprocedure)
+    from pg_proc p where p.pronamespace = 'muniment'::regnamespace and exists (
+      select from unnest(p.proconfig) setting where starts_with(setting, 'plan_cache_mode='))
+    order by 1)
+  loop
+    execute made;
+  end loop;
+end $$;

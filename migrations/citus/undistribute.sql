@@ -11,6 +11,8 @@ declare
 begin
   set local citus.multi_shard_modify_mode = 'sequential';
   set local client_min_messages = error;
+  revoke usage on sequence jobs.queue_id_seq from muniment_app;
+  set local check_function_bodies = off;  -- one may call another that comes after it
   -- Each table is made anew. The former one takes along the functions that return its rows, the rights to views, and comments.
   create temp table kept on commit drop as
   select 1 as n, p.oid::regprocedure::text as missing, pg_get_functiondef(p.oid) as text

@@ -119,7 +119,9 @@ def _alone(conn: psycopg.Connection, database: str, statement: sql.Composed) -> 
     if not WORKERS or database == "template0":
         conn.execute(statement)
         return
-    conn.execute(sql.SQL("alter database {} allow_connections false").format(sql.Identifier(database)))
+    with conn.transaction():  # two at once would meet in the row of a template
+        conn.execute("select pg_advisory_xact_lock(hashtext('connections'))")
+        conn.execute(sql.SQL("alter database {} allow_connections false").format(sql.Identifier(database)))
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         conn.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (database,))

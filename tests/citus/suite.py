@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from tests.citus.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("integration", "contract", "faces", "graph")
+FOLDERS = ("integration", "contract", "faces", "graph", "http", "mcp", "langchain")
 OUTCOMES = ("passed", "failed", "skipped")
 # Files that use no database, or one of their own.
 ELSEWHERE = {

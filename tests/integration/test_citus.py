@@ -12,9 +12,11 @@ import psycopg
 import pytest
 
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.layers.observation import NewObservation
+from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.search import NeighbourProbe
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.sql import load_blocks
@@ -27,8 +29,11 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
-OF_NO_SPACE = {"tokens", "setting_overrides", "setting_changes"}  # looked up on the coordinator
-TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
+OF_NO_SPACE = {"tokens", "token_configs", "setting_overrides", "setting_changes"}  # looked up on the coordinator
+TABLES = (
+    "spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations", "sessions", "observations",
+    "projections",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -68,7 +73,10 @@ def test_what_is_referred_to_comes_first(database_url: str) -> None:
             join pg_class r on r.oid = k.confrelid join pg_namespace n on n.oid = c.relnamespace
             where n.nspname = 'muniment' and k.contype = 'f'""").fetchall()
     assert len(edges) >= 12
-    assert [pair for pair in edges if order.index(pair[1]) >= order.index(pair[0])] == []
+    assert [pair for pair in edges if OF_NO_SPACE.intersection(pair) not in (set(), set(pair))] == []
+    assert [
+        pair for pair in edges if not OF_NO_SPACE.intersection(pair) and order.index(pair[1]) >= order.index(pair[0])
+    ] == []
 
 
 def test_functions_exist(database_url: str) -> None:
@@ -85,8 +93,51 @@ def test_functions_exist(database_url: str) -> None:
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
     # A table function runs on the coordinator, its statements where the space is; what is measured, and tokens, are
     # there.
-    assert known - names == {"near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token"}
+    assert known - names == {
+        "near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token", "find_configured_token",
+        "find_token_of_job", "drop_former_embedders",
+    }  # fmt: skip
     assert names <= known
+
+
+def test_functions_of_rows_come_after_their_tables(database_url: str) -> None:
+    """Citus refuses a function that takes or returns rows of a table that is not distributed yet."""
+    with psycopg.connect(database_url) as conn:
+        bound = conn.execute("""
+            select distinct p.proname, c.relname from pg_proc p
+            cross join unnest(
+              array[p.prorettype] || p.proargtypes::oid[] || coalesce(p.proallargtypes, '{}')) named (type)
+            join pg_type t on t.oid = named.type left join pg_type item on item.oid = t.typelem
+            join pg_class c on c.oid in (t.typrelid, item.typrelid)
+            where p.pronamespace = 'muniment'::regnamespace""").fetchall()
+    placed = [(name, table) for name, table in bound if f"'{name}'" in SCRIPT]
+    assert ("rank_projections", "projections") in placed
+    assert [pair for pair in placed if SCRIPT.index(f"'{pair[0]}'") < SCRIPT.index(f"'{pair[1]}'")] == []
+
+
+@plain
+def test_the_functions_are_such_as_citus_plans(database_url: str, other_url: str) -> None:
+    """It plans with the values of parameters alone. And the variable that a statement is assigned to is a parameter of
+    it, of whose type a node knows nothing when it is of rows: there the statement selects into it."""
+    found = []
+    for url in (database_url, other_url):
+        with psycopg.connect(url) as conn:
+            rows = conn.execute("""
+                select p.proname, p.prosrc, array_to_string(p.proconfig, ' ') ~ 'plan_cache_mode'
+                from pg_proc p where p.pronamespace = 'muniment'::regnamespace""").fetchall()
+        generic = {name for name, _, is_generic in rows if is_generic}
+        assigned = {
+            (name, variable)
+            for name, source, _ in rows
+            for variable in re.findall(r"^ *(\w+) muniment\.", source, re.MULTILINE)
+            if re.search(
+                rf"^ *{variable} := [^;]*(?:from|join) muniment\.(?:{'|'.join(distributed())})\b", source, re.MULTILINE
+            )
+        }
+        found.append((generic, assigned))
+    assert found[0][0] >= {"commit_memories", "keep_observations"}
+    assert found[0][1] == {("project_changes", "beside")}
+    assert found[1] == (set(), set())
 
 
 def test_every_role_can_reach_the_nodes(database_url: str) -> None:
@@ -122,8 +173,49 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
 
 
+def test_what_sees_all_categories_runs_where_the_space_is(database_url: str) -> None:
+    """The setting of a function stays where the function runs, and the coordinator has no rows: a statement calls it
+    with a column of the space."""
+    with psycopg.connect(database_url) as conn:
+        wide = conn.execute("""
+            select p.proname from pg_proc p where p.pronamespace = 'muniment'::regnamespace
+              and array_to_string(p.proconfig, ' ') ~ 'app.categories'""").fetchall()
+    assert {"revision_before", "time_after", "read_cursor", "has_ended"} <= {name for (name,) in wide}
+    called = [
+        (name, arguments)
+        for file in files("muniment.memory.stores.postgres.sql").iterdir()
+        if file.name.endswith(".sql")
+        for text in load_blocks(file.name.removesuffix(".sql")).values()
+        for (name,) in wide
+        for arguments in re.findall(rf"muniment\.{name}\(((?:[^()]|\([^()]*\))*)\)", text)
+    ]
+    assert len(called) >= 8
+    assert [one for one in called if not re.search(r"\b[a-z]\.\w", one[1])] == []
+
+
+def test_the_queue_takes_what_depends_on_a_space() -> None:
+    """A job that is inserted from a select on a space: Citus keeps the answer of a node as rows, which have a column,
+    and takes the number from the sequence in the name of the application."""
+    inserted = [
+        text for text in load_blocks("jobs").values() if re.search(r"insert into jobs\.queue[^;]*muniment\.", text)
+    ]
+    assert inserted
+    assert not [text for text in inserted if re.search(r"select\s+from", text)]
+    assert "grant usage on sequence jobs.queue_id_seq to muniment_app" in SCRIPT
+
+
+def _drinks(what: str) -> Fact:
+    return Fact(kind="preference", predicate="drinks", object=what, single=True)
+
+
+def _observe(turn: Turn, memory: MemoryId) -> NewObservation:
+    return NewObservation(
+        type="user_fact", stable_key="tea", statement="Tea", category="goals", turns=(turn.id,), memory=memory
+    )
+
+
 def gardens() -> list[StoredMemory]:
-    """Two memories of one attribute."""
+    """Three memories of one attribute, which say something else in one slot of the profile."""
     return [
         StoredMemory(
             id=MemoryId(UUID(int=n)),
@@ -133,12 +225,25 @@ def gardens() -> list[StoredMemory]:
             created_at=NOON,
             updated_at=NOON,
             stable_key=f"user.tea.{n}",
+            fact=_drinks(f"tea {n}"),
             importance=3,
             confidence=0.5,
             trust="user",
         )
-        for n in (1, 2)
+        for n in (1, 2, 3)
     ]
+
+
+def list_rows(url: str) -> list[str]:
+    """All that is in the tables, once the turns have been numbered anew."""
+    told: list[str] = []
+    with psycopg.connect(url) as conn:
+        conn.execute("update muniment.turns set position = null")
+        conn.execute("select muniment.number_turns(%s, %s)", (scope().space, NOON))
+        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
+        for table in TABLES:
+            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
+    return told
 
 
 async def lived(url: str) -> list[Any]:
@@ -153,17 +258,22 @@ async def lived(url: str) -> list[Any]:
             plan,
             changes=tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in made),
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
-            extracted=ExtractionRecord(turn=turn.id, source="rules", found=2),
+            extracted=ExtractionRecord(turn=turn.id, source="rules", found=3),
+            observations=(_observe(turn, made[0].id),),
         )
+        heard = [replace(said(text, key=text), session="B") for text in ("Good morning", "Good night")]
+        await memory.conversation.record(scope(), [turn, *heard])
+        await memory.conversation.record(scope(), [heard[0], said("Good noon", key="noon")])
         told.append((await store.writes.commit(first)).rev)
         kept = [await memory.get(scope(), one.id) for one in made]
         with psycopg.connect(url) as conn:
             conn.execute("update muniment.memories set next_embedding = embedding, next_model = 'next'")
-        edited = replace(kept[0], text="Coffee of garden 1", pinned=True)
+        told.append(await memory.projections.list(scope()))
+        edited = replace(kept[0], text="Coffee of garden 1", pinned=True, fact=_drinks("coffee"))
         gone = replace(kept[1], state="soft_deleted", stable_key="user.tea.1")
         second = replace(
             plan,
-            expected_rev=Revision(2),
+            expected_rev=Revision(3),
             turns=(),
             changes=(
                 Change(action="DELETE", before=kept[1], after=gone),
@@ -172,7 +282,7 @@ async def lived(url: str) -> list[Any]:
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.25),),
         )
         told.append((await store.writes.commit(second)).rev)
-        told.append((await store.writes.commit(replace(first, expected_rev=Revision(4)))).replayed)
+        told.append((await store.writes.commit(replace(first, expected_rev=Revision(5)))).replayed)
         with pytest.raises(Conflict):
             await store.writes.commit(second)
         back = replace(gone, state="active")
@@ -180,7 +290,7 @@ async def lived(url: str) -> list[Any]:
             await store.writes.commit(
                 replace(
                     plan,
-                    expected_rev=Revision(4),
+                    expected_rev=Revision(5),
                     turns=(),
                     changes=(Change(action="RESTORE", before=gone, after=back),),
                 )
@@ -192,11 +302,7 @@ async def lived(url: str) -> list[Any]:
             await store.reads.find_neighbours(scope(), (), 0),
             await store.reads.find_neighbours(scope(), [probe, probe], 5),
         ]
-    with psycopg.connect(url) as conn:
-        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
-        for table in TABLES:
-            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
-    return told
+    return told + list_rows(url)
 
 
 @plain

@@ -102,6 +102,6 @@ async def test_orphans_are_cleaned(database_url: str) -> None:
         assert ask(database_url, counts) == kept
         gone = (
             "select count(*) from muniment.observations o where memory_id is not null and not exists ("
-            "select from muniment.memories m where m.memory_id = o.memory_id)"
+            "select from muniment.memories m where m.space_id = o.space_id and m.memory_id = o.memory_id)"
         )
         assert ask(database_url, gone) == [(0,)]

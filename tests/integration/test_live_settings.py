@@ -12,8 +12,9 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.errors import BadInput
 from muniment.memory.flows import live_settings
+from muniment.memory.payload import parse_agent_query
 from muniment.testing.fakes import FixedClock
-from tests.engine import NOON, engine, said, scope, settings
+from tests.engine import NOON, engine, note, said, scope, settings
 
 
 async def change(memory: Memory, *resets: str, rev: int | None = None, **values: Any) -> None:
@@ -40,6 +41,33 @@ async def test_another_process_follows_without_a_call(database_url: str, monkeyp
             while idle.engine.settings.limits.memory_chars != 77:
                 await asyncio.sleep(0.02)
         assert idle.conversation.redact("write to ana@example.org") != "write to ana@example.org"
+
+
+async def test_a_memory_closes_whenever_it_looks(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the driver has forgotten that it was cancelled, as when an answer arrives at the same moment."""
+    forgotten = asyncio.Event()
+
+    async def look(_: live_settings.LiveSettings) -> None:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            if forgotten.is_set():
+                raise
+            forgotten.set()
+
+    async with engine(database_url) as memory:
+        await memory.engine.live_settings.stop()
+        monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 0.0)
+        await memory.engine.live_settings.start()
+        monkeypatch.setattr(live_settings.LiveSettings, "_look_once", look)
+        await asyncio.sleep(0.05)
+        monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 60.0)
+        following = memory.engine.live_settings._following
+        async with asyncio.timeout(5):
+            await memory.engine.live_settings.stop()
+        assert following is not None
+        assert following.cancelled()
+    assert forgotten.is_set()
 
 
 async def test_a_reset_brings_back_the_own_file(database_url: str) -> None:
@@ -146,3 +174,31 @@ async def test_a_worker_that_runs_follows(database_url: str, monkeypatch: pytest
             await worked.jobs.enqueue_due()
             while (await memory.read_status(scope()))["turns"]:
                 await asyncio.sleep(0.05)
+
+
+async def test_profiles_agents_and_tags_are_followed(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another process, with its next query: how many are found, through whom, and what is left out by its tag."""
+    monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 0.05)
+    async with engine(database_url) as idle, engine(database_url) as memory:
+        await memory.ingest(scope(), [note(f"Tea number {n}", "tasks", tags=("legacy",) * (n > 3)) for n in range(6)])
+
+        async def count(agent: str = "supervisor", **more: Any) -> int:
+            asked = parse_agent_query(idle.engine.settings, agent, {"query": "tea", **more}, threshold=0.0)
+            return len((await idle.query(scope(), agent, asked)).hits)
+
+        assert (await count(), await count("planner")) == (6, 6)
+        profile = {"terse": {"top_k": 1}}
+        values = {"recall.profiles": profile, "recall.agents": {"planner": "terse"}}
+        await memory.configuration.change_settings(
+            values | {"recall.without_tags": {"user:ana": ["legacy"]}}, by="test"
+        )
+        async with asyncio.timeout(10):
+            while await count() != 4:
+                await asyncio.sleep(0.02)
+        assert await count("planner") == await count(profile="terse") == 1
+        with pytest.raises(BadInput, match="unknown profile 'verbose'; allowed: terse"):
+            await count(profile="verbose")
+        await change(memory, "recall.agents", "recall.without_tags", "recall.profiles")
+        async with asyncio.timeout(10):
+            while await count("planner") != 6:
+                await asyncio.sleep(0.02)

@@ -266,6 +266,10 @@ async def test_the_rules_learn_from_new_messages_of_the_user(memory: Memory) -> 
         await store(memory, exchange([*said, user("Porto")], assistant("The user's sister is Anna.")))
     assert await memory.history(WHO) == history
     assert len(await read(memory)) == 4
+    for each in await memory.list(WHO):  # what a person forgets does not come back with the history of a client
+        await memory.forget(WHO, each.id)
+    await store(memory, exchange([*said, user("Porto")], assistant("The user's sister is Anna.")))
+    assert await read_memories(memory) == []
 
 
 async def test_what_is_not_to_be_stored_is_not(memory: Memory) -> None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import product
 
 import psycopg
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.plan import Change
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -20,6 +23,7 @@ from muniment.memory.payload import parse_agent_query
 from muniment.memory.stores.postgres import search
 from muniment.testing import FixedClock
 from tests.engine import NOON, Leaving, engine, note, settings
+from tests.erasing import commit
 
 ATLAS = Scope(owner="atlas", owner_type="project")
 PLANNER = Scope(owner="planner", owner_type="agent")
@@ -133,11 +137,67 @@ async def test_of_equals_the_own_comes_first(database_url: str) -> None:
         ]
 
 
-async def test_the_past_is_the_own_one(database_url: str) -> None:
-    """At a revision only the own space is read: its revisions are no other's."""
+async def test_a_revision_is_of_the_own_space(database_url: str) -> None:
+    """At a revision only the own space is read, for it is no other's, and the stages say so."""
     async with told(database_url) as memory:
-        answer = await memory.query(ANA, "planner", Query(text=PNPM, threshold=0.0, as_of=Revision(2)))
+        asked = Query(text=PNPM, threshold=0.0, as_of=Revision(2), explain=True)
+        answer = await memory.query(ANA, "planner", asked)
         assert {hit.shared_by for hit in answer.hits} == {None}
+        (access,) = [one.counts for one in answer.stages if one.name == "access"]
+        assert (access["spaces"], access["withheld"], access["of_no_revision"]) == (1, 0, 2)
+
+
+async def test_a_time_holds_in_every_space(database_url: str) -> None:
+    """Each space is read as of its own revision then, with what was changed, forgotten, moved out of sight or over
+    since; who has no share now reads nothing of then, and of before a space there is nothing."""
+    clock = FixedClock(NOON)
+    async with told(database_url, clock=clock) as memory:
+        clock.advance(60)
+        lasting = [
+            note("The team installs packages twice a day", "tasks", expires_at=NOON + timedelta(seconds=90)),
+            note("The team installs packages as root", "tasks"),
+        ]
+        await memory.ingest(ATLAS, lasting)
+        known = {each.text: each for each in await memory.list(ATLAS)}
+        clock.advance(60)
+        await memory.forget(ATLAS, known["The team installs packages with pnpm"].id)
+        await memory.ingest(ATLAS, [note("The team installs packages with bun", "tasks")])
+        moved = known["The team installs packages as root"]  # the last change, in a line that the planner does not see
+        change = Change(action="UPDATE", before=moved, after=replace(moved, category="history"))
+        await commit(memory, ATLAS, change)
+        await memory.ingest(ANA, [note("Ana installs packages with npm", "tasks")])
+        clock.advance(60)
+
+        async def read(who: Scope, moment: datetime, agent: str = "planner") -> dict[str, str | None]:
+            asked = Query(text="install packages", threshold=0.0, as_of=moment, explain=True)
+            answer = await memory.query(who, agent, asked)
+            (access,) = [one.counts for one in answer.stages if one.name == "access"]
+            assert "of_no_revision" not in access
+            return {hit.memory.text: hit.shared_by for hit in answer.hits}
+
+        first = {
+            "Ana installs packages at home with yarn": None,
+            "Ana waters figs": None,
+            "The team installs packages with pnpm": "project",
+            "Packages are best installed before noon": "agent",
+        }
+        assert await read(ANA, NOON) == first
+        root = {"The team installs packages as root": "project"}
+        assert await read(ANA, NOON + timedelta(seconds=60)) == first | root
+        now = await read(ANA, NOON + timedelta(seconds=120))
+        assert now == {
+            **{text: whose for text, whose in first.items() if "pnpm" not in text},
+            "The team installs packages with bun": "project",
+            "Ana installs packages with npm": None,
+        }
+        assert now == await read(ANA, clock.now())
+        assert await read(ANA, NOON - timedelta(seconds=1)) == {}
+        assert await read(BEN, NOON + timedelta(seconds=120)) == {}
+        assert await read(ANA, NOON, "stylist") == {}
+        answer = await memory.query(ANA, "planner", Query(text="*", as_of=NOON))
+        assert {hit.memory.text: hit.shared_by for hit in answer.hits} == first
+        await unshare(database_url, ATLAS, ANA)
+        assert "project" not in (await read(ANA, NOON)).values()
 
 
 async def test_words_answer_where_the_embedder_is_away(database_url: str) -> None:
@@ -163,10 +223,13 @@ async def test_words_answer_where_the_embedder_is_away(database_url: str) -> Non
         assert (None, ("dense", "keyword")) in channels
 
 
-async def test_two_tenants_see_nothing_of_each_other(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_two_tenants_see_nothing_of_each_other(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """With every condition of the engine on the space taken out of the statements, row-level security shows the own
     rows and the shared ones of the same tenant, and no other's."""
     acme = {owner: replace(who, tenant="acme") for owner, who in (("ana", ANA), ("atlas", ATLAS))}
+    request.addfinalizer(search._build_statement.cache_clear)
     async with told(database_url) as memory:
         await memory.ingest(acme["ana"], [note("Acme installs packages with npm", "tasks")])
         await memory.ingest(acme["atlas"], [note("Acme's team installs packages with bun", "tasks")])
@@ -175,8 +238,8 @@ async def test_two_tenants_see_nothing_of_each_other(database_url: str, monkeypa
             for name, text in blocks.items():
                 monkeypatch.setitem(blocks, name, re.sub(r"[a-z]\.space_id = %\(space\)s", "true", text))
         search._build_statement.cache_clear()
-        asked = Query(text="install packages", threshold=0.0)
-        for who in (ANA, acme["ana"], BEN):
+        now = Query(text="install packages", threshold=0.0)
+        for who, asked in product((ANA, acme["ana"], BEN), (now, replace(now, as_of=memory.now()))):
             found = {hit.memory.text for hit in (await memory.query(who, "planner", asked)).hits}
             if who is ANA:
                 assert found == {
@@ -188,7 +251,6 @@ async def test_two_tenants_see_nothing_of_each_other(database_url: str, monkeypa
             else:
                 (own,) = found
                 assert own.startswith("Ben" if who is BEN else "Acme installs")
-    search._build_statement.cache_clear()
 
 
 async def test_newest_of_all_spaces(database_url: str) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
+import select
 import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from muniment.faces.cli.app import run_command
 from muniment.testing import ScriptedOpenAI
 from tests.http.conftest import PROGRAM
 from tests.proxy.conftest import Proxy
@@ -19,41 +24,69 @@ from tests.tokens import KEYS, make_fields
 PLAIN = {"memory_llm_provider": "rules", "embed_provider": "offline"}
 
 
-def call(proxy: Proxy, *arguments: str, said: str = "", code: int = 0, **env: str) -> str:
-    """The standard output of a command of tokens."""
-    done = subprocess.run(
-        [PROGRAM, "proxy", "token", *arguments, "--folder", str(proxy.folder)],
-        env=proxy.environment | env, input=said, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr + done.stdout
-    assert not any(key in done.stdout + done.stderr for key in KEYS.values())
-    return done.stdout
+class Commands:
+    """The commands of tokens, in this process, because that is quick."""
+
+    def __init__(self, proxy: Proxy, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+        self.proxy, self._patch, self._capture = proxy, patch, capture
+
+    def run(self, *arguments: str, said: str = "", **env: str) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error of a command."""
+        with self._patch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(said.encode())))
+            for name in [name for name in os.environ if name.startswith("MUNIMENT_")]:
+                patch.delenv(name)
+            for name, value in (self.proxy.environment | env).items():
+                patch.setenv(name, value)
+            self._capture.readouterr()
+            code = run_command(["proxy", "token", *arguments, "--folder", str(self.proxy.folder)])
+        out, err = self._capture.readouterr()
+        assert not any(key in out + err for key in KEYS.values())
+        return code, out, err
+
+    def call(self, *arguments: str, said: str = "", **env: str) -> str:
+        """The standard output of a command that is done."""
+        code, out, err = self.run(*arguments, said=said, **env)
+        assert code == 0, err
+        return out
 
 
-def test_all_of_it(proxy: Proxy, upstream: ScriptedOpenAI, tmp_path: Path) -> None:
+@pytest.fixture
+def commands(proxy: Proxy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(proxy, monkeypatch, capsys)
+
+
+def test_all_of_it(commands: Commands, upstream: ScriptedOpenAI, tmp_path: Path) -> None:
     """Made from a file, a variable and settings, used, listed, shown, changed, rotated, deleted."""
+    proxy, call = commands.proxy, commands.call
     file = tmp_path / "token.json"
     fields = make_fields(upstream, **PLAIN)
     del fields["llm_api_key"]
     file.write_text(json.dumps(fields))
     made = json.loads(
         call(
-            proxy, "create", "--file", str(file), "--key-env", "llm_api_key=MY_KEY", "--set", "memory_limit=8", "--json",
+            "create",
+            "--file",
+            str(file),
+            "--key-env",
+            "llm_api_key=MY_KEY",
+            "--set",
+            "memory_limit=8",
+            "--json",
             MY_KEY=KEYS["llm_api_key"],
         )
-    )  # fmt: skip
+    )
     token, id_ = made["token"], made["id"]
     assert made["memory_limit"] == 8
     assert proxy.chat(token, "hello").status_code == 200
     assert upstream.requests[-1].headers["authorization"] == f"Bearer {KEYS['llm_api_key']}"
-    listed = json.loads(call(proxy, "list", "--json"))
+    listed = json.loads(call("list", "--json"))
     assert made | {"token": f"****{token[-4:]}"} in listed
-    assert id_[:8] in call(proxy, "list")
-    assert token not in call(proxy, "show", id_[:8])
-    assert json.loads(call(proxy, "show", id_[:8], "--json"))["llm_api_key"] == "****nary"
+    assert id_[:8] in call("list")
+    assert token not in call("show", id_[:8])
+    assert json.loads(call("show", id_[:8], "--json"))["llm_api_key"] == "****nary"
     changed = json.loads(
         call(
-            proxy,
             "update",
             id_[:8],
             "--file",
@@ -67,21 +100,22 @@ def test_all_of_it(proxy: Proxy, upstream: ScriptedOpenAI, tmp_path: Path) -> No
     assert (changed["revision"], changed["memory_prompt"], changed["llm_api_key"]) == (2, None, "****tdin")
     assert proxy.chat(token, "hello").status_code == 200
     assert upstream.requests[-1].headers["authorization"] == "Bearer sk-from-stdin"
-    rotated = call(proxy, "rotate", id_[:8]).strip()
+    rotated = call("rotate", id_[:8]).strip()
     assert proxy.chat(token, "hello").status_code == 401
     assert proxy.chat(rotated, "hello").status_code == 200
-    assert call(proxy, "delete", id_[:8]) == f"deleted {id_[:8]}\n"
+    assert call("delete", id_[:8]) == f"deleted {id_[:8]}\n"
     assert proxy.chat(rotated, "hello").status_code == 401
-    call(proxy, "show", id_[:8], code=4)
+    assert commands.run("show", id_[:8])[0] == 4
 
 
-def test_erased(proxy: Proxy, upstream: ScriptedOpenAI) -> None:
+def test_erased(commands: Commands, upstream: ScriptedOpenAI) -> None:
     """A token whose memory goes with it leaves a receipt; without a yes nothing is changed."""
-    made = json.loads(call(proxy, "create", "--file", "-", "--json", said=json.dumps(make_fields(upstream, **PLAIN))))
+    proxy, call = commands.proxy, commands.call
+    made = json.loads(call("create", "--file", "-", "--json", said=json.dumps(make_fields(upstream, **PLAIN))))
     assert proxy.chat(made["token"], "My parrot is called Zephyr").status_code == 200
-    call(proxy, "delete", made["id"], "--erase", code=2)
+    assert commands.run("delete", made["id"], "--erase")[0] == 2
     assert proxy.chat(made["token"], "hello").status_code == 200
-    deleted = json.loads(call(proxy, "delete", made["id"], "--erase", "--yes", "--json"))
+    deleted = json.loads(call("delete", made["id"], "--erase", "--yes", "--json"))
     assert deleted["erased"]["counts"]["tokens"] == 1
     assert proxy.chat(made["token"], "hello").status_code == 401
 
@@ -107,16 +141,13 @@ def test_erased(proxy: Proxy, upstream: ScriptedOpenAI) -> None:
         (("show", "x"), "", "that is no id"),
     ],
 )
-def test_what_is_refused(proxy: Proxy, arguments: tuple[str, ...], said: str, told: str) -> None:
+def test_what_is_refused(commands: Commands, arguments: tuple[str, ...], said: str, told: str) -> None:
     """One line says what is wrong, and no key."""
-    done = subprocess.run(
-        [PROGRAM, "proxy", "token", *arguments, "--folder", str(proxy.folder)],
-        env=proxy.environment, input=said, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode in (2, 4), done.stderr
-    assert done.stderr.startswith(f"muniment: error: {told}")
-    assert done.stderr.count("\n") == 1
-    assert "c4nary" not in done.stderr
+    code, _, err = commands.run(*arguments, said=said)
+    assert code in (2, 4)
+    assert err.startswith(f"muniment: error: {told}")
+    assert err.count("\n") == 1
+    assert "c4nary" not in err
 
 
 def test_keys_are_asked_for(proxy: Proxy, upstream: ScriptedOpenAI, tmp_path: Path) -> None:
@@ -129,27 +160,31 @@ def test_keys_are_asked_for(proxy: Proxy, upstream: ScriptedOpenAI, tmp_path: Pa
     control, terminal = pty.openpty()
     with subprocess.Popen(
         [PROGRAM, "proxy", "token", "create", "--file", str(file), "--json", "--folder", str(proxy.folder)],
-        env=proxy.environment, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
-    ) as process:  # fmt: skip
+        env=proxy.environment,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        start_new_session=True,
+    ) as process:
         os.close(terminal)
         shown = b""
-        while b"llm_api_key" not in shown:
+        while not shown.endswith(b"llm_api_key: ") and select.select([control], [], [], 40)[0]:
             shown += os.read(control, 1_000)
         arguments = Path(f"/proc/{process.pid}/cmdline").read_bytes()
         os.write(control, f"{KEYS['llm_api_key']}\n".encode())
-        assert process.stdout is not None
-        made = json.loads(process.stdout.read())
+        try:
+            made = json.loads(process.communicate(timeout=40)[0])
+        finally:
+            process.kill()
     os.close(control)
     assert KEYS["llm_api_key"].encode() not in shown + arguments
     assert proxy.chat(made["token"], "hello").status_code == 200
     assert upstream.requests[-1].headers["authorization"] == f"Bearer {KEYS['llm_api_key']}"
 
 
-def test_a_folder_that_is_not_made(proxy: Proxy, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_made(commands: Commands, tmp_path: Path) -> None:
     """The code that says so."""
-    done = subprocess.run(
-        [PROGRAM, "proxy", "token", "list", "--folder", str(tmp_path)],
-        env=proxy.environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 9
-    assert "muniment proxy init" in done.stderr
+    commands.proxy = replace(commands.proxy, folder=tmp_path)
+    code, _, err = commands.run("list")
+    assert code == 9
+    assert "muniment proxy init" in err

@@ -12,8 +12,8 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 _VERBS = """
 acquire advance brief build capture chat close commit configure connect consolidate delete describe drop dump end
 erase export extract flush forget get index ingest invalidate keep learn list load maintain make open parse pin put
-query rebuild record redact reembed reflect register relate release remember reserve restore revoke rotate run search
-settle start stop track update
+query rebuild record redact reembed reflect register relate release remember reserve restore revoke rotate run seal
+search settle start stop track unseal update
 """
 VERBS = frozenset(_VERBS.split())
 
@@ -34,6 +34,7 @@ SHORT: dict[str, str] = {
     "nodes/consolidation.py::end": "the name of a node",
     "faces/langchain/store.py::MunimentStore.batch": "a method of LangGraph's store",
     "faces/langchain/store.py::MunimentStore.abatch": "a method of LangGraph's store",
+    "faces/serving/request_ids.py::RequestIds.filter": "a method of logging's filters",
     "graph/saver.py::PooledSaver.aput": "a method of LangGraph's saver",
     "src/muniment/testing/openai_server.py::structured": "the public name that tests of users import",
     "src/muniment/testing/openai_server.py::ScriptedOpenAI.handler": "a noun: the class that answers requests",

@@ -1,5 +1,6 @@
 """What says a statement that is to be erased, and what only speaks of the same thing."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID, uuid4
@@ -11,7 +12,13 @@ from muniment.memory.domain.erasure import MemoryStatement
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, states_any
+from muniment.memory.flows.background.derived import (
+    drop_beside,
+    echoes_any,
+    find_affected_part,
+    mentions_any,
+    states_any,
+)
 from muniment.memory.rules.provenance.quoted import hash_shingles
 
 WALNUTS = "User is allergic to walnuts"
@@ -82,15 +89,20 @@ def test_what_was_made_of_its_turns(kind: Kind, turns: set[int], own: set[int]) 
 
 
 def test_what_says_it_around_the_text() -> None:
-    """The text stays where only the words around it say it."""
-    one = MemoryStatement(
-        id=MemoryId(uuid4()),
-        since=Revision(0),
-        kind="semantic",
-        text="User keeps bees",
-        context="I am allergic to walnuts",
-    )
-    assert find_affected_part([WALNUTS], frozenset(), one) == "context"
+    """The text stays where only what is kept beside it says it, and so does the rest of that."""
+    bees = MemoryStatement(id=MemoryId(uuid4()), since=Revision(0), kind="semantic", text="User keeps bees")
+    bees = replace(bees, tags=("bees",), source="bees.md", context="at home")
+    said = "I am allergic to walnuts"
+    for one, left in (
+        (replace(bees, context=said), replace(bees, context=None)),
+        (replace(bees, source=said), replace(bees, source=None)),
+        (replace(bees, tags=("bees", said)), bees),
+    ):
+        assert find_affected_part([WALNUTS], frozenset(), one) == "beside"
+        assert drop_beside([WALNUTS], one) == left
+    assert find_affected_part([WALNUTS], frozenset(), bees) is None
+    for one in (replace(bees, aliases=(WALNUTS,)), replace(bees, fact={"kind": "note", "object": WALNUTS})):
+        assert find_affected_part([WALNUTS], frozenset(), one) == "text"
 
 
 def test_what_repeats_what_it_was_shown() -> None:

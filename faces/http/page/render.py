@@ -52,7 +52,7 @@ def format_value(value: Any) -> str:
     """Return a value as it is typed."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def find_typed(stage: Stage, states: tuple[SettingState, ...], form: Mapping[str, str]) -> dict[str, str]:

@@ -61,7 +61,7 @@ async def _ask_memory(
     memory, scope = await service.memories.get(incoming.token), incoming.token.scope
     found = await _recall(service, incoming, memory, messages)
     if with_history:
-        await service.storing.wait(scope)
+        await service.storing.wait_for_exchanges(scope)
         messages = await add_history(memory, scope, messages, incoming.config.session_window_size)
     return Recalled(memory, found, messages)
 
@@ -75,7 +75,7 @@ async def _recall(
         return Recollection()
     key = _make_key(incoming, messages[: place + 1]) if incoming.config.memory_place == "user" else None
     if key is not None and place + 1 < len(messages):  # a loop of tools goes on
-        kept = service.recalled.find(key, time.monotonic())
+        kept = service.recalled.find_turn(key, time.monotonic())
         if kept is not None:
             return kept
     brief = await memory.brief(incoming.token.scope, AGENT, text, limit=incoming.config.memory_limit)
@@ -83,7 +83,7 @@ async def _recall(
         raise MemoryAway("the embedder does not answer")
     found = Recollection.from_brief(brief)
     if key is not None:
-        service.recalled.keep(key, time.monotonic(), found)
+        service.recalled.keep_turn(key, time.monotonic(), found)
     return found
 
 

@@ -53,6 +53,18 @@ class ProjectionRequest:
     offset: int = 0
 
 
+def matches_request(projection: Projection, request: ProjectionRequest) -> bool:
+    """Whether a request asks for a projection."""
+    ids = (projection.id.hex, projection.memory.hex)
+    return (
+        (not request.types or projection.type in request.types)
+        and (not request.statuses or projection.status in request.statuses)
+        and request.key in (None, projection.key)
+        and (not request.memories or projection.memory in request.memories)
+        and (request.beginning is None or any(each.startswith(request.beginning) for each in ids))
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
     """What a memory comes from, and what it is part of. Turns that are gone are missing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from muniment.memory.domain.erasure import MemoryStatement
@@ -69,14 +70,25 @@ def states_any(statements: Sequence[str], text: str) -> bool:
 
 def find_affected_part(
     statements: Sequence[str], turns: frozenset[TurnId], other: MemoryStatement
-) -> Literal["text", "context"] | None:
-    """Return which part of another memory has to be erased with the statements and these turns: its text, its context
-    only, or None."""
+) -> Literal["text", "beside"] | None:
+    """Return which part of another memory has to be erased with the statements and these turns: its text, if that or
+    its fact or another name says it; only what is kept beside it; or None."""
     if other.kind == "insight" and not turns.isdisjoint(other.turns):
         return "text"
-    if (states_any if other.kind == "semantic" else mentions_any)(statements, other.text):
+    says_any = states_any if other.kind == "semantic" else mentions_any
+    if any(says_any(statements, text) for text in (other.text, *other.aliases, *join_texts(other.fact).splitlines())):
         return "text"
-    return "context" if other.context and mentions_any(statements, other.context) else None
+    return None if drop_beside(statements, other) == other else "beside"
+
+
+def drop_beside(statements: Sequence[str], other: MemoryStatement) -> MemoryStatement:
+    """Return a memory without what is kept beside its text and says one of the statements: context, tags, source."""
+    return replace(
+        other,
+        context=None if other.context and mentions_any(statements, other.context) else other.context,
+        tags=tuple(tag for tag in other.tags if not mentions_any(statements, tag)),
+        source=None if other.source and mentions_any(statements, other.source) else other.source,
+    )
 
 
 def _is_mentioned(statement: str, pieces: Sequence[frozenset[int]], sentences: Sequence[frozenset[str]]) -> bool:

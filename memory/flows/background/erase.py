@@ -15,6 +15,7 @@ from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.background.derived import (
+    drop_beside,
     echoes_any,
     find_affected_part,
     join_texts,
@@ -74,7 +75,8 @@ class Erasures:
                 if derived:
                     is_trace = echoes_any(fresh, turn)
                 else:
-                    is_trace = mentions_any(fresh, join_texts(turn.text, turn.payload)) or turn_states_any(fresh, turn)
+                    told = join_texts(turn.text, turn.payload, turn.path, turn.tags)
+                    is_trace = mentions_any(fresh, told) or turn_states_any(fresh, turn)
                 if is_trace:
                     turns[turn.id] = None
                 recalled = frozenset(turn.recalled)
@@ -96,7 +98,7 @@ class Erasures:
             turns=tuple(turns),
             built_on=tuple(others.removed),
             former=tuple(others.former),
-            around=tuple(others.context),
+            around=tuple(others.around),
             sessions=await self._find_sessions(scope, (*texts, *derived)),
             observations=await self._find_observations(scope, (*texts, *derived)),
             texts=texts,
@@ -166,16 +168,16 @@ class Erasures:
                 related.texts[statement.text] = None
                 if not is_former_of_removed:
                     (related.former if statement.since else related.removed).append(statement)
-            elif part == "context":
-                related.context.append(statement)
+            elif part == "beside":
+                related.around.append(drop_beside(texts, statement))
         return related
 
     async def _find_sessions(self, scope: Scope, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the sessions whose metadata say one of the texts."""
+        """Return the sessions whose metadata, or the reason of whose end, say one of the texts."""
         found: list[str] = []
         request = SessionRequest(limit=_PAGE)
         while page := (await self.sessions.list_sessions(scope, request)).sessions:
-            found += [each.id for each in page if each.metadata and mentions_any(texts, join_texts(each.metadata))]
+            found += [each.id for each in page if mentions_any(texts, join_texts(each.metadata, each.ended_why))]
             request = replace(request, offset=request.offset + _PAGE)
         return tuple(found)
 
@@ -199,9 +201,10 @@ class Erasures:
 
 @dataclass(frozen=True, slots=True)
 class _RelatedStatements:
-    """Memories to remove, former texts and contexts of memories that stay, and all texts that go with these."""
+    """Memories to remove, former texts of memories that stay, what stays of those that say it beside their text, and
+    all texts that go with these."""
 
     removed: list[MemoryStatement] = field(default_factory=list)
     former: list[MemoryStatement] = field(default_factory=list)
-    context: list[MemoryStatement] = field(default_factory=list)
+    around: list[MemoryStatement] = field(default_factory=list)
     texts: dict[str, None] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
-from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, NotFound, OverBudget, StoreError
+from muniment.memory.errors import BadModelAnswer, ModelError, NotFound, OverBudget, StoreError
 from muniment.memory.flows.consolidation.batch_submit import BatchSubmission, add_charge, make_batched_pairs
 from muniment.memory.flows.consolidation.prompt import PairPrompt, PairPrompts, make_prompt, split_pairs
 from muniment.memory.flows.metering import UsageMeter
@@ -28,6 +28,7 @@ from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.llm import ChatAnswer, ChatModel
@@ -91,8 +92,8 @@ class Consolidation:
         """Return a new run of the space; None while another one is under way. The run of an empty space is `done`.
 
         Raises BadInput for a limit out of range, StoreError."""
-        if limit is not None and not 1 <= limit <= _MAX_LIMIT:
-            raise BadInput(f"limit: 1 to {_MAX_LIMIT:,} wanted")
+        if limit is not None:
+            check_range("limit", limit, 1, _MAX_LIMIT)
         now = self.clock.now()
         rev, _ = await self.reads.find_neighbours(scope, (), 0)
         owner = scope.owner_scope
@@ -217,8 +218,7 @@ class Consolidation:
 
     async def list_runs(self, scope: Scope, limit: int, run: UUID | None) -> list[Run]:
         """Return the space's runs: the one under way, then the newest first; or only `run`. Raises BadInput."""
-        if not 1 <= limit <= _MAX_LIMIT:
-            raise BadInput(f"limit: 1 to {_MAX_LIMIT:,} wanted")
+        check_range("limit", limit, 1, _MAX_LIMIT)
         return await self.runs.list_runs(scope.owner_scope, limit, None if run is None else RunId(run))
 
     async def get_run(self, scope: Scope, run: UUID) -> Run:

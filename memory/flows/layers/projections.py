@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.layers.projections import Lineage, Projection, ProjectionRequest, RebuildResult
+from muniment.memory.domain.layers.projections import (
+    Lineage,
+    Projection,
+    ProjectionRequest,
+    RebuildResult,
+    matches_request,
+)
 from muniment.memory.domain.memory import STATES, StoredMemory
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.given import check_range
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.ledger import TurnLedger
@@ -49,17 +56,17 @@ class Projections:
         categories. Raises BadInput for an unknown type."""
         if unknown := sorted(set(request.types) - TYPES.keys()):
             raise BadInput(f"unknown type {unknown[0][:40]!r}; allowed: {', '.join(sorted(TYPES))}")
-        if not 0 < request.limit <= _MAX_LISTED or request.offset < 0:
-            raise BadInput(f"limit: from 1 to {_MAX_LISTED} wanted, and an offset from 0")
-        owner = self.settings.make_owner_reader(scope)
-        reader = owner if allowed is None else Reader(scope=scope, allowed=owner.allowed & allowed)
+        check_range("limit", request.limit, 1, _MAX_LISTED)
+        check_range("offset", request.offset, 0, 2**31 - 1)
+        owner = self.settings.make_owner_reader(scope, self.browser.clock.now())
+        reader = owner if allowed is None else replace(owner, allowed=owner.allowed & allowed)
         if as_of is None:
             await self.refresh_lagging(scope)
             return await self.projection_store.list_projections(reader, request)
         memories = await self._read_then(owner, await self.browser.resolve_revision(scope, as_of))
         ranked = await self.projection_store.rank_memories(memories)
         visible = [projection for projection in ranked if projection.category in reader.allowed]
-        chosen = [projection for projection in visible if _matches_request(projection, request)]
+        chosen = [projection for projection in visible if matches_request(projection, request)]
         return chosen[request.offset : request.offset + request.limit]
 
     async def list_slot(self, scope: Scope, given: str) -> list[Projection]:
@@ -127,12 +134,3 @@ class Projections:
             memories += page.memories
             if len(page.memories) < _PAGE:
                 return memories
-
-
-def _matches_request(projection: Projection, request: ProjectionRequest) -> bool:
-    return (
-        (not request.types or projection.type in request.types)
-        and (not request.statuses or projection.status in request.statuses)
-        and request.key in (None, projection.key)
-        and (not request.memories or projection.memory in request.memories)
-    )

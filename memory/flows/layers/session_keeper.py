@@ -19,6 +19,7 @@ from muniment.memory.domain.layers.session import (
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, ModelError, NoSession
 from muniment.memory.flows.layers.session_builder import SessionBuilder
+from muniment.memory.given import check_json, check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.layers.observations import ObservationStore
@@ -48,14 +49,14 @@ class SessionKeeper:
 
     async def list_sessions(self, scope: Scope, request: SessionRequest) -> SessionPage:
         """Return the sessions that a request asks for. Raises BadInput for a limit or an offset out of range."""
-        _check_range("limit", request.limit, 1, _MAX_PAGE)
-        _check_range("offset", request.offset, 0, 2**31 - 1)
+        check_range("limit", request.limit, 1, _MAX_PAGE)
+        check_range("offset", request.offset, 0, 2**31 - 1)
         return await self.sessions.list_sessions(scope, request)
 
     async def read_session(self, scope: Scope, session: str, since: int, limit: int) -> SessionRecord:
         """Return a session with its turns from a position on. Raises NotFound, BadInput."""
-        _check_range("limit", limit, 1, _MAX_PAGE)
-        _check_range("since", since, 0, 2**31 - 1)
+        check_range("limit", limit, 1, _MAX_PAGE)
+        check_range("since", since, 0, 2**31 - 1)
         found = _require_session(await self.sessions.get_session(scope, session), session)
         turns = await self.sessions.read_turns(scope, session, since=since, limit=limit)
         reader = self.settings.make_owner_reader(scope)
@@ -104,7 +105,8 @@ class SessionKeeper:
     async def change_session(self, scope: Scope, session: str, change: SessionChange) -> Session:
         """Change the metadata of a session, redacted, or its days. Raises NotFound, BadInput."""
         if change.retention_days is not None:
-            _check_range("days", change.retention_days, 1, _MAX_DAYS)
+            check_range("days", change.retention_days, 1, _MAX_DAYS)
+        check_json("metadata", change.metadata)
         safe = replace(change, metadata=self.redactor.sanitize_value(dict(change.metadata)))
         return _require_session(await self.sessions.change_session(scope, session, safe), session)
 
@@ -118,7 +120,7 @@ class SessionKeeper:
             raise Denied(
                 f"{agent} may not search what was said: session_ledger.search_agents does not name it", agent=agent
             )
-        _check_range("limit", limit, 1, _MAX_PAGE)
+        check_range("limit", limit, 1, _MAX_PAGE)
         terms = tokens.extract_terms(self.redactor.sanitize_text(text))
         if not terms:
             return ()
@@ -133,11 +135,6 @@ class SessionKeeper:
                 lambda texts: [*map(tokens.compute_weights, texts)], [t.text for t in turns]
             )
             await self.sessions.write_words(scope, {t.id: each for t, each in zip(turns, weights, strict=True)})
-
-
-def _check_range(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise BadInput(f"{name}: is {value}; allowed: {low} to {high}")
 
 
 def _require_session(found: Session | None, session: str) -> Session:

@@ -11,6 +11,7 @@ from muniment.memory.domain.journal import ChangePage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.given import check_range
 from muniment.memory.ports.operation.usage import UsageStore
 
 MAX_CHANGES = 1_000  # of a page
@@ -30,10 +31,8 @@ class ChangeLog:
         An agent sees its categories alone; of a memory that has left them it learns the id. Whoever applies all pages
         from 0 on has what a list of all states has, at each revision. Raises BadInput for a revision that the space
         has not reached, BadConfig for an agent without an allowlist."""
-        if type(since) is not int or since < 0:
-            raise BadInput("since: a revision wanted, a whole number of 0 or more")
-        if not 1 <= limit <= MAX_CHANGES:
-            raise BadInput(f"limit: {limit} given, 1 to {MAX_CHANGES:,} wanted")
+        check_range("since", since, 0, 2**63 - 1)
+        check_range("limit", limit, 1, MAX_CHANGES)
         reader = self.settings.make_owner_reader(scope)
         if agent is not None:
             reader = self.recall.make_reader(scope, agent)

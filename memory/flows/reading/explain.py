@@ -63,9 +63,11 @@ class AbsenceExplainer:
 
         Raises Denied, BadInput, Conflict when writers change the memory at each of three attempts."""
         query.require_question()
-        as_of = await self.browser.resolve_revision(scope, query.as_of)
-        query, recall = replace(query, explain=True, as_of=as_of), self.recall.apply_profile(agent, query.profile)
+        moment, recall = query.as_of, self.recall.apply_profile(agent, query.profile)
+        as_of = await self.browser.resolve_revision(scope, moment)
+        query = replace(query, explain=True, as_of=as_of)
         reader, search = await recall.authorize_query(scope, agent, query)
+        reader, _ = await self.browser.turn_back(reader, moment)
         case = _Case(
             reads=self.reads,
             recall=recall,

@@ -11,8 +11,9 @@ from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Neighbour, StoredMemory
 from muniment.memory.domain.query import ListRequest, MemoryPage
-from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import normalize_text
@@ -105,6 +106,14 @@ class MemoryBrowser:
             await self.get_memory(scope, memory_id)
         return entries
 
+    async def turn_back(self, reader: Reader, as_of: Revision | datetime | None) -> tuple[Reader, Revision | None]:
+        """Return the reader and the revision of a read of the past. A time holds in the spaces beside, too; a revision
+        is of the own one. Raises BadInput, as `resolve_revision`."""
+        rev = await self.resolve_revision(reader.scope, as_of)
+        if isinstance(as_of, datetime):
+            reader = replace(reader, then=as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC))
+        return reader, rev
+
     async def resolve_revision(self, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
         """Return the revision to read; None is the latest. A time without a zone is UTC; today's end is now.
 
@@ -140,5 +149,5 @@ def _clean_filter(what: str, given: str | None) -> str | None:
 
 
 def _check_page(limit: int, offset: int) -> None:
-    if not 1 <= limit <= _MAX_ROWS or not 0 <= offset <= _MAX_ROWS:
-        raise BadInput(f"limit: 1 to {_MAX_ROWS:,} wanted; offset: 0 to {_MAX_ROWS:,} wanted")
+    check_range("limit", limit, 1, _MAX_ROWS)
+    check_range("offset", offset, 0, _MAX_ROWS)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from math import isnan
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
@@ -22,6 +21,7 @@ from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.retrieval import Retrieval, ThreadView
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stages import StageWatch
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
@@ -87,6 +87,7 @@ class Recall:
         """Advance the cursor of the scope's thread to `rev`. Raises BadInput without a thread."""
         if scope.thread is None:
             raise BadInput("a scope without a thread has no cursor")
+        check_range("rev", rev, 0, 2**63 - 1)
         await self.writes.advance_cursor(scope, scope.thread, rev)
 
     async def authorize_query(
@@ -101,8 +102,6 @@ class Recall:
             watch.note_stage("access", categories=len(categories))
         if query.top_k > self.settings.limits.top_k:
             raise BadInput(f"top_k: {query.top_k} given, at most {self.settings.limits.top_k} allowed (limits.top_k)")
-        if query.threshold is not None and isnan(query.threshold):
-            raise BadInput("threshold: a number from 0 to 1 wanted")
         if query.filters.user_id not in (None, scope.owner):
             raise Denied("filters.user_id names another user than the one that asks", agent=agent)
         if self.settings.recall.without_tags:
@@ -188,7 +187,7 @@ class Recall:
 
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
         revision that the space has not reached."""
-        as_of = None if query.as_of is None else await self.browser.resolve_revision(reader.scope, query.as_of)
+        reader, as_of = await self.browser.turn_back(reader, query.as_of)
         vocabulary = choose_vocabulary(self.settings.chat_model)
         if not is_loaded(vocabulary):  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
@@ -204,7 +203,7 @@ class Recall:
                 as_of=as_of,
             )
             if watch:
-                watch.note_search(reader, search, snapshot)
+                watch.note_search(reader, search, snapshot, as_of)
             if as_of is not None:
                 check_revision(snapshot.rev, as_of)
             missing = snapshot.missing_terms if query is given else frozenset[str]()

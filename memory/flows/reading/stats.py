@@ -13,6 +13,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageReport
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import WriteBehind
+from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder, EmbedderSwitchStore
 from muniment.memory.ports.operation.usage import UsageStore
@@ -54,14 +55,14 @@ class Statistics:
     async def get_activity(self, scope: Scope, days: int, changes: int) -> SpaceActivity:
         """Return the event counts of the last `days` days (UTC) and the latest `changes`. Raises BadInput."""
         since = self._find_first_day(days)
+        check_range("changes", changes, 0, 2**31 - 1)
         await self.write_behind.flush(scope)
         return await self.usage.read_activity(self.settings.make_owner_reader(scope), since, changes)
 
     async def get_legacy(self, scope: Scope, limit: int) -> LegacyReport:
         """Return what was imported from a former design, and what of it nothing newer has confirmed. Raises
         BadInput."""
-        if not 1 <= limit <= _MAX_LEGACY:
-            raise BadInput(f"limit: is {limit}; allowed: 1 to {_MAX_LEGACY}")
+        check_range("limit", limit, 1, _MAX_LEGACY)
         return await self.usage.read_legacy(scope, LEGACY_TAG, limit)
 
     async def get_usage(self, scope: Scope, days: int) -> UsageReport:

@@ -36,14 +36,14 @@ _BATCH = 128  # texts that are embedded at once
 _MAX_TRANSACTION = 1024  # memories of one transaction, and up to a batch more
 _PACK_SIZE = 16  # memories that are packed before other tasks have a turn
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags", "aliases", "source")
+_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags", "aliases", "source", "actor_id")
 # The type of a row -> its fields that can hold a secret.
 _TEXT_FIELDS = {
     "memory": _MEMORY_FIELDS,
     "version": _MEMORY_FIELDS,
     "journal": ("meta",),
-    "turn": ("text", "path", "tags", "payload"),
-    "session": ("metadata",),
+    "turn": ("text", "path", "tags", "payload", "actor"),
+    "session": ("metadata", "ended_why"),
     "consent": ("value", "old"),
     "observation": ("statement", "fact", "stable_key", "outcome"),
 }

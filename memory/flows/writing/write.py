@@ -29,6 +29,7 @@ from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.plan import Draft, PlanCommitter, Planner
+from muniment.memory.given import check_json
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger
@@ -113,7 +114,7 @@ class TurnReader:
             path=sanitize(turn.path) if turn.path else None,
             tags=tuple(map(sanitize, turn.tags)),
             actor=sanitize(turn.actor) if turn.actor else None,
-            payload=self.redactor.sanitize_value(turn.payload) if turn.payload else None,
+            payload=self.redactor.sanitize_value(check_json("payload", turn.payload)) if turn.payload else None,
         )
 
     def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, waiting: int) -> tuple[Job, ...]:

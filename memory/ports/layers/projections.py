@@ -14,7 +14,9 @@ class ProjectionStore(Protocol):
     """The projections of a space. A Reader's allowlist hides every other category."""
 
     async def list_projections(self, reader: Reader, request: ProjectionRequest) -> list[Projection]:
-        """Return projections by type, key and status, the active one of a slot first."""
+        """Return projections by type, key and status, the active one of a slot first.
+
+        They are as if the memories that have expired by `reader.at`, without one by now, were gone already."""
         ...
 
     async def rank_memories(self, memories: Sequence[StoredMemory]) -> list[Projection]:

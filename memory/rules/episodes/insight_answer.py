@@ -18,6 +18,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import normalize_text
+from muniment.memory.rules.provenance.quoted import strip_quoted
 
 CATEGORY = "relationship_dynamic"
 INSIGHTS_SCHEMA = make_object_schema(
@@ -66,13 +67,19 @@ def parse_insights(
 
 
 def build_snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
-    """The last turns within `most` characters, as role and text, oldest first; the first one is cut to fit."""
+    """The last messages within `most` characters, as role and text, oldest first; the first one is cut to fit.
+
+    What a tool or a document says, also in a user's turn, is left out: an insight is not held as an instruction is."""
     snippet: list[dict[str, str]] = []
-    for turn in (turn for turn in reversed(turns) if turn.role in ("user", "assistant")):
+    for turn in reversed(turns):
+        if turn.role not in ("user", "assistant") or turn.kind != "message" or turn.source not in ("user", "agent"):
+            continue
         if most <= 0:
             break
-        snippet.append({"role": turn.role, "text": turn.text[-most:]})
-        most -= len(turn.text)
+        text = strip_quoted(turn).text if turn.role == "user" else turn.text
+        if text:
+            snippet.append({"role": turn.role, "text": text[-most:]})
+            most -= len(text)
     return snippet[::-1]
 
 

@@ -65,11 +65,16 @@ class SharedReads:
         params = {**readers, "wanted": shared.space, "allowed": allowed}
         told = await conn.execute(_READ["enter_shared"], params)
         space = {**stable, "space": shared.space, "shared": True, "limited": True}
+        if reader.then is not None:  # its revision at that time: what was sent before has to be answered first
+            revision = await conn.execute(_READ["revision_then"], {"space": shared.space, "then": reader.then})
+            space["as_of"] = require_row(await revision.fetchone())["rev"]
         scan = shared.space not in self._indexed_spaces or (search is not None and search.vector is NO_VECTOR)
+        scan = scan or reader.then is not None
         found = await self._send_search(conn, space, search, scan=scan) if search else None
         words = await self._send_words(conn, space, search) if search and search.beginnings else None
-        text = _SEARCH["stable"].replace("{source}", _SEARCH["current"]).replace("{limited}", _SEARCH["by_limits"])
-        lasting = await conn.execute(text, {**stable, "space": shared.space}) if stable["categories"] else None
+        text = _SEARCH["stable"].replace("{source}", _SEARCH["current" if reader.then is None else "then"])
+        text = text.replace("{limited}", _SEARCH[space["limits"]])
+        lasting = await conn.execute(text, space) if stable["categories"] else None
         if search and found and not scan:
             is_complete = self._note_indexes(space, await found.fetchmany(1))
             await found.scroll(0, mode="absolute")

@@ -33,8 +33,9 @@ from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.writes import send_due_time, send_jobs
+from muniment.memory.stores.postgres.writes import send_due_time
 
 _LEDGER, _READ, _WRITE, _CONSENT = map(load_blocks, ("ledger", "read", "write", "consent"))
 _USAGE, _ROLES = load_blocks("usage"), load_blocks("roles")

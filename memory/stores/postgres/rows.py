@@ -25,7 +25,7 @@ from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import PackedMemories, Search, SearchHit
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import NotStorable
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.projections.types import project_memory
 from muniment.memory.rules.retrieval import intents
@@ -361,11 +361,11 @@ def _encode_turn(scope: Scope, turn: Turn) -> dict[str, Any]:
 def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any] | Projection]) -> str:
     """Encode a row or rows as the JSON that `jsonb_populate_recordset` reads.
 
-    Raises BadInput for a number that is not finite, TypeError for a value that JSON does not have."""
+    Raises NotStorable for a number that is not finite, TypeError for a value that JSON does not have."""
     try:
         return _ENCODER.encode(rows)
     except ValueError:
-        raise BadInput("a number is none") from None
+        raise NotStorable("a number is none") from None
 
 
 def _encode_memory(change: Change, model: str) -> dict[str, Any]:

@@ -74,8 +74,8 @@ class PostgresSearches:
     ) -> SearchSnapshot:
         """Send the search and the reads of stable memories and changes, of shared spaces too, in one round trip."""
         scope, now = reader.scope, monotonic()
-        # The past is that of the own space. The read itself asks whether a space is shared, a while after a no again.
-        closed, beside = self._shared.closed, reader.beside if as_of is None else ()
+        # A revision is that of the own space. The read itself asks whether a space is shared, a while after a no again.
+        closed, beside = self._shared.closed, reader.beside if as_of is None or reader.then is not None else ()
         closings = [(one, closed.get((one.space, one.space)), closed.get((scope.space, one.space))) for one in beside]
         beside = tuple(one for one, of_all, of_one in closings if max(of_all or now, of_one or now) <= now)
         space = build_reader_params(reader, as_of) | {"limited": scope.space in self._limited_spaces}
@@ -170,10 +170,9 @@ class PostgresSearches:
         category = search.filters.category
         if category in search.categories:  # the lists of a large space count words by category
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
-        filters = tuple(name for name in _FILTERS if getattr(search.filters, name) is not None)
         limits = (space["limits"],) if space["limited"] else ()
         text, names = _build_statement(
-            (*(f"by_{name}" for name in filters), *limits),
+            (*(f"by_{name}" for name in _read_filters(search.filters)), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -187,7 +186,7 @@ class PostgresSearches:
             scan=scan,
         )
         model, dimensions = self._model, len(search.vector)
-        params = {**space, **{name: getattr(search.filters, name) for name in filters}, **_build_params(search, model)}
+        params = {**space, **_read_filters(search.filters), **_build_params(search, model)}
         values = [params[name] for name in names]
         if scan:
             return text, values
@@ -240,9 +239,9 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
 
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
-    filters = {name: getattr(search.filters, name) for name in _FILTERS}
+    filters = _read_filters(search.filters)
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    narrowing = [f"by_{name}" for name in _FILTERS if filters[name] is not None]
+    narrowing = [f"by_{name}" for name in filters]
     text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in (*narrowing, space["limits"])))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
     found = {"categories": list(search.categories), "pattern": pattern, "limit": _MAX_WORDS}
@@ -262,6 +261,12 @@ def build_reader_params(reader: Reader, as_of: Revision | None) -> dict[str, Any
         "as_of": as_of,
         "limits": "by_limits" if as_of is None else "by_limits_then",
     }
+
+
+def _read_filters(filters: Filters) -> dict[str, Any]:
+    """Return the filters that are set, as parameters: a tuple would be a row."""
+    values = {name: value for name in _FILTERS if (value := getattr(filters, name)) is not None}
+    return {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:

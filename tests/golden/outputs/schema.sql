@@ -513,6 +513,25 @@ $$;
 
 COMMENT ON FUNCTION muniment.find_token_of_job(wanted uuid) IS 'The token with this id, and its configuration where it has one: for a worker that has a job of its memory. It runs as the issuer.';
 
+CREATE FUNCTION muniment.has_ended(at_space uuid, memory uuid, at_rev bigint, moment timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET "app.categories" TO '*'
+    AS $$
+begin
+  return exists (
+    select from (
+      select m.state, m.expires_at from muniment.memories m
+      where m.space_id = at_space and m.memory_id = memory and (at_rev is null or m.rev <= at_rev)
+      union all
+      select v.state, v.expires_at from muniment.memory_versions v
+      where v.space_id = at_space and v.memory_id = memory and v.from_rev <= at_rev and v.to_rev > at_rev
+    ) o
+    where o.state = 'active'
+      and o.expires_at <= coalesce(case when at_rev is not null then muniment.time_after(at_space, at_rev) end, moment, now()));
+end $$;
+
+COMMENT ON FUNCTION muniment.has_ended(at_space uuid, memory uuid, at_rev bigint, moment timestamp with time zone) IS 'Whether an active memory is past its end at a moment (null: now), or was when what followed a revision began. It waits for the maintenance then.';
+
 CREATE FUNCTION muniment.has_own_models(tenant text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -1802,7 +1821,10 @@ CREATE VIEW muniment.memory_materializations WITH (security_invoker='true') AS
     superseded_by,
     rev,
     at AS updated_at
-   FROM muniment.projections;
+   FROM muniment.projections p
+  WHERE (NOT (EXISTS ( SELECT
+           FROM muniment.memories m
+          WHERE ((m.space_id = p.space_id) AND (m.memory_id = p.memory_id) AND (m.state = 'active'::text) AND (m.expires_at <= now())))));
 
 COMMENT ON VIEW muniment.memory_materializations IS 'Projections, by the names of a former design.';
 
@@ -1841,8 +1863,10 @@ CREATE VIEW muniment.memory_projection_conflicts WITH (security_invoker='true') 
     memory_id AS entry_id,
     rev,
     at AS updated_at
-   FROM muniment.projections
-  WHERE (status = 'conflict'::text);
+   FROM muniment.projections p
+  WHERE ((status = 'conflict'::text) AND (NOT (EXISTS ( SELECT
+           FROM muniment.memories m
+          WHERE ((m.space_id = p.space_id) AND (m.memory_id = ANY (ARRAY[p.memory_id, p.superseded_by])) AND (m.state = 'active'::text) AND (m.expires_at <= now()))))));
 
 COMMENT ON VIEW muniment.memory_projection_conflicts IS 'What sources of equal trust say of a slot beside its active row, by the names of a former design.';
 
@@ -3371,6 +3395,8 @@ GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
 
+GRANT UPDATE(tags) ON TABLE muniment.memories TO muniment_eraser;
+
 GRANT UPDATE(superseded_by) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT UPDATE(context) ON TABLE muniment.memories TO muniment_eraser;
@@ -3382,6 +3408,8 @@ GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
 GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(source) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.projections TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.projections TO muniment_eraser;
@@ -3462,6 +3490,8 @@ GRANT SELECT(last_at) ON TABLE muniment.sessions TO muniment_keeper;
 
 GRANT SELECT(ended_at) ON TABLE muniment.sessions TO muniment_keeper;
 
+GRANT UPDATE(ended_why) ON TABLE muniment.sessions TO muniment_eraser;
+
 GRANT UPDATE(metadata) ON TABLE muniment.sessions TO muniment_eraser;
 
 GRANT SELECT(turns) ON TABLE muniment.sessions TO muniment_keeper;
@@ -3498,6 +3528,8 @@ GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
 
+GRANT UPDATE(tags) ON TABLE muniment.memory_versions TO muniment_eraser;
+
 GRANT UPDATE(superseded_by) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT UPDATE(context) ON TABLE muniment.memory_versions TO muniment_eraser;
@@ -3515,6 +3547,8 @@ GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(source) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;

@@ -27,4 +27,4 @@ def format_value(value: Any) -> str:
     """Return a value as it can be typed again."""
     if isinstance(value, list):
         return ",".join(value) or "[]"
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

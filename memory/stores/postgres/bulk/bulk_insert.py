@@ -20,7 +20,7 @@ from muniment.memory.domain.ids import NO_VECTOR, Revision, TurnId, Vector
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, PackedRow, WritePlan
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.errors import BadInput, NotStorable, StoreError
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import intents
 from muniment.memory.stores.postgres.bulk.binary_rows import (
@@ -227,7 +227,7 @@ def _sparse_packer(size: int) -> Callable[..., bytes]:
 
 def _encode_text(text: str) -> bytes:
     if "\0" in text:
-        raise BadInput("a name or a text has a NUL")
+        raise NotStorable("a name or a text has a NUL")
     return text.encode()
 
 
@@ -236,7 +236,7 @@ def _encode_object(value: Fact | Mapping[str, Any]) -> bytes:
     try:
         return b"\x01" + _JSON.encode(fields).encode()
     except ValueError:
-        raise BadInput("a number is none") from None
+        raise NotStorable("a number is none") from None
 
 
 def _encode_number(layout: str) -> Callable[[float], bytes]:
@@ -246,9 +246,9 @@ def _encode_number(layout: str) -> Callable[[float], bytes]:
         try:
             cell = packer(value)
         except (error, OverflowError):
-            raise BadInput("a number is too large, or none") from None
+            raise NotStorable("a number is too large, or none") from None
         if not isfinite(value):
-            raise BadInput("a number is none")
+            raise NotStorable("a number is none")
         return cell
 
     return encode

@@ -12,10 +12,10 @@ from psycopg import errors
 from muniment.memory.config.settings import format_embedder_setting
 from muniment.memory.errors import (
     BadConfig,
-    BadInput,
     Conflict,
     Denied,
     MunimentError,
+    NotStorable,
     StoreDown,
     StoreError,
     StoreFull,
@@ -56,13 +56,13 @@ def translate_errors(doing: str = "") -> Iterator[None]:
 def translate_error(error: psycopg.Error | UnicodeEncodeError, doing: str = "") -> MunimentError:
     """Return StoreDown (no connection, or none free), StoreFull (disk), Conflict (another transaction was first),
     Denied (row-level security or a missing grant), WrongEmbedder, BadConfig (behind a pooler) or StoreError (the rest),
-    each with `sqlstate` and `constraint` in its data, and BadInput for a text that Postgres cannot hold."""
+    each with `sqlstate` and `constraint` in its data, and NotStorable for a text that Postgres cannot hold."""
     if isinstance(error, UnicodeEncodeError):
-        return BadInput("a name or a text has half a character (a lone surrogate)")
+        return NotStorable("a name or a text has half a character (a lone surrogate)")
     if isinstance(error, errors.UntranslatableCharacter) or (
         isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error)
     ):
-        return BadInput("a name or a text has a NUL")
+        return NotStorable("a name or a text has a NUL")
     if error.sqlstate == SWITCHED:
         return build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "", "space")
     if error.sqlstate in POOLER_STATES:

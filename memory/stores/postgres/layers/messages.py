@@ -13,8 +13,8 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
+from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.writes import send_jobs
 
 _MESSAGES = load_blocks("messages")
 

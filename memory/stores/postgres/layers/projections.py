@@ -8,14 +8,14 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.layers.projections import Projection, ProjectionRequest, RebuildResult
+from muniment.memory.domain.layers.projections import Projection, ProjectionRequest, RebuildResult, matches_request
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import NotFound
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.rules.projections.types import project_memory
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _BLOCKS = load_blocks("projections")
@@ -31,6 +31,10 @@ class PostgresProjections(ProjectionStore):
         self._connections = connections
 
     async def list_projections(self, reader: Reader, request: ProjectionRequest) -> list[Projection]:
+        lasting = await self._rank_lasting(reader)
+        if lasting is not None:
+            visible = [one for one in lasting if one.category in reader.allowed and matches_request(one, request)]
+            return visible[request.offset : request.offset + request.limit]
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(request).items()}
         narrowed = "".join(f" {_BLOCKS[f'by_{name}']}" for name in _FILTERS if values[name] not in (None, []))
         params = values | {"space": reader.scope.space}
@@ -39,10 +43,23 @@ class PostgresProjections(ProjectionStore):
             return [rows.parse_projection(row) for row in await cursor.fetchall()]
 
     async def rank_memories(self, memories: Sequence[StoredMemory]) -> list[Projection]:
-        slots = [slot for memory in memories for slot in project_memory(memory)]
+        return await self._rank_rows(rows.encode_rows([slot for memory in memories for slot in project_memory(memory)]))
+
+    async def _rank_rows(self, given: str) -> list[Projection]:
         async with self._connections.statement() as conn:
-            cursor = await conn.execute(_BLOCKS["rank"], {"rows": rows.encode_rows(slots)})
+            cursor = await conn.execute(_BLOCKS["rank"], {"rows": given})
             return [rows.parse_projection(row) for row in await cursor.fetchall()]
+
+    async def _rank_lasting(self, reader: Reader) -> list[Projection] | None:
+        """Return all projections of the space as they are without what has expired; None where nothing has.
+
+        Whoever sees some categories alone sees the ranks of all."""
+        params = {"space": reader.scope.space, "at": reader.at}
+        async with self._connections.reading(reader.scope) as conn:
+            if not require_row(await (await conn.execute(_BLOCKS["has_ended"], params)).fetchone())["found"]:
+                return None
+            lasting = require_row(await (await conn.execute(_BLOCKS["lasting"], params)).fetchone())
+        return await self._rank_rows(lasting["given"])
 
     async def find_lag(self, scope: Scope) -> int:
         async with self._connections.reading(scope) as conn:

@@ -56,7 +56,12 @@ class PostgresErasure(ErasureStore):
         params = {"space": scope.space, "after": after[0], "since": after[1], "limit": limit}
         async with self._connections.reading(scope) as conn:
             page = await (await conn.execute(_ERASURE["statements"], params)).fetchall()
-        return [MemoryStatement(id=row.pop("memory_id"), turns=tuple(row.pop("turns")), **row) for row in page]
+        return [
+            MemoryStatement(
+                **row | {"aliases": tuple(row["aliases"])} | {name: tuple(row[name]) for name in ("turns", "tags")}
+            )
+            for row in page
+        ]
 
     async def list_turns(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
         params = {"space": scope.space, "after": after, "limit": limit}
@@ -156,7 +161,7 @@ async def _delete_traces(conn: Connection, space: dict[str, Any], traces: Traces
         await conn.execute(_format_block("drop_support", table), params)
     for block in ("forget_values", "recalled_prints"):
         await conn.execute(_ERASURE[block], params)
-    for block in ("strip_context", "strip_former_context") if traces.around else ():
+    for block in ("strip", "strip_former") if traces.around else ():
         await conn.execute(_ERASURE[block], params)
     if params["ids"]:
         told = await (await conn.execute(_ERASURE["existing"], params)).fetchall()
@@ -185,8 +190,11 @@ def _build_trace_params(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
         "former_revs": [statement.since for statement in traces.former],
         "around_ids": _list_ids(traces.around),
         "around_revs": [statement.since for statement in traces.around],
+        "around_contexts": [statement.context for statement in traces.around],
+        "around_tags": [Jsonb(statement.tags) for statement in traces.around],
+        "around_sources": [statement.source for statement in traces.around],
         "around_words": [
-            rows.encode_sparse_vector(index_text(statement.text, aliases=statement.aliases))
+            rows.encode_sparse_vector(index_text(statement.text, statement.context, statement.aliases))
             for statement in traces.around
         ],
     }

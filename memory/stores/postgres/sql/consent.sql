@@ -63,6 +63,7 @@ order by array_position(array['preferred_name', 'pronouns', 'city', 'language', 
 -- name: profile (the approved requests)
 select {{columns}} from muniment.consent_requests c
 where space_id = %(space)s and decision = 'approved' and not {{forgotten}}
+  and not ({{search.has_limits}} and muniment.has_ended(c.space_id, c.memory_id, null, %(at)s::timestamptz))
 {{in_order}}
 
 -- name: profile_then (the requests that were approved at a revision; a field has one value, but for goals)
@@ -75,4 +76,5 @@ select {{columns}} from (
   order by c.field, case when c.field = 'goals' then c.request_id end, j.rev desc
 ) c
 where not {{forgotten_then}}
+  and not ({{search.has_limits}} and muniment.has_ended(c.space_id, c.memory_id, %(as_of)s, %(at)s::timestamptz))
 {{in_order}}

@@ -79,13 +79,15 @@ values (%(space)s, %(id)s, %(what)s, %(counts)s, %(at)s)
 
 -- name: statements (a page of the texts of memories and of their versions)
 select * from (
-  (select m.memory_id, 0::bigint as since, m.kind, m.text, m.context, m.aliases, m.turns from muniment.memories m
+  (select m.memory_id as id, 0::bigint as since, m.kind, m.text, m.context, m.aliases, m.fact, m.tags,
+     m.source, m.turns from muniment.memories m
    where m.space_id = %(space)s and (m.memory_id, 0) > (%(after)s, %(since)s) order by m.memory_id limit %(limit)s)
   union all
-  (select v.memory_id, v.from_rev, v.kind, v.text, v.context, v.aliases, v.turns from muniment.memory_versions v
+  (select v.memory_id as id, v.from_rev, v.kind, v.text, v.context, v.aliases, v.fact, v.tags, v.source,
+     v.turns from muniment.memory_versions v
    where v.space_id = %(space)s and (v.memory_id, v.from_rev) > (%(after)s, %(since)s)
    order by v.memory_id, v.from_rev limit %(limit)s)
-) told order by memory_id, since limit %(limit)s
+) told order by id, since limit %(limit)s
 
 -- name: ledger_page (a page of the turns of the ledger)
 select {{ledger.turn}} from muniment.turns t
@@ -117,19 +119,23 @@ delete from muniment.memory_versions v using unnest(%(former_ids)s::uuid[], %(fo
   gone (memory_id, since)
 where v.space_id = %(space)s and v.memory_id = gone.memory_id and v.from_rev = gone.since
 
--- name: strip_context (removes the context of memories, and the words that came from it)
-update muniment.memories m set context = null, words = one.words
-from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[])
-  one (memory_id, since, words)
+-- name: kept_beside (what stays beside the text of each memory or version)
+unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_contexts)s::text[], %(around_tags)s::jsonb[],
+  %(around_sources)s::text[], %(around_words)b::sparsevec[]) one (memory_id, since, context, tags, source, words)
+
+-- name: strip (removes what memories have beside their text, and the words that came from it)
+update muniment.memories m set context = one.context, source = one.source, words = one.words,
+  tags = array(select jsonb_array_elements_text(one.tags))
+from {{kept_beside}}
 where m.space_id = %(space)s and m.memory_id = one.memory_id and one.since = 0
 
--- name: strip_former_context (the same of versions)
-update muniment.memory_versions v set context = null, words = one.words
-from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[])
-  one (memory_id, since, words)
+-- name: strip_former (the same of versions)
+update muniment.memory_versions v set context = one.context, source = one.source, words = one.words,
+  tags = array(select jsonb_array_elements_text(one.tags))
+from {{kept_beside}}
 where v.space_id = %(space)s and v.memory_id = one.memory_id and v.from_rev = one.since
 
--- name: change_lines (inserts journal lines of the memories that lost their context)
+-- name: change_lines (inserts journal lines of the memories that lost what was beside their text)
 insert into muniment.journal (space_id, rev, memory_id, action, node, actor, meta, ts, category)
 select %(space)s, %(rev)s + n, memory_id, 'UPDATE', %(node)s, %(actor)s,
   jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s, category
@@ -139,8 +145,10 @@ returning rev
 -- name: turns (deletes turns)
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
 
--- name: sessions (empties the metadata of sessions)
-update muniment.sessions set metadata = '{}' where space_id = %(space)s and session_id = any(%(sessions)s) and metadata <> '{}'
+-- name: sessions (empties the metadata of sessions, and takes out why they have ended)
+update muniment.sessions set metadata = '{}',
+  ended_why = case when ended_why is null or ended_why = 'idle' then ended_why else 'call' end
+where space_id = %(space)s and session_id = any(%(sessions)s)
 
 -- name: observations_of_turns (deletes the observations of turns, and others that say the same)
 delete from muniment.observations where space_id = %(space)s

@@ -8,7 +8,7 @@ insert into jobs.queue (name, priority, lock, dedup_key, args, scheduled_at)
 select %(name)s::text, %(priority)s::int, %(lock)s::text, %(dedup_key)s::text, %(args)s::jsonb, %(at)s::timestamptz
 where %(turns)s::int <= (
   select count(*) from (
-    select from muniment.turns t
+    select 1 from muniment.turns t
     where t.space_id = %(space)s and t.session_id = %(session)s and t.role = 'user' and t.kind = 'message'
       and t.position >= (
         select s.built_to from muniment.sessions s where s.space_id = %(space)s and s.session_id = %(session)s)

@@ -35,6 +35,16 @@ rpad(%(beginning)s, 32, 'f')::uuid
 select {{columns}} from muniment.rank_projections(array(
   select r from jsonb_populate_recordset(null::muniment.projections, %(rows)s::jsonb) r)) p {{ordered}}
 
+-- name: has_ended (whether a memory of the space is past its end, and waits for the maintenance)
+select {{search.has_limits}} and exists (select from muniment.memories m where {{ended}}) as found
+
+-- name: lasting (the rows of the space without those of such memories)
+select coalesce(jsonb_agg(p), '[]')::text as given from muniment.projections p
+where p.space_id = %(space)s and p.memory_id not in (select m.memory_id from muniment.memories m where {{ended}})
+
+-- name: ended (what is past its end)
+m.space_id = %(space)s and m.state = 'active' and m.expires_at <= coalesce(%(at)s::timestamptz, now())
+
 -- name: lag (how many revisions are not projected)
 select rev - projected_rev as lag from muniment.spaces where space_id = %(space)s
 

@@ -20,13 +20,13 @@ select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0)
 select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
 -- name: get_then (a memory at a revision)
-select {m.shown_columns} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
+select {m.memory_columns} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
 -- name: list (a page of memories)
 select {m.memory_columns} from muniment.memories m where {{listed}}{narrowed} {{paged}}
 
 -- name: list_then (a page of memories at a revision)
-select {m.shown_columns} from {{search.then}} where {{listed}}{narrowed} {{paged}}
+select {m.memory_columns} from {{search.then}} where {{listed}}{narrowed} {{paged}}
 
 -- name: total (how many memories a list has)
 select count(*) as total from muniment.memories m where {{listed}}{narrowed}
@@ -147,6 +147,11 @@ select tenant_id, owner_id, owner_type from muniment.spaces order by created_at,
 
 -- name: revision_at (the revision at a time)
 select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s
+
+-- name: revision_then (the same of a space that is read beside, whatever of it the reader may not see)
+select coalesce((
+  select muniment.revision_before(s.space_id, %(then)s::timestamptz + interval '1 microsecond')
+  from muniment.spaces s where s.space_id = %(space)s), 0) as rev
 
 -- name: said (when what a memory says was said last, by the clock of the database)
 (select max(t.said_at) from muniment.turns t where t.space_id = %(space)s and t.turn_id = any(m.turns)) as said

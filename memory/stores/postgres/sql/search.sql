@@ -280,6 +280,9 @@ and {{reached_here}} and {{lasting_then}}
       select muniment.time_after(s.space_id, %(as_of)s) from muniment.spaces s where s.space_id = %(space)s),
       %(at)s::timestamptz, now()))
 
+-- name: has_limits (whether the space has memories with a place or an end: else none of them is looked at)
+coalesce((select s.has_limits from muniment.spaces s where s.space_id = %(space)s), false)
+
 -- name: current (the memories as they are)
 muniment.memories m
 
@@ -297,7 +300,8 @@ select {m.shown_columns} from {source}
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s) {limited}
   and (%(as_of)s::bigint is not null or m.memory_id not in (
     select p.memory_id from muniment.projections p
-    where p.space_id = %(space)s and p.type = 'user_profile' and p.status in ('support', 'outranked')))
+    where p.space_id = %(space)s and p.type = 'user_profile' and p.status in ('support', 'outranked')
+      and not ({{has_limits}} and muniment.has_ended(p.space_id, p.superseded_by, null, %(at)s::timestamptz))))
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
 
 -- name: words (the words of the memories that a search is made among, in lower case, with one of the beginnings)
