@@ -142,9 +142,11 @@ async def measure_many(base: str, token: str) -> dict[str, float]:
     one = (await ways[0].ask(make_body("One stream.", **PACED)))[1]
     all_ = [found[1] for found in await asyncio.gather(*(way.ask(make_body("Many streams.", **PACED)) for way in ways))]
     return {
-        "one_s": round(one, 2), "median_s": round(median(all_), 2), "slowest_s": round(max(all_), 2),
+        "one_s": round(one, 2),
+        "median_s": round(median(all_), 2),
+        "slowest_s": round(max(all_), 2),
         "ratio": round(max(all_) / one, 2),
-    }  # fmt: skip
+    }
 
 
 async def measure_memory(proxy: Proxied, way: Way, requests: int) -> dict[str, Any]:
@@ -180,9 +182,13 @@ async def measure_memory(proxy: Proxied, way: Way, requests: int) -> dict[str, A
     await watcher
     await asyncio.sleep(2)
     return {
-        "along_mb": seen, "body_mb": round(len(body) / 1e6), "body_s": round(seconds, 2), "before_mb": before,
-        "peak_mb": peak, "after_mb": weigh(),
-    }  # fmt: skip
+        "along_mb": seen,
+        "body_mb": round(len(body) / 1e6),
+        "body_s": round(seconds, 2),
+        "before_mb": before,
+        "peak_mb": peak,
+        "after_mb": weigh(),
+    }
 
 
 async def measure_cache(proxy: Proxied) -> dict[str, Any]:

@@ -27,10 +27,16 @@ def test_canaries(database_url: str, tmp_path: Path) -> None:
         run_host(tmp_path / "proxy", database_url, LOG_LEVEL="DEBUG") as host,
     ):
         token = host.register(
-            upstream.base_url, **KEYS, memory_llm_provider="openai", memory_llm_base_url=models.base_url,
-            memory_llm_body={"model": "tiny-1"}, embed_provider="openai", embed_base_url=models.base_url,
-            embed_dims=256, embed_body={"model": "embed-1"},
-        )  # fmt: skip
+            upstream.base_url,
+            **KEYS,
+            memory_llm_provider="openai",
+            memory_llm_base_url=models.base_url,
+            memory_llm_body={"model": "tiny-1"},
+            embed_provider="openai",
+            embed_base_url=models.base_url,
+            embed_dims=256,
+            embed_body={"model": "embed-1"},
+        )
         wrong = f"{token.secret[:-4]}0000"
         with host.open_client(token) as client, host.open_client(wrong) as stranger:
             seen = [client.post(CHAT, json=chat(f"Look, {SAID}.")), stranger.post(CHAT, json=chat("Hi"))]

@@ -14,7 +14,7 @@ _MOST_BYTES = 1 << 18  # that wait for a client who reads slowly
 async def join_chunks(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of these chunks, joined as far as they are there already: sending is what costs most.
 
-    Raises what the chunks raise, after the bytes before it. Close it, as by `aclosing`, before the chunks are closed."""
+    Raises what the chunks raise, after the bytes before it. Close it by `aclosing` before the chunks are closed."""
     parts: list[bytes] = []
     come, taken = asyncio.Event(), asyncio.Event()
 
