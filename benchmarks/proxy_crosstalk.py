@@ -147,6 +147,8 @@ async def measure(clients: int, tokens: int, seconds: float) -> dict[str, Any]:
                 *(converse(proxy, parties[number % tokens], number, until, seen) for number in range(clients)),
             )
             await asyncio.sleep(3)
+            if proxy.process is None or proxy.process.returncode is not None:
+                raise OSError(f"the proxy has ended: {' '.join(proxy.read_log()[-600:].split())}")
             find_foreign(parties, seen)
             await find_stored(proxy, parties, seen)
             log = proxy.read_log()
