@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from muniment.faces.proxy.service import ProxyService
 from muniment.faces.proxy.storing import Announcement, store_exchange
 from muniment.faces.proxy.upstream import forwarding
 from muniment.faces.proxy.upstream.collecting import Answer, Collector, NotCollected, Read
-from muniment.faces.proxy.upstream.passing import pass_chunks
+from muniment.faces.proxy.upstream.joining import join_chunks
 
 _SHORT = 32_000  # bytes that are read faster than a thread takes them
 
@@ -87,13 +88,11 @@ class Handling:
                     "headers": [*forwarding.choose_answer_headers(answer.headers.raw), *shown],
                 }
             )
-
-            async def send_chunk(chunk: bytes) -> None:
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                collector.add_chunk(chunk)
-
             try:
-                await pass_chunks(answer.aiter_raw(), send_chunk)
+                async with contextlib.aclosing(join_chunks(answer.aiter_raw())) as chunks:
+                    async for chunk in chunks:
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                        collector.add_chunk(chunk)
             except httpx2.TransportError:
                 raise _CutOff from None
             seen.is_whole = True

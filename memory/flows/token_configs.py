@@ -33,7 +33,7 @@ from muniment.memory.rules.policy.tokens import SECRET_BYTES, format_token, hash
 _ATTEMPTS = 10  # to change a configuration that others change, too
 _MAX_FORMERS = 3  # embedders that a memory may still have vectors of
 _HINT_CHARS = 4
-_UNKNOWN = "there is no such token"
+_UNKNOWN = "there is no such token; `muniment proxy token list` shows what there is"
 _SWITCHING = "the embedder of this token was changed before, and its memory is embedded anew: wait until that is done"
 
 

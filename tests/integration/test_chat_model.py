@@ -374,3 +374,23 @@ async def test_a_long_conversation_costs_no_more_than_its_text() -> None:
 
             alone = min([await spent("hello" * 2_000) for _ in range(5)])
             assert min([await spent(*["hello"] * 2_000) for _ in range(5)]) < 10 * alone
+
+
+async def test_options_are_in_each_request() -> None:
+    """They win over what is set here; a form of their own leaves ours to the prompt, and a refusal keeps them."""
+    options = {
+        "temperature": 0.5,
+        "response_format": {"type": "json_object"},
+        "max_completion_tokens": 7,
+        "x": {"y": 1},
+    }
+    with ScriptedOpenAI(reply=FACTS, fail=["bad_request", None]) as server:
+        chat = OpenAIChat("m", api_key=SecretStr("k"), base_url=server.base_url, max_retries=0, options=options)
+        with pytest.raises(ModelError):
+            await chat.chat(ASK, form=FORM)
+        await chat.chat(ASK, form=FORM)
+        await chat.close()
+    for request in server.requests:
+        assert {name: request.body[name] for name in options} == options
+        assert "max_tokens" not in request.body
+        assert '{"facts"' in request.body["messages"][0]["content"]

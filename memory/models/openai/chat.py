@@ -100,10 +100,11 @@ class OpenAIChat:
             connections=connections,
         )
         # OpenAI's newer models refuse `max_tokens`; most compatible endpoints accept nothing else.
-        self._limit = "max_completion_tokens" if self._client.base_url.host == OPENAI_HOST else "max_tokens"
+        is_openai = base_url is None or self._client.base_url.host == OPENAI_HOST
+        self._limit = "max_completion_tokens" if is_openai else "max_tokens"
         self._max_output_tokens = max_output_tokens
         # What the endpoint has refused, or gets from `options`: the form of an answer is then in the prompt.
-        self._dropped: frozenset[str] = FORM_OPTIONS & self._options.keys()
+        self._dropped: frozenset[str] = FORM_OPTIONS.intersection(self._options)
 
     @property
     def name(self) -> str:
