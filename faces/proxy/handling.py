@@ -64,7 +64,7 @@ class Handling:
         finally:
             if seen.status:
                 seconds = time.monotonic() - self.incoming.began
-                announcement = self.service.storing.announce(self.incoming.token.scope)
+                announcement = self.service.storing.announce_exchange(self.incoming.token.scope)
                 self.service.background.start_work(self._finish(prepared, collector, seen, seconds, announcement))
 
     async def _pass_answer(self, prepared: Prepared, collector: Collector, seen: _Seen, send: Send) -> None:

@@ -20,19 +20,16 @@ from muniment.memory.bootstrap import TokenConfigs
 from muniment.memory.config.settings import Settings
 from muniment.memory.configured import ConfiguredMemories
 
-_STORING_AT_ONCE = 8  # exchanges, so that requests find a connection to the database
-
 
 class Background:
     """What goes on after the answers are out."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._turns = asyncio.Semaphore(_STORING_AT_ONCE)
 
     def start_work(self, work: Coroutine[Any, Any, None]) -> None:
         """Start what follows an exchange. It raises nothing."""
-        task = asyncio.create_task(self._wait_turn(work))
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -46,10 +43,6 @@ class Background:
         if left:
             LOG.error("%d exchanges were not stored before the end", len(left))
             await asyncio.gather(*left, return_exceptions=True)
-
-    async def _wait_turn(self, work: Coroutine[Any, Any, None]) -> None:
-        async with self._turns:
-            await work
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
+from weakref import WeakValueDictionary
 
 from muniment.faces.proxy.exchange import Exchange
 from muniment.faces.proxy.messages import make_turn, make_turns
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import SpaceId
+from muniment.memory.domain.ids import SpaceId, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import MunimentError
 
+_APPENDED_AT_ONCE = 8  # exchanges, so that requests find a connection to the database
 _CONTEXT = 2  # messages before one that say what it answers
 _log = logging.getLogger(__name__)
 
@@ -28,14 +29,21 @@ class StoringOrder:
 
     def __init__(self) -> None:
         self._last: dict[SpaceId, asyncio.Future[None]] = {}
+        self._learning: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
+        self.slots = asyncio.Semaphore(_APPENDED_AT_ONCE)
 
-    def announce(self, scope: Scope) -> Announcement:
+    def get_learning_lock(self, scope: Scope) -> asyncio.Lock:
+        """Return the lock of the scope's space, so that one token learns from one exchange at a time: a slow endpoint
+        of its embedder holds up nobody else."""
+        return self._learning.setdefault(scope.space, asyncio.Lock())
+
+    def announce_exchange(self, scope: Scope) -> Announcement:
         """Note that an exchange will be appended. What is announced has to be used as a context."""
         before, done = self._last.get(scope.space), asyncio.get_running_loop().create_future()
         self._last[scope.space] = done
         return Announcement(self, scope.space, before, done)
 
-    async def wait(self, scope: Scope) -> None:
+    async def wait_for_exchanges(self, scope: Scope) -> None:
         """Wait until what is announced for the scope's space is appended, or has failed."""
         if (last := self._last.get(scope.space)) is not None:
             await asyncio.shield(last)
@@ -87,36 +95,53 @@ async def store_exchange(
 
     It raises nothing: what cannot be stored in time is one line of the log. An exchange of which nothing is to be
     stored leaves nothing."""
-    with announcement or nullcontext():
+    step = "stored"
+    with announcement or StoringOrder().announce_exchange(scope) as turn:
         if not exchange.is_stored:
             return
         try:
             async with asyncio.timeout(timeout_seconds):
-                await _store_messages(memory, scope, exchange, days, announcement)
+                said = await _append_messages(memory, scope, exchange, days, turn)
+                turn.end()
+                step = "learned from"
+                async with turn.order.get_learning_lock(scope):
+                    await _learn_messages(memory, scope, said)
         except MunimentError as error:
-            _log.error("the exchange %s is not stored: %s: %s", exchange.request_id, type(error).__name__, error)
+            _log.error("the exchange %s is not %s: %s: %s", exchange.request_id, step, type(error).__name__, error)
         except TimeoutError:
-            _log.error("the exchange %s is not stored within %g s", exchange.request_id, timeout_seconds)
+            _log.error("the exchange %s is not %s within %g s", exchange.request_id, step, timeout_seconds)
         except Exception as error:  # noqa: BLE001 - a boundary: the answer is out, and an error may have a text
-            _log.error("the exchange %s is not stored: a defect: %s", exchange.request_id, type(error).__name__)
+            _log.error("the exchange %s is not %s: a defect: %s", exchange.request_id, step, type(error).__name__)
 
 
-async def _store_messages(
-    memory: Memory, scope: Scope, exchange: Exchange, days: int | None, announcement: Announcement | None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The messages of a request, those before them that the client did not send, and those that are new, as they are
+    stored."""
+
+    before: Sequence[Turn]
+    sent: Sequence[Turn]
+    added: Mapping[TurnId, Turn]
+
+
+async def _append_messages(
+    memory: Memory, scope: Scope, exchange: Exchange, days: int | None, turn: Announcement
+) -> _Said:
     sent = make_turns(exchange.messages, session=scope.session or "", at=exchange.at)
     told = [*sent, *_make_answer(memory, scope, exchange)]
-    if announcement is not None:
-        await announcement.wait_turn()
-    before = await _read_before(memory, scope, sent)
-    added = {turn.id: turn for turn in await memory.sessions.append_messages(scope, told, days=days)}
-    if announcement is not None:
-        announcement.end()
-    for n, turn in enumerate(sent):
-        if turn.role == "user" and turn.text and turn.id in added:
+    await turn.wait_turn()
+    async with turn.order.slots:
+        before = await _read_before(memory, scope, sent)
+        added = await memory.sessions.append_messages(scope, told, days=days)
+    return _Said(before, sent, {each.id: each for each in added})
+
+
+async def _learn_messages(memory: Memory, scope: Scope, said: _Said) -> None:
+    for n, turn in enumerate(said.sent):
+        if turn.role == "user" and turn.text and turn.id in said.added:
             # What was stored is redacted; learning normalizes it, too, which the stored one is not.
-            own = replace(turn, text=str(added[turn.id].text))
-            await memory.learn(scope, own, previous=[*before, *sent[:n]][-_CONTEXT:])
+            own = replace(turn, text=str(said.added[turn.id].text))
+            await memory.learn(scope, own, previous=[*said.before, *said.sent[:n]][-_CONTEXT:])
 
 
 def _make_answer(memory: Memory, scope: Scope, exchange: Exchange) -> list[Turn]:

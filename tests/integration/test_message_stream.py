@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,10 +15,12 @@ import pytest
 from muniment.faces.proxy.exchange import Exchange
 from muniment.faces.proxy.history import add_history
 from muniment.faces.proxy.messages import make_message, make_turns
-from muniment.faces.proxy.storing import store_exchange
+from muniment.faces.proxy.storing import StoringOrder, store_exchange
 from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
+from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine
 
@@ -286,6 +289,46 @@ async def test_the_answer_has_the_prints_of_what_was_recalled(memory: Memory) ->
     asked, answered = await memory.sessions.read_window(WHO, 2)
     assert not asked.recalled
     assert answered.recalled == memory.conversation.shingle_hashes("The user lives in Porto.")
+
+
+class BlockedEmbedder(HashEmbedder):
+    """It embeds nothing before it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.released = asyncio.Event()
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        await self.released.wait()
+        return await super().embed_documents(texts)
+
+
+async def test_a_token_that_learns_slowly_holds_up_nobody(database_url: str) -> None:
+    """Exchanges are appended in the order in which they ended, whoever else is still being learned from."""
+    embedder, order = BlockedEmbedder(), StoringOrder()
+    others = [replace(WHO, tenant=f"token-{n:032x}") for n in range(3)]
+
+    def begin(opened: Memory, who: Scope, text: str) -> asyncio.Task[None]:
+        announced = order.announce_exchange(who)
+        exchanged = exchange([user(text)], assistant(f"Answer to {text}"))
+        return asyncio.create_task(
+            store_exchange(opened, who, exchanged, days=None, timeout_seconds=60, announcement=announced)
+        )
+
+    async with engine(database_url, embedder=embedder) as memory:
+        tasks = [begin(memory, WHO, f"My lucky number is {n}.") for n in range(20)]
+        tasks += [begin(memory, who, "I live in Porto.") for who in others]
+        async with asyncio.timeout(20):
+            for who in (WHO, *others):
+                await order.wait_for_exchanges(who)
+        assert not any(task.done() for task in tasks)
+        numbers = [message["content"] for message in await read(memory) if message["role"] == "user"]
+        assert numbers == [f"My lucky number is {n}." for n in range(20)]
+        for who in others:
+            assert len(await read(memory, who=who)) == 2
+        embedder.released.set()
+        await asyncio.gather(*tasks)
+        assert len(await memory.list(others[0])) > 0
 
 
 async def test_a_failure_is_one_line(memory: Memory, caplog: pytest.LogCaptureFixture, database_url: str) -> None:

@@ -27,9 +27,18 @@ from tests.engine import NOON, engine, settings
 ONE, TWO = UUID(int=0x1ABC << 112), UUID(int=0x2ABC << 112)
 DAY = timedelta(days=1)
 EXCHANGE = Exchange(
-    request_id="0123abcd", messages=(), answer=None, recalled=(), memories=2, bytes_in=100, bytes_out=1_000,
-    seconds=0.25, status=200, at=NOON, usage=Usage(prompt_tokens=50, completion_tokens=7, cached_tokens=20),
-)  # fmt: skip
+    request_id="0123abcd",
+    messages=(),
+    answer=None,
+    recalled=(),
+    memories=2,
+    bytes_in=100,
+    bytes_out=1_000,
+    seconds=0.25,
+    status=200,
+    at=NOON,
+    usage=Usage(prompt_tokens=50, completion_tokens=7, cached_tokens=20),
+)
 
 
 async def read_days(url: str, token: UUID | None = None, days: int = 30) -> list[Mapping[str, Any]]:

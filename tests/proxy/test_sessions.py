@@ -150,14 +150,25 @@ def test_the_same_request_at_once(proxy: Proxy, upstream: ScriptedOpenAI) -> Non
 def test_accounts_and_budgets(own_proxy: Proxy) -> None:
     """Exchanges are counted for their token, and cost no memory budget; what its memory's model reads is charged to
     the token's tenant alone. A kill loses no exchange that is a second old."""
-    fact = {"statement": "The user lives in Porto.", "about": "user", "attribute": "lives_in", "value": "Porto",
-            "category": "profile", "quote": "I live in Porto", "importance": 4, "confidence": 0.9}  # fmt: skip
+    fact = {
+        "statement": "The user lives in Porto.",
+        "about": "user",
+        "attribute": "lives_in",
+        "value": "Porto",
+        "category": "profile",
+        "quote": "I live in Porto",
+        "importance": 4,
+        "confidence": 0.9,
+    }
     with ScriptedOpenAI() as upstream, ScriptedOpenAI(reply=structured({"facts": [fact]})) as reader:
         plain = own_proxy.register(upstream)
         read = own_proxy.register(
-            upstream, memory_llm_provider="openai", memory_llm_api_key="k-123456789012",
-            memory_llm_base_url=reader.base_url, memory_llm_body='{"model": "reader"}',
-        )  # fmt: skip
+            upstream,
+            memory_llm_provider="openai",
+            memory_llm_api_key="k-123456789012",
+            memory_llm_base_url=reader.base_url,
+            memory_llm_body='{"model": "reader"}',
+        )
         for n in range(3):
             own_proxy.chat(plain, f"Question {n}?")
         own_proxy.chat(plain, "Stream?", stream=True, stream_options={"include_usage": True})
@@ -174,8 +185,12 @@ def test_accounts_and_budgets(own_proxy: Proxy) -> None:
     token_id = str(find_token_id(find_scope(own_proxy, plain).tenant))
     shown = subprocess.run(
         [PROGRAM, "proxy", "usage", str(own_proxy.folder), "--json", "--token", token_id],
-        env=own_proxy.environment, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+        env=own_proxy.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     (day,) = json.loads(shown.stdout)["days"]
     assert (day["requests"], day["refused"], day["unreported"]) == (5, 1, 0)
     assert day["prompt_tokens"] > 0 < day["completion_tokens"]

@@ -61,7 +61,7 @@ async def _ask_memory(
     memory, scope = await service.memories.get(incoming.token), incoming.token.scope
     found = await _recall(service, incoming, memory, messages)
     if with_history:
-        await service.storing.wait(scope)
+        await service.storing.wait_for_exchanges(scope)
         messages = await add_history(memory, scope, messages, incoming.config.session_window_size)
     return Recalled(memory, found, messages)
 
