@@ -4,10 +4,9 @@ python -m benchmarks.kinds [--json] [--misses]
 
 `data/kinds.tsv` and `data/kinds_heldout.tsv` have a kind, a language and a statement in each line, `-` for one that is
 to be left: a question, a condition, a quotation, somebody else's rule, an instruction of the moment, an ordinary fact.
-The frames of the rules were written with the first file at hand. The second was written before the frames, by the
-same writer, and was never used to change them. `data/kinds_independent.tsv` is by somebody who has seen neither rules
-nor lists, about any kind of work. Precision is the share of the kinds given that are right, found the
-share of the statements to keep that have theirs."""
+The signs of the rules were written with the first file and `data/kinds_independent.tsv` at hand; that one is by
+somebody who had seen neither rules nor lists, about any kind of work. The held-out file was never used to change them.
+Precision is the share of the kinds given that are right, found the share of the statements to keep that have theirs."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.extract import extract_statements
-from muniment.memory.rules.extraction.work import PREDICATES
+from muniment.memory.rules.extraction.work.read import PREDICATES
 
 FILES = {
     "known": DATA / "kinds.tsv",

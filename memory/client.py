@@ -18,7 +18,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Placement, ToolUse, Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.doors import Doors
-from muniment.memory.engine import Engine
+from muniment.memory.engine import Engine, MakeEmbedder
 from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
 from muniment.memory.flows.reading.briefs import build_brief
@@ -43,10 +43,10 @@ class Memory(Doors):
     reads or writes raises StoreError. The calls of a graph are in `conversation`, of an operator in `admin`, of a
     worker in `jobs`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
         super().__init__(engine)
         self.conversation = Conversation(self)  # the calls of a graph around one turn
-        self.loop: asyncio.AbstractEventLoop | None = None  # on which it was opened
+        self.loop = loop  # on which it was opened
 
     async def __aenter__(self) -> Self:
         self.loop = asyncio.get_running_loop()
@@ -66,21 +66,14 @@ class Memory(Doors):
         await self.engine.close()
 
     def configure(
-        self,
-        *,
-        embedder: Embedder,
-        model: ChatModel | None,
-        prompt: str | None = None,
-        make_former: Callable[[str], Embedder],
+        self, *, embedder: Embedder, model: ChatModel | None, make_former: MakeEmbedder, prompt: str | None = None
     ) -> Memory:
         """Return the memory of spaces with models of their own, over the same connections; it is not closed itself.
 
-        `prompt` says what is worth remembering, beside the prompt of extraction; `make_former` returns the embedder
-        that such a space had before, by its name."""
+        `prompt` says what is worth remembering; `make_former` returns an embedder that such a space had, by its
+        name."""
         engine = self.engine.configure(embedder=embedder, model=model, prompt=prompt, make_former=make_former)
-        configured = Memory(engine)
-        configured.loop = self.loop
-        return configured
+        return Memory(engine, loop=self.loop)
 
     def now(self) -> datetime:
         """Return the time in UTC by the engine's clock."""

@@ -42,7 +42,7 @@ class TokenModels(Protocol):
         """Return the embedder of this machine that has this name; for any other name one that answers nothing."""
         ...
 
-    def make_chat_model(self, config: TokenConfig) -> ChatModel | None:
+    async def make_chat_model(self, config: TokenConfig) -> ChatModel | None:
         """Return the model that reads a token's sessions; None where rules alone do."""
         ...
 
@@ -140,10 +140,12 @@ class ConfiguredMemories:
             former = formers.get(name)
             return self._models.make_stored(name) if former is None else self._models.make_former(former)
 
-        embedder, base = await self._models.make_embedder(config.embedder), self.memory.engine
+        embedder = await self._models.make_embedder(config.embedder)
+        model = await self._models.make_chat_model(config)
+        base = self.memory.engine
         memory = self.memory.configure(
             embedder=embedder,
-            model=self._models.make_chat_model(config),
+            model=model,
             prompt=config.memory_prompt,
             make_former=make_former,
         )

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from muniment.faces.proxy.deadlines import run_within
 from muniment.faces.proxy.errors import (
     ID_HEADER,
     MEMORY_HEADER,
@@ -63,6 +64,7 @@ class _Visit:
     status: int = 0
     token: ConfiguredToken | None = None
     secret: str = ""
+    lookup_seconds: float = 0.0
 
     async def send_message(self, message: Message) -> None:
         """Send a message of an answer, with the id of the request."""
@@ -135,14 +137,14 @@ class Guard:
         visit.secret = token.strip()
         seconds = self._service.settings.proxy.memory_search_timeout
         try:
-            async with asyncio.timeout(seconds):
-                visit.token = await self._service.tokens.find_token(SecretStr(visit.secret))
+            visit.token = await run_within(seconds, self._service.tokens.find_token(SecretStr(visit.secret)))
         except TokenConfigError as error:
             raise Refusal(401, "invalid_token_config", f"the token is not valid until it is mended: {error}") from None
         except StoreError:
             raise MemoryAway("the database does not answer") from None
         except TimeoutError:
             raise MemoryAway(f"no answer within {seconds:g} s", may_retry=False) from None
+        visit.lookup_seconds = time.monotonic() - visit.began
         if visit.token is None:
             raise Refusal(401, "invalid_token", _BAD_TOKEN)
         if is_administration(visit.scope):
@@ -193,6 +195,7 @@ class Guard:
             secret=visit.secret,
             privacy=privacy,
             began=visit.began,
+            lookup_seconds=visit.lookup_seconds,
             at=self._service.now(),
         )
 

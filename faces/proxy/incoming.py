@@ -27,4 +27,5 @@ class Incoming:
     secret: str = field(repr=False)  # the token itself, which must not go upstream
     privacy: Privacy = "on"  # off: no memory; read: memory, and nothing is stored
     began: float  # by the monotonic clock
+    lookup_seconds: float  # that finding the token took
     at: datetime

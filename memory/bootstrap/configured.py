@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
 
 from muniment.memory.bootstrap.databases import make_connections
 from muniment.memory.bootstrap.models import make_embedder
@@ -89,15 +92,18 @@ class EndpointModels(TokenModels):
         self._settings, self._memory = settings, memory
         self._connections: httpx2.AsyncClient | None = None
         self._local: dict[str, Embedder] = {}
+        self._opening = threading.Lock()  # models are made in threads
 
     async def make_embedder(self, config: EmbedderConfig) -> Embedder:
+        """Return the embedder of a token, loaded where it is of this machine. Raises BadConfig, ModelError."""
         if config.is_own:
-            return self.make_former(config)
+            return await asyncio.to_thread(self.make_former, config)  # at first it imports the client, a second's work
         embedder = self.make_stored(_find_local_name(self._settings))
         await load_embedder(embedder)
         return embedder
 
     def make_former(self, config: EmbedderConfig) -> Embedder:
+        """Return an embedder of an endpoint, or the one of this machine."""
         if config.api_key is None:
             return self.make_stored(_find_local_name(self._settings))
         from muniment.memory.models.openai.embedder import OpenAIEmbedder  # noqa: PLC0415 - the client is slow to import
@@ -116,6 +122,7 @@ class EndpointModels(TokenModels):
         )
 
     def make_stored(self, name: str) -> Embedder:
+        """Return the embedder of this machine that has this name, else one that answers nothing."""
         used = self._memory.engine.embedder
         if name == used.name and name in _LOCAL:
             return used
@@ -125,15 +132,18 @@ class EndpointModels(TokenModels):
             self._local[name] = make_embedder(self._settings.model_copy(update={"embedder": name}))
         return self._local[name]
 
-    def make_chat_model(self, config: TokenConfig) -> ChatModel | None:
-        if config.memory_llm_api_key is None:
-            return None
+    async def make_chat_model(self, config: TokenConfig) -> ChatModel | None:
+        """Return the model of a token's endpoint; None for a token of rules."""
+        key = config.memory_llm_api_key
+        return None if key is None else await asyncio.to_thread(self._make_chat_model, config, key)
+
+    def _make_chat_model(self, config: TokenConfig, key: SecretStr) -> ChatModel:
         from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - as above
 
         body = dict(config.memory_llm_body)
         return OpenAIChat(
             str(body.pop("model")),
-            api_key=config.memory_llm_api_key,
+            api_key=key,
             base_url=config.memory_llm_base_url,
             timeout_seconds=self._settings.model.timeout_seconds,
             max_retries=0,  # the meter repeats a request and charges each attempt
@@ -143,6 +153,7 @@ class EndpointModels(TokenModels):
         )
 
     async def close(self) -> None:
+        """Close the connections to endpoints, and the embedders that were made here."""
         local, self._local = list(self._local.values()), {}
         connections, self._connections = self._connections, None
         if connections is not None:
@@ -151,8 +162,9 @@ class EndpointModels(TokenModels):
             await embedder.close()
 
     def _open_connections(self) -> httpx2.AsyncClient:
-        if self._connections is None:
-            from muniment.memory.models.openai.client import open_connections  # noqa: PLC0415 - as above
+        from muniment.memory.models.openai.client import open_connections  # noqa: PLC0415 - as above
 
-            self._connections = open_connections()
-        return self._connections
+        with self._opening:
+            if self._connections is None:
+                self._connections = open_connections()
+            return self._connections

@@ -16,6 +16,7 @@ from muniment.memory.domain.layers.observation import NewObservation
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.search import NeighbourProbe
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.sql import load_blocks
@@ -28,7 +29,7 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
-OF_NO_SPACE = {"tokens", "setting_overrides", "setting_changes"}  # looked up on the coordinator
+OF_NO_SPACE = {"tokens", "token_configs", "setting_overrides", "setting_changes"}  # looked up on the coordinator
 TABLES = (
     "spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations", "sessions", "observations",
     "projections",
@@ -72,7 +73,10 @@ def test_what_is_referred_to_comes_first(database_url: str) -> None:
             join pg_class r on r.oid = k.confrelid join pg_namespace n on n.oid = c.relnamespace
             where n.nspname = 'muniment' and k.contype = 'f'""").fetchall()
     assert len(edges) >= 12
-    assert [pair for pair in edges if order.index(pair[1]) >= order.index(pair[0])] == []
+    assert [pair for pair in edges if OF_NO_SPACE.intersection(pair) not in (set(), set(pair))] == []
+    assert [
+        pair for pair in edges if not OF_NO_SPACE.intersection(pair) and order.index(pair[1]) >= order.index(pair[0])
+    ] == []
 
 
 def test_functions_exist(database_url: str) -> None:
@@ -89,7 +93,10 @@ def test_functions_exist(database_url: str) -> None:
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
     # A table function runs on the coordinator, its statements where the space is; what is measured, and tokens, are
     # there.
-    assert known - names == {"near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token"}
+    assert known - names == {
+        "near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token", "find_configured_token",
+        "find_token_of_job", "drop_former_embedders",
+    }  # fmt: skip
     assert names <= known
 
 
@@ -166,6 +173,26 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
 
 
+def test_what_sees_all_categories_runs_where_the_space_is(database_url: str) -> None:
+    """The setting of a function stays where the function runs, and the coordinator has no rows: a statement calls it
+    with a column of the space."""
+    with psycopg.connect(database_url) as conn:
+        wide = conn.execute("""
+            select p.proname from pg_proc p where p.pronamespace = 'muniment'::regnamespace
+              and array_to_string(p.proconfig, ' ') ~ 'app.categories'""").fetchall()
+    assert {"revision_before", "time_after", "read_cursor", "has_ended"} <= {name for (name,) in wide}
+    called = [
+        (name, arguments)
+        for file in files("muniment.memory.stores.postgres.sql").iterdir()
+        if file.name.endswith(".sql")
+        for text in load_blocks(file.name.removesuffix(".sql")).values()
+        for (name,) in wide
+        for arguments in re.findall(rf"muniment\.{name}\(((?:[^()]|\([^()]*\))*)\)", text)
+    ]
+    assert len(called) >= 8
+    assert [one for one in called if not re.search(r"\b[a-z]\.\w", one[1])] == []
+
+
 def test_the_queue_takes_what_depends_on_a_space() -> None:
     """A job that is inserted from a select on a space: Citus keeps the answer of a node as rows, which have a column,
     and takes the number from the sequence in the name of the application."""
@@ -179,6 +206,12 @@ def test_the_queue_takes_what_depends_on_a_space() -> None:
 
 def _drinks(what: str) -> Fact:
     return Fact(kind="preference", predicate="drinks", object=what, single=True)
+
+
+def _observe(turn: Turn, memory: MemoryId) -> NewObservation:
+    return NewObservation(
+        type="user_fact", stable_key="tea", statement="Tea", category="goals", turns=(turn.id,), memory=memory
+    )
 
 
 def gardens() -> list[StoredMemory]:
@@ -201,6 +234,18 @@ def gardens() -> list[StoredMemory]:
     ]
 
 
+def list_rows(url: str) -> list[str]:
+    """All that is in the tables, once the turns have been numbered anew."""
+    told: list[str] = []
+    with psycopg.connect(url) as conn:
+        conn.execute("update muniment.turns set position = null")
+        conn.execute("select muniment.number_turns(%s, %s)", (scope().space, NOON))
+        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
+        for table in TABLES:
+            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
+    return told
+
+
 async def lived(url: str) -> list[Any]:
     """All that is in the tables after plans of every kind, and what was answered and refused meanwhile."""
     told: list[Any] = []
@@ -214,16 +259,7 @@ async def lived(url: str) -> list[Any]:
             changes=tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in made),
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
             extracted=ExtractionRecord(turn=turn.id, source="rules", found=3),
-            observations=(
-                NewObservation(
-                    type="user_fact",
-                    stable_key="tea",
-                    statement="Tea",
-                    category="goals",
-                    turns=(turn.id,),
-                    memory=made[0].id,
-                ),
-            ),
+            observations=(_observe(turn, made[0].id),),
         )
         heard = [replace(said(text, key=text), session="B") for text in ("Good morning", "Good night")]
         await memory.conversation.record(scope(), [turn, *heard])
@@ -266,13 +302,7 @@ async def lived(url: str) -> list[Any]:
             await store.reads.find_neighbours(scope(), (), 0),
             await store.reads.find_neighbours(scope(), [probe, probe], 5),
         ]
-    with psycopg.connect(url) as conn:
-        conn.execute("update muniment.turns set position = null")
-        conn.execute("select muniment.number_turns(%s, %s)", (scope().space, NOON))
-        conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
-        for table in TABLES:
-            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
-    return told
+    return told + list_rows(url)
 
 
 @plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -11,16 +12,21 @@ from psycopg import AsyncRawCursor, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
+from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import StoreDown, StoreError
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.schema import migrate
 from muniment.memory.stores.postgres.search import build_reader_params
 from muniment.memory.stores.postgres.store import PostgresStore
+from muniment.testing.fakes import FixedClock
 from tests.citus import databases as citus
 from tests.citus.databases import clustered
-from tests.engine import engine, note, said, scope
+from tests.engine import NOON, engine, note, said, scope
 
 DIES_AT_COMMIT = """
     set citus.override_table_visibility = off; set citus.enable_manual_changes_to_shards = on;
@@ -91,6 +97,38 @@ async def test_the_nodes_hide_what_is_not_entered(database_url: str) -> None:
     assert {space for (space,) in seen} == {scope("ana").space, scope("ben").space}
 
 
+async def _write_all(memory: Memory, who: Scope, sale: Candidate) -> StoredMemory:
+    """Write in every way, and return one of the memories."""
+    for n, text in enumerate(("I live in Porto", "I live in Rome", "I'm allergic to walnuts", "I live in Oslo")):
+        turn = said(text, key=str(n))
+        await memory.conversation.record(who, [turn])
+        await memory.learn(who, turn)
+    await memory.sessions.build(who, "A")
+    await memory.ingest(who, [note("Green tea"), note("A garden", reach="project", category="goals"), sale])
+    await memory.relate(who, "Wayfinder", "depends on", "Kafka")
+    first, second, *_ = await memory.list(who)
+    await memory.pin(who, second.id)
+    await memory.forget(who, first.id)
+    await memory.restore(who, first.id)
+    return first
+
+
+async def _read_all(memory: Memory, who: Scope, one: StoredMemory) -> None:
+    """Read in every way."""
+    for as_of in (None, Revision(2)):
+        assert (await memory.query(who, "supervisor", Query(text="Where do I live?", as_of=as_of))).hits
+        await memory.brief(who, "supervisor", "Where do I live?", as_of=as_of)
+    await memory.history(who, one.id)
+    await memory.changes(who, agent="supervisor")
+    assert await memory.projections.list(who)
+    await memory.projections.list_conflicts(who)
+    await memory.projections.trace_lineage(who, one.id)
+    assert await memory.sessions.search(who, "walnuts")
+    await memory.sessions.get(who, "A")
+    await memory.sessions.list(who)
+    await memory.admin.read_activity(who, 1)
+
+
 @clustered
 async def test_what_concerns_one_space_asks_one_node(database_url: str) -> None:
     """Writing, reading and tending a space, by one statement or several, and in functions: Citus refuses nothing while
@@ -99,42 +137,22 @@ async def test_what_concerns_one_space_asks_one_node(database_url: str) -> None:
     narrowed = sql.SQL("alter database {} set citus.multi_task_query_log_level = 'error'").format(sql.Identifier(name))
     for node in (database_url, *(make_conninfo(worker, dbname=name) for worker in citus.WORKERS)):
         citus.on(node, sql.SQL("set citus.enable_ddl_propagation = off; ") + narrowed)
-    who = scope(project="atlas", app="desk")
-    async with engine(database_url) as memory:
+    who, clock = scope(project="atlas", app="desk"), FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
         with pytest.raises(StoreError, match="multi-task query"):
             await memory.admin.list_spaces()
-        for n, text in enumerate(("I live in Porto", "I live in Rome", "I'm allergic to walnuts", "I live in Oslo")):
-            turn = said(text, key=str(n))
-            await memory.conversation.record(who, [turn])
-            await memory.learn(who, turn)
-        await memory.sessions.build(who, "A")
-        await memory.ingest(who, [note("Green tea"), note("A garden", reach="project", category="goals")])
-        kept = await memory.list(who)
-        await memory.relate(who, "Wayfinder", "depends on", "Kafka")
-        await memory.pin(who, kept[1].id)
-        await memory.forget(who, kept[0].id)
-        await memory.restore(who, kept[0].id)
-        assert (await memory.query(who, "supervisor", Query(text="Where do I live?"))).hits
-        assert (await memory.query(who, "supervisor", Query(text="Where do I live?", as_of=Revision(2)))).hits
-        await memory.brief(who, "supervisor", "Where do I live?")
-        await memory.history(who, kept[0].id)
-        await memory.changes(who, agent="supervisor")
-        await memory.projections.list(who)
-        await memory.projections.list_conflicts(who)
-        await memory.projections.trace_lineage(who, kept[0].id)
+        one = await _write_all(memory, who, note("The sale of tea", expires_at=NOON + timedelta(hours=1)))
+        clock.advance(7_200)
+        await _read_all(memory, who, one)
         await memory.projections.rebuild(who)
-        assert await memory.sessions.search(who, "walnuts")
-        await memory.sessions.get(who, "A")
         await memory.sessions.keep(who, "A", days=1)
         await memory.sessions.end(who, "A")
-        await memory.sessions.list(who)
         await memory.admin.consolidate(who)
         await memory.admin.maintain(who)
         await memory.admin.clean_ledger(who)
         await memory.admin.refile_space(who)
-        await memory.admin.read_activity(who, 1)
         await memory.load(scope("ben"), await memory.export(who))
-        await memory.admin.erase(who, kept[0].id)
+        await memory.admin.erase(who, one.id)
 
 
 @clustered

@@ -223,10 +223,13 @@ async def test_words_answer_where_the_embedder_is_away(database_url: str) -> Non
         assert (None, ("dense", "keyword")) in channels
 
 
-async def test_two_tenants_see_nothing_of_each_other(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_two_tenants_see_nothing_of_each_other(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """With every condition of the engine on the space taken out of the statements, row-level security shows the own
     rows and the shared ones of the same tenant, and no other's."""
     acme = {owner: replace(who, tenant="acme") for owner, who in (("ana", ANA), ("atlas", ATLAS))}
+    request.addfinalizer(search._build_statement.cache_clear)
     async with told(database_url) as memory:
         await memory.ingest(acme["ana"], [note("Acme installs packages with npm", "tasks")])
         await memory.ingest(acme["atlas"], [note("Acme's team installs packages with bun", "tasks")])
@@ -248,7 +251,6 @@ async def test_two_tenants_see_nothing_of_each_other(database_url: str, monkeypa
             else:
                 (own,) = found
                 assert own.startswith("Ben" if who is BEN else "Acme installs")
-    search._build_statement.cache_clear()
 
 
 async def test_newest_of_all_spaces(database_url: str) -> None:

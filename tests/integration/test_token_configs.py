@@ -46,9 +46,10 @@ async def test_register_find_list_get(database_url: str, tmp_path: Path) -> None
         detail = await tokens.admin.get(id_)
         assert (detail.hint, detail.problem, detail.is_switching) == (text[-4:], None, False)
         assert detail.fields == make_fields(http_timeout=2.5, history_days=9, memory_place="user") | {
-            "memory_search_timeout": None, "memory_store_timeout": None,
+            "memory_search_timeout": None,
+            "memory_store_timeout": None,
             **{name: f"****{key[-4:]}" for name, key in KEYS.items()},
-        }  # fmt: skip
+        }
         shown = f"{await tokens.admin.list()} {detail} {found} {made}"
         assert not any(secret in shown for secret in (*KEYS.values(), text))
 

@@ -219,3 +219,19 @@ def teach(proxy: Proxy, upstream: Upstream) -> Teach:
 def read_sent(upstream: ScriptedOpenAI) -> dict[str, Any]:
     """The body of the last request that came upstream."""
     return dict(json.loads(upstream.requests[-1].raw))
+
+
+@pytest.fixture
+def host(shared_proxy: Proxy) -> Any:
+    """The proxy of many tests, with a look into its database."""
+    from tests.proxy.hosting import Host
+
+    return Host(shared_proxy)
+
+
+@pytest.fixture
+def own_host(own_proxy: Proxy) -> Any:
+    """A proxy of this test's own, with a look into its database."""
+    from tests.proxy.hosting import Host
+
+    return Host(own_proxy)

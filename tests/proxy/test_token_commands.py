@@ -65,11 +65,17 @@ def test_all_of_it(commands: Commands, upstream: ScriptedOpenAI, tmp_path: Path)
     file.write_text(json.dumps(fields))
     made = json.loads(
         call(
-            "create", "--file", str(file), "--key-env", "llm_api_key=MY_KEY", "--set", "memory_limit=8",
+            "create",
+            "--file",
+            str(file),
+            "--key-env",
+            "llm_api_key=MY_KEY",
+            "--set",
+            "memory_limit=8",
             "--json",
             MY_KEY=KEYS["llm_api_key"],
         )
-    )  # fmt: skip
+    )
     token, id_ = made["token"], made["id"]
     assert made["memory_limit"] == 8
     assert proxy.chat(token, "hello").status_code == 200
@@ -154,8 +160,12 @@ def test_keys_are_asked_for(proxy: Proxy, upstream: ScriptedOpenAI, tmp_path: Pa
     control, terminal = pty.openpty()
     with subprocess.Popen(
         [PROGRAM, "proxy", "token", "create", "--file", str(file), "--json", "--folder", str(proxy.folder)],
-        env=proxy.environment, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
-    ) as process:  # fmt: skip
+        env=proxy.environment,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        start_new_session=True,
+    ) as process:
         os.close(terminal)
         shown = b""
         while not shown.endswith(b"llm_api_key: ") and select.select([control], [], [], 40)[0]:

@@ -8,7 +8,7 @@ from benchmarks import kinds
 from muniment.memory.domain.memory import Fact, is_note
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.extraction.extract import MAX_STATEMENTS, extract_statements
-from muniment.memory.rules.extraction.work import read_work
+from muniment.memory.rules.extraction.work.read import read_work
 
 AT = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -35,7 +35,7 @@ def read_fact(text: str) -> Fact:
         ("我们决定用 bun", "decision", "用 bun", "user", None),
         ("Never force-push to a shared branch.", "rule", "Never force-push to a shared branch", "user", None),
         ("In the ledger project nobody may deploy alone.", "rule", "nobody may deploy alone", "ledger project", None),
-        ("任何人不准直接改生产环境。", "rule", "任何人不准直接改生产环境", "user", "人"),
+        ("任何人不准直接改生产环境。", "rule", "任何人不准直接改生产环境", "user", None),
         ("Turns out the queue drops long messages.", "discovery", "the queue drops long messages", "user", None),
         ("The workaround for the importer is to sort the rows.", "fix", "sort the rows", "user", "the importer"),
         ("构建失败的解决办法是清空缓存。", "fix", "清空缓存", "user", "构建失败"),
@@ -47,6 +47,24 @@ def test_a_statement_has_its_kind(text: str, kind: str, value: str, subject: str
     fact = read_fact(text)
     assert (fact.kind, fact.object, fact.subject, fact.topic) == (kind, value, subject, topic)
     assert is_note(fact), "it is compared by its words"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("We talked it over with the foreman and we're keeping the beams instead of ordering steel.", "decision"),
+        ("All containers leaving our yard must have two seals.", "rule"),
+        ("I measured the hallway again and it's 4 cm narrower than on the plan.", "discovery"),
+        ("The drawer no longer sticks since I waxed the runners.", "fix"),
+        ("Have to hand in the lesson plans by Thursday, haven't even started.", "todo"),
+        ("The printer stopped working after I updated the driver.", None),
+        ("更新驱动以后打印机就不动了。", None),
+        ("水槽下面换了个垫圈就不漏了。", "fix"),
+    ],
+)
+def test_other_trades_have_them_too(text: str, kind: str | None) -> None:
+    """Whatever is worked at; what works no longer is no fix."""
+    assert kinds.find_kinds(text) == (frozenset({kind}) if kind else frozenset())
 
 
 @pytest.mark.parametrize(

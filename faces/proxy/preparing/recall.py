@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from muniment.faces.proxy.deadlines import run_within
 from muniment.faces.proxy.errors import MemoryAway, Refusal
 from muniment.faces.proxy.history import add_history
 from muniment.faces.proxy.incoming import Incoming
@@ -36,17 +36,14 @@ async def ask_memory(
 ) -> Recalled:
     """Return what memory has for the last message of the user, and the messages with those of the session before them.
 
-    Raises MemoryAway where there is no whole answer in the token's time, counted from the request's beginning. No
+    Raises MemoryAway where there is no whole answer in the token's time, of which finding the token is a part. No
     connection is held afterwards."""
     config = incoming.config
     seconds = config.memory_search_timeout or service.settings.proxy.memory_search_timeout
     try:
-        async with asyncio.timeout(seconds - (time.monotonic() - incoming.began)):
-            memory = await service.memories.get(incoming.token)
-            found = await _recall(service, incoming, memory, messages)
-            if with_history:
-                await service.storing.wait_for_exchanges(incoming.token.scope)
-                messages = await add_history(memory, incoming.token.scope, messages, config.session_window_size)
+        recalled = await run_within(
+            seconds - incoming.lookup_seconds, _ask_memory(service, incoming, messages, with_history=with_history)
+        )
     except TimeoutError:
         raise MemoryAway(f"no answer within {seconds:g} s", may_retry=False) from None
     except TokenConfigError as error:
@@ -54,7 +51,18 @@ async def ask_memory(
     except MunimentError as error:
         LOG.debug("memory: %s", type(error).__name__)
         raise MemoryAway(_name_failure(error)) from None
-    LOG.debug("memory: %d memories at revision %s", len(found.lines), found.rev)
+    LOG.debug("memory: %d memories at revision %s", len(recalled.found.lines), recalled.found.rev)
+    return recalled
+
+
+async def _ask_memory(
+    service: ProxyService, incoming: Incoming, messages: Sequence[Mapping[str, Any]], *, with_history: bool
+) -> Recalled:
+    memory, scope = await service.memories.get(incoming.token), incoming.token.scope
+    found = await _recall(service, incoming, memory, messages)
+    if with_history:
+        await service.storing.wait_for_exchanges(scope)
+        messages = await add_history(memory, scope, messages, incoming.config.session_window_size)
     return Recalled(memory, found, messages)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 from pydantic import SecretStr
@@ -24,10 +25,11 @@ _IDLE_CONNECTIONS = 200
 
 
 def make_client() -> httpx2.AsyncClient:
-    """Return the client of a process. It neither follows nor repeats, and has as many connections as there are
-    requests."""
+    """Return the client of a process. It neither follows nor repeats, keeps no cookie, and has as many connections as
+    there are requests."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS)
-    return httpx2.AsyncClient(limits=limits, follow_redirects=False)
+    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    return httpx2.AsyncClient(limits=limits, follow_redirects=False, cookies=no_cookies)
 
 
 def build_url(base_url: str, path: bytes, query: bytes) -> httpx2.URL:

@@ -11,7 +11,7 @@ from itertools import islice, pairwise, tee
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction import classify, correction_words, gate, notes, work
+from muniment.memory.rules.extraction import classify, correction_words, gate, notes
 from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.clauses import (
     Draft,
@@ -26,6 +26,7 @@ from muniment.memory.rules.extraction.clauses import (
 )
 from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, POLITE, parse_forget_request
+from muniment.memory.rules.extraction.work import read as work
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.parse import is_correcting

@@ -16,7 +16,7 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import classify, gate
 from muniment.memory.rules.extraction.chinese.subjects import TOGETHER, complete_clauses, find_unsure_clauses
-from muniment.memory.rules.extraction.work import file_work, list_names
+from muniment.memory.rules.extraction.work.read import file_work, list_names
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.chinese_words import PERSON, RELATION as RELATION_ZH
 from muniment.memory.rules.language.english_words import RELATION, narrate_first_person, strip_fillers

@@ -195,6 +195,11 @@ class ScriptedOpenAI:
             return fail, (200, {"object": "surprise", "choices": "none", "data": [{"vector": 1}]})
         return fail, None
 
+    def fail_next(self, fail: Fails) -> None:
+        """Let the next requests fail, as `fail` at the beginning says; None: no more of them."""
+        with self._lock:
+            self._fails = _iter_failures(fail)
+
     def wait_until_stopped(self, seconds: float) -> bool:
         """Wait, at most until the server stops. Returns whether it has stopped."""
         return self._stop.wait(seconds)

@@ -17,9 +17,14 @@ def ask(given: dict[str, Any], turn: dict[str, Any], messages: list[Any]) -> dic
     """The message that answers."""
     more = {"tools": [TOOL]} if turn["tools"] else {}
     answer: Any = litellm.completion(
-        model="openai/tiny-1", api_base=given["base_url"], api_key=given["api_key"], messages=messages,
-        stream=turn["stream"], max_retries=0, **more,
-    )  # fmt: skip
+        model="openai/tiny-1",
+        api_base=given["base_url"],
+        api_key=given["api_key"],
+        messages=messages,
+        stream=turn["stream"],
+        max_retries=0,
+        **more,
+    )
     if turn["stream"]:
         answer = litellm.stream_chunk_builder(list(answer), messages=messages)
     return dict(answer.choices[0].message.model_dump(exclude_none=True))

@@ -9,6 +9,7 @@ import typer
 from muniment.faces.cli import options, session
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.embedding import DATABASE, SwitchRange
+from muniment.memory.domain.tokens.config import find_token_id
 from muniment.memory.errors import BadInput
 
 SwitchUser = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Only the memory of this user.")]
@@ -24,6 +25,8 @@ def read_spaces(settings: Settings, user: str | None, tenant: str | None) -> Swi
         raise BadInput("--user: goes without --tenant; MUNIMENT_TENANT is the tenant of the user")
     if user is not None:
         return SwitchRange.of_space(session.make_scope(settings, user))
+    if tenant is not None and find_token_id(tenant) is not None:
+        raise BadInput("--tenant: is that of a token, whose embedder `muniment proxy token update` changes")
     return DATABASE if tenant is None else SwitchRange(tenant=options.check_name(tenant, "--tenant"))
 
 

@@ -149,7 +149,9 @@ select tenant_id, owner_id, owner_type from muniment.spaces order by created_at,
 select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s
 
 -- name: revision_then (the same of a space that is read beside, whatever of it the reader may not see)
-select coalesce(muniment.revision_before(%(space)s, %(then)s::timestamptz + interval '1 microsecond'), 0) as rev
+select coalesce((
+  select muniment.revision_before(s.space_id, %(then)s::timestamptz + interval '1 microsecond')
+  from muniment.spaces s where s.space_id = %(space)s), 0) as rev
 
 -- name: said (when what a memory says was said last, by the clock of the database)
 (select max(t.said_at) from muniment.turns t where t.space_id = %(space)s and t.turn_id = any(m.turns)) as said

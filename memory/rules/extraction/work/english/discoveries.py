@@ -1,0 +1,129 @@
+"""The forms of English clauses that say what somebody found out."""
+
+from __future__ import annotations
+
+from muniment.memory.rules.extraction.work.english.parts import (
+    FINDING,
+    OBJECT,
+    SELF,
+    SELF_OR_NONE,
+    WHO_OR_NONE,
+    WORDS,
+    make_sign,
+)
+
+DISCOVERIES = (
+    make_sign(
+        "discovery",
+        rf"{SELF_OR_NONE}<found_out>(?![\w-])\s+that\s+(?!\w+ing\b)(?P<finding>)(?P<object>\w+(?:"
+        r"\s+\S+){3,})",
+        "exact+number",
+        "than",
+    ),
+    make_sign("discovery", rf"(?:<turned_out>)(?:\s+that)?,?\s+{FINDING}"),
+    make_sign(
+        "discovery",
+        rf"(?P<topic>(?:the|our)\s{WORDS}{{2,70}}?)\s+turned\s+out\s+to\s+(?P<object>(?:be|have|come)\s+\S.*)",
+        "exact",
+        "work",
+    ),
+    make_sign("discovery", rf"{WHO_OR_NONE}<traced>\s+{OBJECT}"),
+    make_sign(
+        "discovery",
+        rf"{SELF_OR_NONE}(?:traced|tracked|pinned|narrowed)\s+(?P<topic>{WORDS}{{2,60}}?)\s+(?:back\s+|down"
+        rf"\s+)?to\s+{OBJECT}",
+    ),
+    make_sign(
+        "discovery",
+        rf"{SELF_OR_NONE}<found_out>(?![\w-])(?:\s+(?:today|yesterday|last\s+night|this\s+morning|the\s+hard"
+        rf"\s+way|just\s+now|now|out))*\s+(?:that\s+)?+(?!\w+ing\b){FINDING}",
+    ),
+    make_sign(
+        "discovery",
+        rf"{SELF_OR_NONE}(?:found\s+out|figured\s+out|worked\s+out|discovered|understood|understand|now"
+        r"\s+know|know\s+now|know|learned|learnt|found)\s+(?P<object>why\s+.*?(?:[:–—-]\s|,\s+|;\s"
+        r"|\bbecause\b|\bit\s+(?:is|was)\b).+)",
+    ),
+    make_sign(
+        "discovery",
+        rf"{SELF_OR_NONE}(?:found|discovered|spotted|identified|uncovered)\s+(?:out\s+)?(?P<object>(?:the|a"
+        r"|an|two|three|another)\s+(?:[\w'-]+\s+){0,3}?<fault>s?\b(?!\s+with\s+(?:him|her|me)).*)",
+    ),
+    make_sign(
+        "discovery",
+        rf"(?:the|our|one)\s+<cause>(?:\s+(?:of|for|behind|with|why)\s+(?P<topic>{WORDS}{{2,80}}?)|\s+(?:the"
+        rf"|our)\s+{WORDS}{{2,60}}?)?\s+(?:is|was|were|turned\s+out\s+to\s+be|lies\s+in|came\s+down\s+to)\s+"
+        rf"(?:that\s+)?(?P<finding>){OBJECT}",
+    ),
+    make_sign(
+        "discovery",
+        rf"it\s+(?:was|were)\s+(?P<object>(?:the|a|an|our)\s{WORDS}+?)\s+(?:all\s+along|the\s+whole"
+        r"\s+time)\b.*",
+    ),
+    make_sign(
+        "discovery",
+        rf"(?P<object>(?:the|our|a|an|all|both)\s{WORDS}{{2,80}}\s(?:is|are|was|were)\s+(?:being\s+)?"
+        r"(?:caused\s+by|to\s+blame|the\s+culprit|due\s+to|worn\s+out)\b.*)",
+        "evidence",
+        "culprit",
+    ),
+    make_sign(
+        "discovery",
+        rf"(?P<object>(?:the|our|my|this|these|those)\s{WORDS}{{2,80}}?\s+(?:\w+s|is|are|was|were|\w+ed)"
+        rf"\s{WORDS}{{2,80}}\s<expected>\b.*)",
+        "exact+evidence",
+        "number",
+    ),
+    make_sign(
+        "discovery",
+        rf"(?:(?:well|so|and)\s+)?that\s+(?:explains|explained)\s+(?:it|why\b{WORDS}{{0,60}}?|the"
+        rf"\s{WORDS}{{2,50}}?)\s*[,:;–—-]+\s+(?P<finding>){OBJECT}",
+    ),
+    make_sign(
+        "discovery",
+        r"(?:it|the\s+(?:problem|cause|reason|culprit))\s+(?:wasn't|was\s+not|isn't|is\s+not)"
+        rf"\s{WORDS}{{2,50}}?(?:\s+(?:after\s+all|at\s+all))?(?:[,;–—-]+\s+(?:but\s+|it's\s+|it\s+is\s+|it"
+        r"\s+was\s+)?)(?P<object>(?:the|our|a|an)\s\S.*)",
+    ),
+    make_sign(
+        "discovery",
+        r"(?:looking|going|digging|reading|searching)\s+(?:at|through|into|back\s+(?:at|through))\s+(?:the"
+        rf"|our|my|all|last){WORDS}{{2,50}},\s+(?P<finding>)(?P<object>(?:the|our|all|half|most|both|none"
+        r"|two|three|every|there|it\s+(?:looks|seems)|\w+s)\s.*)",
+    ),
+    make_sign(
+        "discovery",
+        rf"(?:{SELF}|(?P<dropped>))(?:got|have|received)\s+(?:the|our|my)\s+(?:[\w-]+\s+){{0,3}}?<results>"
+        rf"(?:\s+(?:back|in))?{WORDS}{{0,30}}[,:;–—-]+\s+(?P<finding>)(?P<object>(?:the|our|all|half|most"
+        r"|both|none|two|three|there|every|\w+s)\s.*)",
+    ),
+    make_sign(
+        "discovery",
+        r"(?:the|our)\s+(?:[\w-]+\s+){0,3}?<results>\s+(?:show|shows|showed|say|says|prove|suggest"
+        rf"|confirm|confirms|reveals?|came\s+back)\s*(?:that\s+|[:,]\s+)?(?P<finding>){OBJECT}",
+    ),
+    make_sign(
+        "discovery",
+        r"apparently,?\s+(?P<finding>)(?P<object>(?:our|the)\s+(?:[\w'-]+\s+){0,4}?[\w'-]*[^s\W]\s+"
+        r"(?:\w\w+s|isn't|doesn't|can't|has\s+been|was)\s+\S.*)",
+    ),
+    make_sign("discovery", r"(?P<object>(?:the|our|this|that)\s[^,;:]{2,60}?\s+(?:silently|secretly)\s+\w+s\b.*)"),
+    make_sign(
+        "discovery",
+        rf"(?:{SELF}|(?P<dropped>))<inspected>\b[^.;]{{2,110}}?(?:[,:;–—-]+\s+(?:and\s+)?|\s+and\s+)"
+        r"(?P<object>(?:the|a|an|our|its?|all|both|most|some|half|none|not|one|two|three|four|every|nobody"
+        r"|no|there|it's|\w+s)\s.*)",
+        "exact",
+    ),
+    make_sign(
+        "discovery", r"apparently,?\s+(?P<finding>)(?P<object>(?:the|our|all|a|an|both|some|half|most)\s.*)", "evidence"
+    ),
+    make_sign(
+        "discovery",
+        r"(?:interesting|interestingly|strange|huh|funny|weird|surprisingly|surprise)[,:.!]*\s+(?P<object>"
+        r"(?:the|our|my|all|both|a)\s.*)",
+        "number",
+        "evidence",
+        "exact+than",
+    ),
+)

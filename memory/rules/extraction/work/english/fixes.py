@@ -1,0 +1,155 @@
+"""The forms of English clauses that say how something was repaired: what was done, and that it works again."""
+
+from __future__ import annotations
+
+from muniment.memory.rules.extraction.work.english.parts import (
+    ADVERBS,
+    OBJECT,
+    PAST,
+    SELF,
+    WHO,
+    WHO_OR_NONE,
+    WORDS,
+    make_sign,
+)
+
+_MEANS = (
+    r"(?:\bby\s+\w+ing\b|\b(?:after|since|once|when|as\s+soon\s+as|now\s+that|ever\s+since)\s+(?:i|we)"
+    rf"(?:'d|'ve|\s+had|\s+have)?(?:\s+\w+ly)?\s+{PAST}|\bafter\s+(?:a\s+|\w+ing\s)|\bsince\s+(?:the"
+    r"\s+new|\w+ing)|\b(?:i|we)\s+(?:just\s+|simply\s+|only\s+)?(?:had|needed)\s+to\s+\w+|\b(?:it|all"
+    r"\s+it)\s+(?:just\s+|only\s+)?(?:needed|took)\s+|\bwith\s+(?:a|an|the|some|new)\s|\bthanks\s+to\s+"
+    r"(?:the|a)\b)"
+)
+_THING = rf"(?!(?:i|we|he|she|they|you|my|his|her|their|your|it's|that)\b){WORDS}{{2,80}}?"
+_GOOD = (
+    r"(?:<function>(?:\s+\w+ly|\s+fine)?\s+(?:again|now)|(?:is|are|was|were|'s|been|went|came|has"
+    r"\s+been|have\s+been|got)(?:\s+(?:now|all|finally|completely))?\s+<well>|(?:has|have)\s+been\s+"
+    r"(?:fine|stable|quiet|good|perfect|solid)\b|(?:stopped|quit|ceased)\s+(?!<functioning>)\w+ing|no"
+    r"\s+longer\s+(?!<function>)\w+|<vanished>|(?:doesn't|don't|hasn't|haven't|didn't)\s+(?!<function>"
+    r"|open|close)[^,;.]{2,40}?\s+(?:any\s*more|again|since)|(?:finishes|takes|runs|loads)\s+in\s+\w+)"
+)
+FIXES = (
+    make_sign(
+        "fix",
+        rf"<the>\s+(?:\w+\s+)?<remedy>\s+(?:for|to|against|of|with)\s+(?P<topic>{WORDS}{{2,80}}?)\s*(?:\s"
+        rf"(?:is|was|were|turned\s+out\s+to\s+be)|:)\s+(?:to\s+|that\s+|by\s+)?{OBJECT}",
+    ),
+    make_sign(
+        "fix",
+        rf"<the>\s+(?:\w+\s+)?<remedy>\s*(?:\s(?:is|was|turned\s+out\s+to\s+be)|:)\s+(?:to\s+|that\s+|by\s+)?{OBJECT}",
+        "work",
+        "past",
+    ),
+    make_sign(
+        "fix",
+        rf"{WHO_OR_NONE}(?:<repaired>)\s+(?P<topic>{WORDS}{{2,80}}?)[,:]?\s+(?:by|with)\s+(?P<object>"
+        r"(?:\w+ing|an?|the|some|new)\s.*)",
+    ),
+    make_sign(
+        "fix",
+        rf"{WHO_OR_NONE}(?:<repaired>)\s+(?P<topic>(?:the|our|a|that|this)\s{WORDS}{{2,80}}?)\s*[,:;–—-]+\s+"
+        r"(?P<object>(?:(?:it\s+)?(?:just\s+)?(?:had|needed|turned)|\w+ing|i\s|we\s).*)",
+    ),
+    make_sign(
+        "fix",
+        rf"(?:{WHO}|(?P<dropped>))(?:got|have|brought)\s+(?P<topic>(?:the|our|that)\s{WORDS}{{2,60}}?)\s+"
+        r"(?:<mended>|to\s+\w+\s+again|back)(?:\s+up)?(?:\s+again)?\s*(?:\s+(?=by\b|after\b|with\b)"
+        r"|[,:;–—-]+\s+)(?P<object>(?:by|after|with|\w+ing|had|it|i|we|all|just)\b.*)",
+    ),
+    make_sign(
+        "fix",
+        rf"(?:{SELF}|(?P<dropped>))managed\s+to\s+(?:fix|stop|solve|repair|cure|save|rescue|get\s+rid\s+of"
+        rf"|get|avoid|prevent|silence|unblock|restore)\s+(?P<topic>{WORDS}{{2,70}}?)\s+(?:by|with)"
+        rf"\s+{OBJECT}",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<object>\w+ing\s{WORDS}{{2,60}}?)\s+(?:<improved>)\s+(?P<topic>{WORDS}{{2,60}}?)\s+(?:back\b"
+        r"|down\s+(?:from|to|by)\b|from\s+\S+|in\s+half|to\s+\d).*",
+    ),
+    make_sign(
+        "fix",
+        rf"(?:for\s+(?:the|our|a)\s{WORDS}{{2,40}}?,\s+)?(?P<object>(?:a|an|the|one|some)\s{WORDS}{{2,60}}?)"
+        r"\s+(?:was|is)\s+all\s+(?:it|that\s+was)\s+(?:took|needed|takes|needs)\b.*",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<topic>{_THING})\s+(?:is|are|was|'s|has\s+been)\s+(?:now\s+|finally\s+|all\s+)?(?:resolved"
+        r"|fixed|solved|sorted(?:\s+out)?|gone|cured|repaired|back\s+up)(?:\s+now)?\s*[,:;.–—-]+\s+"
+        r"(?P<object>\S.*\b(?:i|we|was|were|had|needed|turned|just)\b.*)",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<who>i|we)\s+(?:<adverb>\s+|\w+ly\s+)*(?P<object>(?:had\s+to\s+\w+|{PAST})\s[^;]{{2,80}}?)"
+        r"(?:[,;]\s+(?:and\s+)?|\s+and\s+)(?:now|since\s+then)\s+(?P<topic>(?:the|it|all|everything|my"
+        rf"|our)\b{WORDS}{{0,40}}?)\s+\w+\s+(?:\w+ly\s+|fine\s+|like\s+new\s*)?(?:again\b|like\s+new"
+        r"|properly|normally|fine|smoothly|perfectly).*",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<topic>{_THING}\b(?:constantly|always|kept|keeps|every\s+time|all\s+the\s+time|regularly|again"
+        rf"\s+and\s+again|over\s+and\s+over){WORDS}{{0,40}}?)\s+until\s+(?:i|we)\s+(?P<object>(?:<adverb>"
+        rf"\s+)?{PAST}\s.*)",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<topic>(?:the|our)\s{WORDS}{{2,50}}?)\s+finally\s{WORDS}{{3,60}}?\s(?:now\s+that|since|after"
+        r"|once)\s+(?:i|we)\s+(?P<object>\w+\s.*)",
+    ),
+    make_sign("fix", rf"<remedy>(?:\s+found)?\s*:\s+{OBJECT}"),
+    make_sign(
+        "fix",
+        rf"(?P<topic>{_THING})\s+(?:is|was|were|got|has)\s+(?:\w+\s+)?(?:been\s+|finally\s+been"
+        rf"\s+)?<repaired>\s+(?:by|with)\s+{OBJECT}",
+    ),
+    make_sign(
+        "fix",
+        r"to\s+(?:fix|solve|resolve|get\s+rid\s+of|get\s+around|avoid|repair|stop|work\s+around|cure)\s+"
+        rf"(?P<topic>{WORDS}{{2,80}}?)\s+(?:we|i){ADVERBS}\s+(?:had\s+to|have\s+to|need\s+to|needed\s+to"
+        rf"|just)\s+{OBJECT}",
+        "work",
+        "past",
+    ),
+    make_sign(
+        "fix",
+        r"what\s+(?:\w+ly\s+|in\s+the\s+end\s+)?(?:<repaired>|<worked>|got)(?!\s+(?:for\s+)?me\b)(?:\s+"
+        rf"(?P<topic>{WORDS}{{2,60}}?))?\s+(?:is|was|were)\s+{OBJECT}",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<object>(?!trying|hoping|looking|waiting|wanting|being)\w+ing\s{WORDS}{{2,90}}?)\s+(?:<adverb>"
+        r"\s+|\w+ly\s+)*(?:(?:<repaired>)\s+(?!(?:me|but|and|or|so|by|with|in|on|to)\b)(?P<topic>\S.*)"
+        r"|<worked>(?!\s+(?:me|us|him|her)\b)(?:\W.*)?$)",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<object>{_THING})\s+(?:<adverb>\s+|\w+ly\s+)*(?:did\s+the\s+trick|solved\s+it|fixed\s+it|cured"
+        r"\s+it|sorted\s+it)\b(?!\s+for\s+me).*",
+    ),
+    make_sign(
+        "fix", rf"(?P<object>\w+ing\s{WORDS}{{2,90}}?)\s+made\s+(?!me\b|us\b)(?P<topic>{WORDS}{{2,60}}?)\s+<go_away>"
+    ),
+    make_sign("fix", rf"(?P<topic>{_THING})\s+{_GOOD}{WORDS}*?(?P<object>{_MEANS}.*)"),
+    make_sign(
+        "fix",
+        rf"(?P<topic>{_THING})\s+{_GOOD}{WORDS}{{0,40}}[,:;–—-]+\s+(?P<object>(?:i|we)\s+(?:<adverb>\s+"
+        rf"|\w+ly\s+)*(?:had\s+to\s+\w+|{PAST})\s.*)",
+    ),
+    make_sign(
+        "fix",
+        rf"(?:after|once|since|when)\s+(?P<object>(?:(?:i|we)\s+{PAST}|\w+ing)\s{WORDS}{{2,80}}),?\s+"
+        rf"(?P<topic>{_THING})\s+{_GOOD}",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<who>i|we)\s+(?:<adverb>\s+|\w+ly\s+)*(?P<object>{PAST}\s[^;]{{2,80}}?)(?:[,;]\s+(?:and\s+)?|"
+        rf"\s+and\s+)(?:(?:now|since\s+then)\s+)?(?:it|the|everything|all)\b{WORDS}{{0,50}}?\s*{_GOOD}",
+    ),
+    make_sign(
+        "fix",
+        rf"(?P<who>i|we)\s+(?:<adverb>\s+|\w+ly\s+)*(?P<object>{PAST}\s[^;]{{2,80}}?)(?:[,;]\s+(?:and\s+)?|"
+        r"\s+and\s+)now\s+(?:the|it|all|everything)\s+\w+.*",
+        "fault",
+        "again",
+    ),
+)
