@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -20,12 +21,14 @@ from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, Sea
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.projections.types import PROFILE, project_memory
 from muniment.memory.rules.retrieval import intents
 from muniment.memory.rules.retrieval.intents import is_user_statement
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
 NOISE = 2e-6
 HUBS = 10
+TRUST = ("user", "tool", "document", "agent")  # the most trusted first
 Exact = npt.NDArray[np.float64]
 
 
@@ -288,7 +291,7 @@ class PlainStore:
             missing_terms=theirs.missing_terms,
             speakers=theirs.speakers,
             corpus_size=theirs.corpus_size,
-            stable=self._stable(rows, reader, stable, stable_limit),
+            stable=self._stable(rows, reader, stable, stable_limit, is_now=as_of is None),
             delta=self._delta(rows, reader, horizon, Revision(rev)) if thread and horizon else None,
         )
 
@@ -299,10 +302,12 @@ class PlainStore:
         return None
 
     def _stable(
-        self, rows: Mapping[MemoryId, Row], reader: Reader, names: Sequence[str], limit: int
+        self, rows: Mapping[MemoryId, Row], reader: Reader, names: Sequence[str], limit: int, *, is_now: bool
     ) -> tuple[StoredMemory, ...]:
-        lasting = [replace(row.memory, context=None) for row in rows.values()]
-        lasting = [one for one in lasting if one.state == "active" and one.category in reader.allowed & set(names)]
+        shown = reader.allowed & set(names)
+        active = [row.memory for row in rows.values() if row.memory.state == "active"]
+        spoken_for = _find_spoken_for(active, shown) if is_now else frozenset()
+        lasting = [replace(one, context=None) for one in active if one.category in shown and one.id not in spoken_for]
         lasting.sort(key=lambda one: (not one.pinned, -one.importance, one.created_at, one.id))
         return tuple(lasting[:limit])
 
@@ -327,3 +332,19 @@ class PlainStore:
                     )
                 )
         return Delta(since=Revision(since), rev=rev, entries=tuple(entries))
+
+
+def _find_spoken_for(active: Iterable[StoredMemory], shown: frozenset[str]) -> frozenset[MemoryId]:
+    """The memories that say in the profile what a more trusted or a later one says, or that it says otherwise."""
+    slots: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for memory in active:
+        for one in project_memory(memory):
+            if one.type == PROFILE:
+                order = (TRUST.index(memory.trust), -memory.updated_at.timestamp(), -memory.rev, memory.id)
+                slots[one.key].append((order, memory, one.data))
+    spoken_for = set()
+    for said in slots.values():
+        (_, best, values), *others = sorted(said, key=lambda each: each[0])
+        if best.category in shown:
+            spoken_for |= {one.id for _, one, data in others if data == values or one.trust != best.trust}
+    return frozenset(spoken_for)

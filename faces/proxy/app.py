@@ -23,6 +23,6 @@ def create_app(service: ProxyService, admin: ASGIApp | None = None) -> ASGIApp:
         elif incoming is None:
             raise Refusal(404, "not_found", "There is no such address.")
         else:
-            await Handling(service=service, incoming=incoming).answer(send)
+            await Handling(service=service, incoming=incoming).answer_request(send)
 
     return Guard(answer, service)

@@ -50,7 +50,7 @@ class Handling:
     service: ProxyService
     incoming: Incoming
 
-    async def answer(self, send: Send) -> None:
+    async def answer_request(self, send: Send) -> None:
         """Forward the request with what memory has for it, and pass the answer on as it comes. Raises Refusal where
         the proxy itself has to answer.
 

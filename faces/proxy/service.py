@@ -33,7 +33,7 @@ class Background:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def finish(self, seconds: float) -> None:
+    async def finish_work(self, seconds: float) -> None:
         """Wait for what is under way, so many seconds at most, and end what is left."""
         if not self._tasks:
             return

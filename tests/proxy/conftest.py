@@ -48,8 +48,12 @@ class Proxy:
         """Make the folder; the administrator's token."""
         made = subprocess.run(
             [PROGRAM, "proxy", "init", str(self.folder)],
-            env=self.environment, capture_output=True, text=True, timeout=60, check=True,
-        )  # fmt: skip
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
         return made.stdout.strip()
 
     def start(self) -> None:
@@ -57,8 +61,11 @@ class Proxy:
         with self.log_path.open("a") as log:
             self.process = subprocess.Popen(
                 [PROGRAM, "proxy", "start", str(self.folder), "--port", "0"],
-                env=self.environment, stderr=log, stdout=log, text=True,
-            )  # fmt: skip
+                env=self.environment,
+                stderr=log,
+                stdout=log,
+                text=True,
+            )
         until, self.url = time.monotonic() + START_SECONDS, ""
         while not self.url:
             assert self.process.poll() is None, self.log

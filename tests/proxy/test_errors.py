@@ -81,10 +81,23 @@ def test_messages(proxy: Proxy, upstream: Upstream, token: str, messages: Any, p
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"x", b"[]", b"null", b'"x"', b"1", b'{"messages": [', b'{"a": NaN}', b'{"a": "\xff"}', b"\xef\xbb\xbf{}",
-     b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", b"{} {}", b'{"messages": [],}'],
+    [
+        b"",
+        b"x",
+        b"[]",
+        b"null",
+        b'"x"',
+        b"1",
+        b'{"messages": [',
+        b'{"a": NaN}',
+        b'{"a": "\xff"}',
+        b"\xef\xbb\xbf{}",
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b"{} {}",
+        b'{"messages": [],}',
+    ],
     ids=range(13),
-)  # fmt: skip
+)
 def test_no_object(proxy: Proxy, upstream: Upstream, token: str, raw: bytes) -> None:
     """A body that is no JSON object is 422."""
     with proxy.client(token) as client:

@@ -45,9 +45,14 @@ def test_init(environment: dict[str, str], tmp_path: Path) -> None:
     assert all("{memories}" in each.read_text() for each in (folder / "templates").iterdir())
     text = (folder / ".env").read_text()
     for line in (
-        "LOG_LEVEL=INFO", "MEMORY_BRIDGE_HOST=localhost", "MEMORY_BRIDGE_PORT=8000", "HTTP_TIMEOUT=120",
-        "MEMORY_SEARCH_TIMEOUT=30", "MEMORY_STORE_TIMEOUT=120", "MEMORY_TEMPLATE_PATH=templates/memory_template.md",
-    ):  # fmt: skip
+        "LOG_LEVEL=INFO",
+        "MEMORY_BRIDGE_HOST=localhost",
+        "MEMORY_BRIDGE_PORT=8000",
+        "HTTP_TIMEOUT=120",
+        "MEMORY_SEARCH_TIMEOUT=30",
+        "MEMORY_STORE_TIMEOUT=120",
+        "MEMORY_TEMPLATE_PATH=templates/memory_template.md",
+    ):
         assert line in text.splitlines()
     assert made.stdout.strip() not in "".join(each.read_text() for each in folder.rglob("*") if each.is_file())
     again = run(environment, "init", str(folder))
@@ -80,8 +85,12 @@ def test_an_init_that_is_killed(environment: dict[str, str], tmp_path: Path) -> 
         folder = tmp_path / f"folder{step}"
         ended = subprocess.run(
             [sys.executable, "-c", _KILLER, str(step), "proxy", "init", str(folder)],
-            env=environment, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         if ended.returncode == 0:
             break
         assert ended.returncode == -signal.SIGKILL

@@ -28,6 +28,7 @@ LONG: dict[str, str] = {}
 BOUNDARIES: dict[str, str] = {
     "faces/proxy/storing.py::store_exchange": "the answer is out: a defect must not end a stream, nor say its text",
     "faces/http/guard.py::Guard._answer": "a defect in one request must not end the service, nor say its text",
+    "faces/proxy/guard.py::Guard._answer": "a defect in one request must not end the proxy, nor say its text",
     "faces/mcp/failures.py::contain_defects": "a defect in one request must not end the server, nor say its text",
     "memory/flows/background/worker.py::Worker._run_job": "a defect in one job must end neither the worker nor the job",
     "memory/models/reader_process.py::_answer_call": "an error of a call belongs to the process that asks",

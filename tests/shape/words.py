@@ -34,6 +34,7 @@ SHORT: dict[str, str] = {
     "nodes/consolidation.py::end": "the name of a node",
     "faces/langchain/store.py::MunimentStore.batch": "a method of LangGraph's store",
     "faces/langchain/store.py::MunimentStore.abatch": "a method of LangGraph's store",
+    "faces/serving/request_ids.py::RequestIds.filter": "a method of logging's filters",
     "graph/saver.py::PooledSaver.aput": "a method of LangGraph's saver",
     "src/muniment/testing/openai_server.py::structured": "the public name that tests of users import",
     "src/muniment/testing/openai_server.py::ScriptedOpenAI.handler": "a noun: the class that answers requests",

@@ -41,7 +41,7 @@ class ProxyFolder:
     path: Path
 
     @classmethod
-    def find(cls, path: Path) -> ProxyFolder:
+    def find_folder(cls, path: Path) -> ProxyFolder:
         """Return the folder at a path, whatever the current folder will be."""
         return cls(path.absolute())
 

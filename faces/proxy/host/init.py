@@ -18,7 +18,7 @@ async def initialize_folder(path: Path) -> SecretStr:
 
     What an interrupted try has made is used or replaced: it may be run again. Raises BadInput for a folder that is made
     already, Busy, BadConfig, StoreDown."""
-    folder = ProxyFolder.find(path)
+    folder = ProxyFolder.find_folder(path)
     with folder.begin() as marker:
         folder.write_files()
         settings = load_proxy_settings(folder.path)

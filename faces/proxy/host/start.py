@@ -30,7 +30,7 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
 
     `host` and `port` go before the settings. Raises InitInterrupted, NotInitialized, TemplateError, BadConfig,
     BadInput for an address that is taken, StoreDown."""
-    folder = ProxyFolder.find(path)
+    folder = ProxyFolder.find_folder(path)
     folder.require_initialized()
     settings = load_proxy_settings(folder.path)
     template = Template.load(Path(settings.proxy.template_path))
@@ -74,7 +74,7 @@ async def open_service(settings: Settings, template: Template) -> AsyncIterator[
         try:
             yield service
         finally:
-            await service.background.finish(settings.proxy.memory_store_timeout)
+            await service.background.finish_work(settings.proxy.memory_store_timeout)
 
 
 async def _serve(service: ProxyService, administration: ASGIApp, listener: socket.socket) -> None:

@@ -75,7 +75,7 @@ async def _recall(
         return Recollection()
     key = _make_key(incoming, messages[: place + 1]) if incoming.config.memory_place == "user" else None
     if key is not None and place + 1 < len(messages):  # a loop of tools goes on
-        kept = service.recalled.find(key, time.monotonic())
+        kept = service.recalled.find_turn(key, time.monotonic())
         if kept is not None:
             return kept
     brief = await memory.brief(incoming.token.scope, AGENT, text, limit=incoming.config.memory_limit)
@@ -83,7 +83,7 @@ async def _recall(
         raise MemoryAway("the embedder does not answer")
     found = Recollection.from_brief(brief)
     if key is not None:
-        service.recalled.keep(key, time.monotonic(), found)
+        service.recalled.keep_turn(key, time.monotonic(), found)
     return found
 
 

@@ -67,7 +67,7 @@ def _place_memories(
     service: ProxyService, incoming: Incoming, items: Sequence[RawItem], found: Recollection
 ) -> Sequence[RawItem]:
     """Return the messages with the memories: behind the system prompt, or what is about this message at its end."""
-    render = service.template.render
+    render = service.template.render_memories
     if incoming.config.memory_place == "system":
         return insert_into_system(items, render(found.lines))
     return insert_into_user(insert_into_system(items, render(found.stable)), render(found.moving))

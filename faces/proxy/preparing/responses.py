@@ -29,7 +29,7 @@ async def prepare_response(service: ProxyService, incoming: Incoming) -> Prepare
         recalled = await ask_memory(service, incoming, sent, with_history=is_whole)
         found, memory = recalled.found, recalled.memory
         placed = _insert_history(items, sent, recalled.messages)
-        placed = insert_into_user(placed, service.template.render(found.lines), _TEXT_PART)
+        placed = insert_into_user(placed, service.template.render_memories(found.lines), _TEXT_PART)
 
     def write_body() -> bytes:
         values = name_model(incoming, body)

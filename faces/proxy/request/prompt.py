@@ -38,7 +38,7 @@ class Template:
             raise TemplateError(f"the template {path} has no {PLACEHOLDER}, where the memories go")
         return cls(text.strip())
 
-    def render(self, lines: Sequence[str]) -> str:
+    def render_memories(self, lines: Sequence[str]) -> str:
         """Return the template with these memories, fenced as reference data; empty without any."""
         return self.text.replace(PLACEHOLDER, fence_text("\n".join(lines))) if lines else ""
 
@@ -89,14 +89,14 @@ class RecalledTurns:
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, tuple[float, Recollection]] = OrderedDict()
 
-    def keep(self, key: bytes, now: float, found: Recollection) -> None:
+    def keep_turn(self, key: bytes, now: float, found: Recollection) -> None:
         """Keep what was recalled at a monotonic time."""
         self._kept.pop(key, None)
         self._kept[key] = now, found
         if len(self._kept) > _MAX_KEPT:
             self._kept.popitem(last=False)
 
-    def find(self, key: bytes, now: float) -> Recollection | None:
+    def find_turn(self, key: bytes, now: float) -> Recollection | None:
         """Return what was recalled for it a short while ago."""
         then, found = self._kept.get(key, (now, None))
         return found if now - then < _KEPT_SECONDS else None

@@ -34,7 +34,7 @@ def load_folder(folder: Path) -> Settings:
     with require_extra():
         # The extra brings the protocol's libraries: nothing for other commands to wait for, or to need.
         from muniment.faces.proxy.host.folder import ProxyFolder  # noqa: PLC0415
-    found = ProxyFolder.find(folder)
+    found = ProxyFolder.find_folder(folder)
     found.require_initialized()
     return load_proxy_settings(found.path)
 
