@@ -91,9 +91,13 @@ class Proxied:
     async def register(self, name: str, base_url: str, **fields: Any) -> str:
         """Make a token under a name of ours, and return it."""
         given = {
-            "llm_base_url": base_url, "llm_api_key": f"key-of-{name}", "memory_llm_provider": "rules",
-            "embed_provider": "offline", "memory_limit": 5, "session_window_size": 20,
-        } | fields  # fmt: skip
+            "llm_base_url": base_url,
+            "llm_api_key": f"key-of-{name}",
+            "memory_llm_provider": "rules",
+            "embed_provider": "offline",
+            "memory_limit": 5,
+            "session_window_size": 20,
+        } | fields
         async with bootstrap.open_token_configs(self.settings, as_owner=True) as configs:
             secret, token = await configs.register(given)
         self.tokens[name] = secret.get_secret_value(), token

@@ -42,17 +42,22 @@ class Party:
     upstream: ScriptedOpenAI
     models: ScriptedOpenAI
 
-    def make_fields(self, *, dims: int) -> dict[str, Any]:
+    def make_fields(self, *, version: int = 1) -> dict[str, Any]:
         """The fields of its embedder, and of its memory's model where it has one."""
         fields: dict[str, Any] = {
-            "embed_provider": "openai", "embed_base_url": self.models.base_url, "embed_api_key": f"embed-{self.mark}",
-            "embed_dims": dims, "embed_body": {"model": f"embed-{self.mark}-{dims}"},
-        }  # fmt: skip
+            "embed_provider": "openai",
+            "embed_base_url": self.models.base_url,
+            "embed_api_key": f"embed-{self.mark}",
+            "embed_dims": 256,
+            "embed_body": {"model": f"embed-{self.mark}-{version}"},
+        }
         if self.mark[-1] in "ACEGIKMOQSUWY":
             fields |= {
-                "memory_llm_provider": "openai", "memory_llm_base_url": self.models.base_url,
-                "memory_llm_api_key": f"memory-{self.mark}", "memory_llm_body": {"model": f"memory-{self.mark}"},
-            }  # fmt: skip
+                "memory_llm_provider": "openai",
+                "memory_llm_base_url": self.models.base_url,
+                "memory_llm_api_key": f"memory-{self.mark}",
+                "memory_llm_body": {"model": f"memory-{self.mark}"},
+            }
         return fields
 
 
@@ -95,7 +100,7 @@ async def update_tokens(proxy: Proxied, parties: Sequence[Party], until: float, 
         party = parties[number % len(parties)]
         fields: dict[str, Any] = {"memory_limit": 3 + number % 5, "session_window_size": 5 + number % 10}
         if number % 4 == 3:
-            fields |= party.make_fields(dims=64 if number % 8 == 3 else 256)
+            fields |= party.make_fields(version=number)
         try:
             await proxy.update(proxy.tokens[party.mark][1].grant.id, **fields)
             seen["updated"] += 1
@@ -135,13 +140,15 @@ async def measure(clients: int, tokens: int, seconds: float) -> dict[str, Any]:
         parties = [make_party(number, stack) for number in range(tokens)]
         async with run_proxy(LOG_LEVEL="DEBUG") as proxy:
             for party in parties:
-                await proxy.register(party.mark, party.upstream.base_url, **party.make_fields(dims=256))
+                await proxy.register(party.mark, party.upstream.base_url, **party.make_fields())
             until = monotonic() + seconds
             await asyncio.gather(
                 update_tokens(proxy, parties, until, seen),
                 *(converse(proxy, parties[number % tokens], number, until, seen) for number in range(clients)),
             )
             await asyncio.sleep(3)
+            if proxy.process is None or proxy.process.returncode is not None:
+                raise OSError(f"the proxy has ended: {' '.join(proxy.read_log()[-600:].split())}")
             find_foreign(parties, seen)
             await find_stored(proxy, parties, seen)
             log = proxy.read_log()

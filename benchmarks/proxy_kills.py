@@ -26,8 +26,14 @@ from benchmarks.proxied import CHAT, Proxied, run_proxy
 from muniment.testing import ScriptedOpenAI
 
 CLIENTS = 4
-MESSAGES = "select role, text from muniment.turns t join muniment.spaces s using (space_id) where s.tenant_id = %s order by t.position"  # fmt: skip # noqa: E501
-ADDED = "select m.text, count(*) from muniment.memories m join muniment.spaces s using (space_id) where s.tenant_id = %s and m.state = 'active' group by 1"  # fmt: skip # noqa: E501
+MESSAGES = """
+select role, text from muniment.turns t join muniment.spaces s using (space_id) where s.tenant_id = %s
+order by t.position
+"""
+ADDED = """
+select m.text, count(*) from muniment.memories m join muniment.spaces s using (space_id)
+where s.tenant_id = %s and m.state = 'active' group by 1
+"""
 
 
 def answer_last(body: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ _NAMED = (
     "/v1/admin/usage",
     _HEALTH,
 )
-_NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment proxy token` makes one"  # noqa: S105 - words
+_NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment proxy token create` makes one"  # noqa: S105 - words
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
 _NO_CONFIG = "the token is for administration; register one with a configuration to forward requests"
 _NO_ADMIN = "the token does not permit this: it wants an administrator's"

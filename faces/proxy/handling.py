@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from muniment.faces.proxy.service import ProxyService
 from muniment.faces.proxy.storing import Announcement, store_exchange
 from muniment.faces.proxy.upstream import forwarding
 from muniment.faces.proxy.upstream.collecting import Answer, Collector, NotCollected, Read
+from muniment.faces.proxy.upstream.joining import join_chunks
 
 _SHORT = 32_000  # bytes that are read faster than a thread takes them
 
@@ -87,9 +89,10 @@ class Handling:
                 }
             )
             try:
-                async for chunk in answer.aiter_raw():
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                    collector.add_chunk(chunk)
+                async with contextlib.aclosing(join_chunks(answer.aiter_raw())) as chunks:
+                    async for chunk in chunks:
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                        collector.add_chunk(chunk)
             except httpx2.TransportError:
                 raise _CutOff from None
             seen.is_whole = True

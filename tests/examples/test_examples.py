@@ -10,7 +10,7 @@ import pytest
 
 from tests.examples.conftest import ROOT, make_environment, run_python
 
-NEEDS_A_SERVICE = "http_client.py"  # the tests of the service run it
+NEED_A_SERVICE = {"http_client.py", "proxy_client.py"}  # the tests of the services run them
 KNOWN = "[constraints] The user is allergic to peanuts"
 # Runs each file as a program, as a tenant of its own: what it imports is imported once for all of them.
 ONE_AFTER_THE_OTHER = """
@@ -86,7 +86,7 @@ CHECKS: Mapping[str, Callable[[str], None]] = {
 @pytest.mark.timeout(180)
 def test_each_program(programs: list[Path], database_url: str, tmp_path: Path) -> None:
     """Run in one process, each prints what its check wants; none is without a check."""
-    examples = [path for path in (ROOT / "examples").glob("*.py") if path.name != NEEDS_A_SERVICE]
+    examples = [path for path in (ROOT / "examples").glob("*.py") if path.name not in NEED_A_SERVICE]
     paths = map(str, [*programs[1:], *examples])
     whole = run_python("-c", ONE_AFTER_THE_OTHER, *paths, environment=make_environment(database_url, tmp_path))
     printed = dict(part.split("\n", 1) for part in re.split(r"^=== ", whole, flags=re.MULTILINE)[1:])

@@ -15,16 +15,51 @@ from muniment.testing import Answer
 WHITE = ("", "", "", " ", "\n", "\t", "\r\n  ", "   ")
 # Text of JSON strings as it may be written: raw, escaped, with half characters that only an escape can hold.
 STRINGS = (
-    '""', '"plain"', '"Zürich 🏔"', '"\\u00fc\\u4e2d\\ud83c\\udfd4"', '"\\/\\b\\f\\n\\r\\t\\"\\\\"', '"a\u2028b"',
-    '"\\u0000"', '"]}"',
-    '"{\\"messages\\": []}"', '"\\ud800"', '"messages"', '"\u200e\u202e"', '"\x7f"',
-)  # fmt: skip
+    '""',
+    '"plain"',
+    '"Zürich 🏔"',
+    '"\\u00fc\\u4e2d\\ud83c\\udfd4"',
+    '"\\/\\b\\f\\n\\r\\t\\"\\\\"',
+    '"a\u2028b"',
+    '"\\u0000"',
+    '"]}"',
+    '"{\\"messages\\": []}"',
+    '"\\ud800"',
+    '"messages"',
+    '"\u200e\u202e"',
+    '"\x7f"',
+)
 SCALARS = (
-    "0", "-0", "-0.0", "1.0", "1.50", "1e400", "1E+2",
-    "-1.7976931348623157e308", "0.1000000000000000055511151231257827",
-    "123456789012345678901234567890", "true", "false", "null",
-)  # fmt: skip
-KEYS = ("model", "temperature", "seed", "stop", "logit_bias", "metadata", "x", "x", "\\u0078", "message", "Messages", "messages ", "ключ", "n")  # fmt: skip # noqa: E501
+    "0",
+    "-0",
+    "-0.0",
+    "1.0",
+    "1.50",
+    "1e400",
+    "1E+2",
+    "-1.7976931348623157e308",
+    "0.1000000000000000055511151231257827",
+    "123456789012345678901234567890",
+    "true",
+    "false",
+    "null",
+)
+KEYS = (
+    "model",
+    "temperature",
+    "seed",
+    "stop",
+    "logit_bias",
+    "metadata",
+    "x",
+    "x",
+    "\\u0078",
+    "message",
+    "Messages",
+    "messages ",
+    "ключ",
+    "n",
+)
 IMAGE = base64.b64encode(bytes(range(256))).decode()
 PARTS = (
     f'{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{IMAGE}","detail":"low"}}}}',
@@ -34,9 +69,69 @@ PARTS = (
 )
 # What a decoder of brotli makes of it is `brotli, brotli, brotli`.
 BROTLI = base64.b64decode("GxUA+B2pU5+7cAkiJlcsdJnG9hb6hAPoBw==")
-NAMES = ("X-Odd", "x-odd", "X-Request-Id", "openai-organization", "x-ratelimit-remaining-requests", "Set-Cookie", "retry-after", "X-Empty", "ETag", "Cache-Control")  # fmt: skip # noqa: E501
-VALUES = ("a", "", "1", "caf\u00e9".encode().decode("latin-1"), "a, b;q=0.5", '"x"', "Thu, 01 Jan 1970 00:00:00 GMT", "=?utf-8?q?x?=", "a" * 2000)  # fmt: skip # noqa: E501
-STATUSES = (200, 201, 202, 203, 206, 207, 226, 299, 300, 301, 302, 307, 308, 400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 418, 422, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 507, 529, 599)  # fmt: skip # noqa: E501
+NAMES = (
+    "X-Odd",
+    "x-odd",
+    "X-Request-Id",
+    "openai-organization",
+    "x-ratelimit-remaining-requests",
+    "Set-Cookie",
+    "retry-after",
+    "X-Empty",
+    "ETag",
+    "Cache-Control",
+)
+VALUES = (
+    "a",
+    "",
+    "1",
+    "caf\u00e9".encode().decode("latin-1"),
+    "a, b;q=0.5",
+    '"x"',
+    "Thu, 01 Jan 1970 00:00:00 GMT",
+    "=?utf-8?q?x?=",
+    "a" * 2000,
+)
+STATUSES = (
+    200,
+    201,
+    202,
+    203,
+    206,
+    207,
+    226,
+    299,
+    300,
+    301,
+    302,
+    307,
+    308,
+    400,
+    401,
+    402,
+    403,
+    404,
+    405,
+    408,
+    409,
+    413,
+    415,
+    418,
+    422,
+    425,
+    429,
+    431,
+    451,
+    499,
+    500,
+    501,
+    502,
+    503,
+    504,
+    507,
+    529,
+    599,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +206,16 @@ def make_request(dice: Random, number: int) -> RawRequest:
 def make_answer(dice: Random) -> Answer:
     """An answer of any status that has a body, packed or not, at once or in chunks, with odd headers."""
     plain = dice.choice(
-        (b"", b"{}", b'{"choices": [], "odd": 1.0}', b"\x00\xff\xfe", b"not json",
-         json.dumps({"a": "b" * 70_000}).encode(),
-         b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}')
-    )  # fmt: skip
+        (
+            b"",
+            b"{}",
+            b'{"choices": [], "odd": 1.0}',
+            b"\x00\xff\xfe",
+            b"not json",
+            json.dumps({"a": "b" * 70_000}).encode(),
+            b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}',
+        )
+    )
     encoding = dice.choice(("", "gzip", "deflate", "br", "odd", "gzip, gzip"))
     pack = {"gzip": gzip.compress, "deflate": zlib.compress, "br": lambda _: BROTLI}.get(encoding)
     packed = pack(plain) if pack else plain

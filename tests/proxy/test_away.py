@@ -93,9 +93,13 @@ def test_the_embedder_is_away(host: Host) -> None:
     """502, and the upstream is not asked; when it is back, the next request is answered."""
     with ScriptedOpenAI() as upstream, ScriptedOpenAI() as models:
         token = host.register(
-            upstream.base_url, embed_provider="openai", embed_base_url=models.base_url, embed_api_key="embed-key-01",
-            embed_dims=256, embed_body={"model": "embed-1"},
-        )  # fmt: skip
+            upstream.base_url,
+            embed_provider="openai",
+            embed_base_url=models.base_url,
+            embed_api_key="embed-key-01",
+            embed_dims=256,
+            embed_body={"model": "embed-1"},
+        )
         with host.open_client(token) as client:
             assert client.post(CHAT, json=chat("What of my cousin?")).status_code == 200
             host.wait_stored(token, 2)

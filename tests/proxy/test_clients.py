@@ -36,9 +36,14 @@ def run_program(*command: str, folder: Path | None = None) -> Converse:
     def converse(given: dict[str, Any]) -> list[list[str]]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         done = subprocess.run(
-            command, input=json.dumps(given), capture_output=True, text=True, check=False, cwd=folder,
+            command,
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
             env=environment | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
