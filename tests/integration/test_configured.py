@@ -19,6 +19,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.tokens.config import ConfiguredToken
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, MunimentError, WrongEmbedder
+from muniment.memory.models.openai.client import open_connections
 from muniment.testing import ScriptedOpenAI
 from tests.engine import NOON, said
 from tests.logins import build_login_url
@@ -325,3 +326,23 @@ async def test_closing_closes_all_connections(database_url: str, tmp_path: Path)
             assert time.monotonic() - began < 5
             with pytest.raises(MunimentError):
                 await memory.engine.embedder.embed_query("after the end")
+
+
+async def test_connections_keep_no_cookie() -> None:
+    """What an endpoint sets for one token is not sent for another, over the connections that all share."""
+    heard: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                heard.append(await reader.readuntil(b"\r\n\r\n"))
+                writer.write(b"HTTP/1.1 200 OK\r\nSet-Cookie: who=ana; Path=/\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, open_connections() as connections:
+        for _ in range(2):
+            await connections.get(f"http://127.0.0.1:{port}/")
+    assert len(heard) == 2
+    assert not any(b"cookie" in each.lower() for each in heard)
