@@ -59,7 +59,7 @@ class Way:
         writer.write(body)
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         if b" 200 " not in head[:16]:
-            raise OSError(head.decode().splitlines()[0])
+            raise OSError(f"{head.decode().splitlines()[0]}: {(await reader.read(400)).decode(errors='replace')}")
         if b"content-length:" in head:
             size = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
             await reader.readexactly(1)
