@@ -136,8 +136,12 @@ def run_proxy(folder: Path, environment: dict[str, str]) -> Iterator[Proxy]:
         yield proxy
     finally:
         if hasattr(proxy, "process") and proxy.process.poll() is None:
-            proxy.process.kill()
-            proxy.process.wait()
+            proxy.process.terminate()  # what a killed one has entered is counted by nobody
+            try:
+                proxy.process.wait(30)
+            except subprocess.TimeoutExpired:
+                proxy.process.kill()
+                proxy.process.wait()
     strange = [line for line in proxy.log.splitlines() if not LOG_LINE.fullmatch(line)]
     assert strange == []
 
