@@ -18,11 +18,14 @@ def answer(body: Mapping[str, Any]) -> str:
     shown = [one for one in asked(body)["conversation"] if one["role"] == "user"]
     facts = [
         fact(
-            one["text"].rstrip("."), category="knowledge", turns=[one["turn"]], quote=one["text"],
+            one["text"].rstrip("."),
+            category="knowledge",
+            turns=[one["turn"]],
+            quote=one["text"],
             importance=4 if one in shown[-2:] else 2,
         )
         for one in shown
-    ]  # fmt: skip
+    ]
     return json.dumps({"facts": facts})
 
 
