@@ -13,6 +13,7 @@ from muniment.memory.errors import BadInput
 
 _TEXTS = ("content", "text", "memory")
 _SOURCE = "memory_records"
+FIELDS = (*_TEXTS, "id", "key", "metadata", "importance", "created_at", "is_active")
 _FACT_FIELDS = ("predicate", "object", "subject", "persons", "entities", "location", "topic", "single", "negated")
 
 

@@ -35,8 +35,9 @@ _FILE_SIGNATURES = {
 class ImportSource:
     """The rows of a file with their lines, and how far its import came."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, fields: Sequence[str] = FIELDS) -> None:
         self.file = file
+        self.fields = fields  # of a row
         self.name = "standard input" if file == "-" else file
         self.unknown_fields: Counter[str] = Counter()  # fields that no row has
         self._line_numbers: list[int] = []  # of each row
@@ -110,7 +111,7 @@ class ImportSource:
             self._is_export = row.get("type") == "space"
         self._line_numbers.append(number)
         if not self._is_export:
-            self.unknown_fields.update(name for name in row if name not in FIELDS and name != "type")
+            self.unknown_fields.update(name for name in row if name not in self.fields and name != "type")
 
     def count_written(self, on_progress: Callable[[int], None]) -> Callable[[int], None]:
         """`on_progress`, which also counts here what is written."""
@@ -146,7 +147,7 @@ class ImportSource:
             f"{screen.join_lines(name)[:_MAX_NAME_CHARS]!r}" for name in list(self.unknown_fields)[:_MAX_LISTED]
         )
         more = " …" if len(self.unknown_fields) > _MAX_LISTED else ""
-        return f"not read: {names}{more}; the fields of a line are {', '.join(FIELDS)}"
+        return f"not read: {names}{more}; the fields of a line are {', '.join(self.fields)}"
 
     def add_line_numbers(self, error: MunimentError) -> MunimentError:
         """The error with the file's line numbers in place of the engine's row numbers."""

@@ -37,6 +37,16 @@ def test_records_of_a_former_design(muniment: Muniment, tmp_path: Path) -> None:
     settings.write_text("recall: {without_tags: {user: [legacy]}}\n", encoding="utf-8")
     without = muniment(*query, MUNIMENT_CONFIG=str(settings))
     assert (without.code, without.json["results"]) == (0, [])
+    for text in ("I prefer concise answers", "I live in Oslo now"):
+        assert muniment("remember", text).code == 0
+    again = muniment(*command).json
+    assert (again["imported"], again["merged"], again.get("not_read")) == (0, [], None)
+    assert "The user lives in Oslo" in muniment("list").out
+    left = muniment("stats", "legacy", "--json").json
+    assert sorted(each["source"] for each in left["waiting"]) == ["memory_records/3"]
+    assert (left["total"], left["confirmed"]) == (2, 1)
+    homes = muniment("query", "Where do I live?", "--agent", "supervisor", "--json", MUNIMENT_CONFIG=str(settings))
+    assert "Oslo" in homes.out
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": 1}\n', encoding="utf-8")
     refused = muniment("import", str(bad), "--format", "memory-records")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -53,22 +52,6 @@ async def test_what_is_pinned_is_never_merged_away(database_url: str) -> None:
         assert run is not None
         assert (run.same, run.distinct, sum(run.classes.values())) == (0, 1, 1)
         assert len(await active(memory)) == 2
-
-
-async def test_a_projection_gives_way_with_its_memory(database_url: str) -> None:
-    """A run that merges a memory leaves no projection of it active, and undoing it brings back the same."""
-    async with engine(database_url) as memory:
-        one = home("Porto")
-        await memory.ingest(ANA, [one, replace(home("Porto"), text="The user lives in Porto.", fact=None)])
-        before = ask(database_url, "select memory_id, type, key, status from muniment.projections order by 1, 2, 3")
-        run = await memory.admin.consolidate(ANA)
-        assert run is not None
-        alive = {memory.id for memory in await active(memory)}
-        shown = ask(database_url, "select memory_id from muniment.projections where status = 'active'")
-        assert {id_ for (id_,) in shown} <= alive
-        await memory.admin.undo_consolidation(ANA, run.id)
-        now = ask(database_url, "select memory_id, type, key, status from muniment.projections order by 1, 2, 3")
-        assert now == before
 
 
 async def test_orphans_are_cleaned(database_url: str) -> None:

@@ -59,6 +59,11 @@ class ImportLine:
     at: datetime | None = None
     is_parsed: bool = False
 
+    @property
+    def is_undated(self) -> bool:
+        """Whether it states facts without a time: one that was corrected since an earlier import stays corrected."""
+        return self.at is None and (self.is_parsed or any(each.fact for each in self.candidates))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportRows:

@@ -114,7 +114,7 @@ class Transfer:
         for start in range(0, len(numbered), _BATCH):
             lines = await asyncio.to_thread(self._parse_lines, scope, numbered[start : start + _BATCH])
             # A correction that was made since an earlier import of the same rows must stay.
-            texts = [each.text for line in lines if line.is_parsed and line.at is None for each in line.candidates]
+            texts = [each.text for line in lines if line.is_undated for each in line.candidates]
             outdated = await self.writes.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
             # One call for all fills the embedder's cache, and is much faster than one a statement.
             if parsed := [
@@ -129,7 +129,7 @@ class Transfer:
                     each
                     for line in group
                     for each in line.candidates
-                    if each.text not in outdated or line.at or not line.is_parsed
+                    if each.text not in outdated or not line.is_undated
                 )
                 tally.count_changes(group, await self._keep_lines(scope, group, candidates, on_progress))
         return tally.make_report()

@@ -13,6 +13,7 @@ from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
 from muniment.memory.domain.memory import (
+    LEGACY_TAG,
     MAY_REPLACE,
     TRUST_RANK,
     Neighbour,
@@ -379,13 +380,20 @@ def _change_memory(
         updated_at=max(at, memory.updated_at),
         context=candidate.context or memory.context,
         turns=_join_turns(memory.turns, candidate.turns),
-        tags=tuple(dict.fromkeys(memory.tags + candidate.tags)),
+        tags=_join_tags(memory.tags, candidate.tags, verdict),
         aliases=unite_aliases(memory.aliases, candidate.aliases) if candidate.aliases else memory.aliases,
         source=candidate.source or (memory.source if verdict == "same" else None),
         expires_at=candidate.expires_at,
     )
     sim = round(min(sim, 1.0), 4)
     return Change(action=action, after=after, before=memory, vector=incoming.vector, band=band, sim=sim, meta=meta)
+
+
+def _join_tags(old: tuple[str, ...], new: tuple[str, ...], verdict: Verdict) -> tuple[str, ...]:
+    kept = (
+        old if verdict == "same" else [tag for tag in old if tag != LEGACY_TAG]
+    )  # what it says is no longer from there
+    return tuple(dict.fromkeys((*kept, *new)))
 
 
 def _join_turns(a: tuple[TurnId, ...], b: tuple[TurnId, ...]) -> tuple[TurnId, ...]:

@@ -13,7 +13,7 @@ from muniment.faces.cli.import_source import ImportSource
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
-from muniment.faces.memory_records import convert_records
+from muniment.faces.memory_records import FIELDS, convert_records
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
@@ -66,7 +66,8 @@ def import_file(
       muniment import conversations.json --format locomo
     """
     settings = load_settings()
-    source, report = ImportSource(file), ImportReport()
+    source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
+    report = ImportReport()
     try:
         if layout is not ImportFormat.locomo:
             convert = convert_records if layout is ImportFormat.memory_records else None

@@ -52,10 +52,11 @@ where j.space_id = %(space)s and j.ts >= %(since)s and {{read.entry_visible}} or
 -- name: legacy (the active memories with a tag)
 from muniment.memories m where m.space_id = %(space)s and m.state = 'active' and %(tag)s = any(m.tags)
 
--- name: confirmed (a later change merged something with it, or said it anew)
-exists (
+-- name: confirmed (a later change merged something with it, or somebody said it in a session that is still kept)
+(exists (
   select from muniment.journal j
   where j.space_id = %(space)s and j.memory_id = m.memory_id and j.action in ('MERGE', 'UPDATE') and j.node <> 'face')
+  or exists (select from muniment.observations o where o.space_id = %(space)s and o.memory_id = m.memory_id))
 
 -- name: legacy_counts (how many there are, and how many of them are confirmed)
 select count(*) as total, count(*) filter (where {{confirmed}}) as confirmed {{legacy}}
