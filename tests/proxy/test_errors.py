@@ -121,6 +121,10 @@ def test_a_bad_wish(proxy: Proxy, token: str) -> None:
     """The header of memory has two values."""
     error = refuse(proxy.chat(token, "Hello", headers={"x-muniment-memory": CANARY}), 422, "invalid_request")
     assert error["param"] == "x-muniment-memory"
+    both = [("x-muniment-memory", "on"), ("x-muniment-memory", "off")]  # which of them is meant nobody knows
+    with proxy.client(token) as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+        refuse(client.post("/v1/chat/completions", json=body, headers=both), 422, "invalid_request")
 
 
 def test_no_upstream(proxy: Proxy) -> None:
