@@ -179,8 +179,9 @@ class Guard:
         scope, token = visit.scope, visit.token
         if token is None or token.config is None:
             return None
-        privacy = visit.headers.get(MEMORY_HEADER, "on").strip().lower()
-        if privacy not in _PRIVACIES:
+        wishes = {value.strip().lower() for value in visit.headers.getlist(MEMORY_HEADER)} or {"on"}
+        privacy = next((each for each in _PRIVACIES if wishes == {each}), None)
+        if privacy is None:
             raise BadRequest(MEMORY_HEADER, "is not known; off or read is wanted")
         return Incoming(
             request_id=REQUEST_ID.get(),

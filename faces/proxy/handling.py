@@ -121,7 +121,7 @@ class Handling:
     async def _make_exchange(self, prepared: Prepared, collector: Collector, seen: _Seen, seconds: float) -> Exchange:
         incoming = self.incoming
         answer = Answer(None, None)
-        if prepared.read is not None and seen.is_whole and collector.size:
+        if prepared.read is not None and collector.size:
             try:
                 answer = await _read_answer(collector, seen, prepared.read)
             except NotCollected as error:
@@ -145,5 +145,7 @@ class Handling:
 async def _read_answer(collector: Collector, seen: _Seen, read: Read) -> Answer:
     """Return what an answer says; a long one is read in a thread. Raises NotCollected."""
     if collector.size <= _SHORT:
-        return collector.read_answer(seen.content_type, seen.encoding, read)
-    return await asyncio.to_thread(collector.read_answer, seen.content_type, seen.encoding, read)
+        return collector.read_answer(seen.content_type, seen.encoding, read, is_whole=seen.is_whole)
+    return await asyncio.to_thread(
+        collector.read_answer, seen.content_type, seen.encoding, read, is_whole=seen.is_whole
+    )

@@ -117,10 +117,28 @@ def test_too_large(proxy: Proxy, upstream: Upstream, token: str) -> None:
     assert upstream.requests[-1].body["messages"] == [said]
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"role": "tool", "tool_call_id": "call_9", "content": "4"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "call_9", "function": {"name": "add"}}]},
+    ],
+)
+def test_a_last_message_in_no_chain(proxy: Proxy, upstream: Upstream, token: str, last: dict[str, Any]) -> None:
+    """A request whose last message cannot go upstream is refused: without it another question would be answered."""
+    error = refuse(proxy.chat(token, "Two and two?", last), 422, "invalid_request")
+    assert error["param"] == "messages[1]"
+    assert upstream.requests == []
+
+
 def test_a_bad_wish(proxy: Proxy, token: str) -> None:
     """The header of memory has two values."""
     error = refuse(proxy.chat(token, "Hello", headers={"x-muniment-memory": CANARY}), 422, "invalid_request")
     assert error["param"] == "x-muniment-memory"
+    both = [("x-muniment-memory", "on"), ("x-muniment-memory", "off")]  # which of them is meant nobody knows
+    with proxy.client(token) as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+        refuse(client.post("/v1/chat/completions", json=body, headers=both), 422, "invalid_request")
 
 
 def test_no_upstream(proxy: Proxy) -> None:

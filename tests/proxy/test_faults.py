@@ -74,6 +74,21 @@ def test_a_client_that_goes(proxy: Proxy, upstream: Upstream) -> None:
 
 
 @pytest.mark.timeout(120)
+def test_a_client_that_leaves_after_the_last_event(proxy: Proxy, upstream: Upstream) -> None:
+    """Clients close a stream at its last event; the upstream ends it later, and the answer is stored all the same."""
+    token = proxy.register(upstream)
+    said = b'data: {"choices":[{"index":0,"delta":{"content":"A pelican."},"finish_reason":"stop"}]}\n\n'
+    upstream.answer_next(Answer(headers=_EVENTS, body=(said + b"data: [DONE]\n\n", b": end\n\n"), pace=1.0))
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Which bird?"}]}
+    with proxy.client(token) as client, client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        assert any("[DONE]" in line for line in answer.iter_lines())
+    wait_until(lambda: upstream.abandoned == 1, 10)
+    proxy.wait_kept(answer.headers)
+    proxy.chat(token, "And?")
+    assert "A pelican." in upstream.requests[-1].raw.decode()
+
+
+@pytest.mark.timeout(120)
 def test_a_killed_proxy(own_proxy: Proxy) -> None:
     """After kill -9 in the middle of requests the proxy starts, and no message is there twice."""
     with Upstream() as upstream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from muniment.faces.proxy.errors import BadRequest
 from muniment.faces.proxy.incoming import Incoming
 from muniment.faces.proxy.preparing.prepared import Prepared, describe_memory, name_model, run_beside
 from muniment.faces.proxy.preparing.recall import ask_memory
@@ -37,6 +38,7 @@ async def _prepare_chat(service: ProxyService, incoming: Incoming) -> Prepared:
         found, memory = recalled.found, recalled.memory
         own = {id(item.value): item for item in items}
         history = [own.get(id(message)) or make_item(message) for message in recalled.messages]
+        _check_last(items, history)
         placed = _place_memories(service, incoming, history, found)
 
     def write_body() -> bytes:
@@ -61,6 +63,13 @@ def _read_chat(incoming: Incoming) -> tuple[Body, Sequence[RawItem]]:
     values: Sequence[Any] = [item.value for item in items]
     check_messages(values)
     return body, items
+
+
+def _check_last(items: Sequence[RawItem], history: Sequence[RawItem]) -> None:
+    """Raise BadRequest where the last message is in no valid conversation: the answer would be to another one."""
+    if all(item is not items[-1] for item in history):
+        problem = "answers no call of the request or the session, or calls without a result"
+        raise BadRequest(f"messages[{len(items) - 1}]", problem)
 
 
 def _place_memories(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ MAX_BYTES = 16_000_000  # of an answer that is kept to be read
 _MAX_DECODED = 64_000_000
 _EVENT_STREAM = "text/event-stream"
 _DONE = b"[DONE]"
+# The last event of a stream, with the blank line behind it.
+_END = re.compile(rb"^(?:data: ?\[DONE\]|event: ?response\.completed)\r?\n(?:[^\r\n]+\r?\n)*\r?\n", re.MULTILINE)
 _PORTION = 1024
 # Packages that may be installed, by the encoding that they read: how a decoder is made, and the error that it raises.
 _DECODERS: Mapping[str, Sequence[tuple[str, Callable[[Any], Callable[[bytes], bytes]], str]]] = {
@@ -47,14 +50,20 @@ class Collector:
         else:
             self.chunks.clear()
 
-    def read_answer(self, content_type: str, encoding: str, read: Read) -> Answer:
+    def read_answer(self, content_type: str, encoding: str, read: Read, *, is_whole: bool) -> Answer:
         """Return what the answer says, by the protocol that `read` knows. It takes time for a long one: call it from a
-        thread. Raises NotCollected."""
+        thread.
+
+        `is_whole`: its connection came to an end. Clients leave a stream after its last event and do not wait for that,
+        so a stream that says its end is whole, too. Raises NotCollected."""
         if self.size > MAX_BYTES:
             raise NotCollected(f"it has more than {MAX_BYTES:,} bytes")
         raw = _decode(b"".join(self.chunks), encoding)
+        is_stream = content_type.partition(";")[0].strip().lower() == _EVENT_STREAM
+        if not is_whole and not (is_stream and _END.search(raw)):
+            raise NotCollected("it was cut off")
         try:
-            if content_type.partition(";")[0].strip().lower() == _EVENT_STREAM:
+            if is_stream:
                 return read(Reader(is_stream=True, values=_iter_events(raw)))
             return read(Reader(is_stream=False, values=iter((orjson.loads(raw),))))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
