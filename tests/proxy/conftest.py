@@ -24,6 +24,7 @@ from tests.http.conftest import PROGRAM, START_SECONDS, make_environment, wait_u
 
 LOG_LINE = re.compile(r"\[[\d-]+ [\d:,]+\] \[(DEBUG|INFO|WARNING|ERROR)\] \[rid=(-|[0-9a-f]{8})\] \[[\w.]+\] \S.*")
 UPSTREAM_KEY = "upstream-key-5d1c"
+TEST_SECONDS = 240
 CONFIG: dict[str, Any] = {
     "llm_api_key": UPSTREAM_KEY,
     "memory_llm_provider": "rules",
@@ -246,3 +247,11 @@ def own_host(own_proxy: Proxy) -> Any:
     from tests.proxy.hosting import Host
 
     return Host(own_proxy)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give a test that starts processes more time: on a busy machine each takes many seconds to start."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
