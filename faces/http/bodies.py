@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,25 +39,33 @@ class _StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route whose endpoint gets the body by the rules of `_StrictRequest`."""
+    """A route whose endpoint gets the body by the rules of `_StrictRequest`, and no parameters but its own: one that is
+    misspelled would narrow nothing. What anybody may ask, such as a probe, takes all."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route."""
-        handle = super().get_route_handler()
+        handle, names = super().get_route_handler(), frozenset(_list_parameters(self.dependant))
+        is_open = not self.dependant.dependencies
 
         async def handle_strictly(request: Request) -> Response:
-            parameters = [
-                *request.path_params.values(),
-                *(text for pair in request.query_params.multi_items() for text in pair),
-            ]
-            if not codec.is_storable(parameters):
+            given = request.query_params.multi_items()
+            if not codec.is_storable([*request.path_params.values(), *(text for pair in given for text in pair)]):
                 raise BadInput("a parameter has a NUL or half a character")
+            if not is_open and any(name not in names for name, _ in given):
+                raise BadInput(f"a parameter is not known; allowed: {', '.join(sorted(names)) or 'none'}")
             strict = _StrictRequest(request.scope, request.receive)
             if self.body_field is not None:
                 await strict.json()  # here, because FastAPI makes 400 of what it raises
             return await handle(strict)
 
         return handle_strictly
+
+
+def _list_parameters(dependant: Dependant) -> Iterator[str]:
+    """Yield the names of the query parameters of an endpoint and of what it depends on."""
+    yield from (field.alias for field in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from _list_parameters(each)
 
 
 class Body(BaseModel):

@@ -53,6 +53,18 @@ def test_nothing_is_written_by_these_addresses(ana: httpx.Client, path: str) -> 
         assert (answer.status_code, answer.json()["error"]["type"]) == (405, "MethodNotAllowed"), verb
 
 
+@pytest.mark.parametrize("path", [*READ_ONLY, "/v1/user-memory/search", "/v1/sessions"])
+def test_a_parameter_that_is_not_known(ana: httpx.Client, path: str) -> None:
+    """It is refused with what is allowed: one that is misspelled would narrow nothing."""
+    known = {"agent": "supervisor", "query": "tea"} if path.endswith("search") else {}
+    assert ana.get(path, params=known).status_code == 200
+    refused = ana.get(path, params={**known, "fact_knid": "preference"})
+    assert refused.status_code == 422
+    assert "allowed: " in refused.json()["error"]["message"]
+    assert "fact_knid" not in refused.text
+    assert ana.get("/health", params={"probe": "1"}).status_code == 200
+
+
 def test_a_review(serving: Serving, ana: httpx.Client) -> None:
     """What was found is published and rejected; a second yes is refused, and another's is not there."""
     find_skill(serving)
