@@ -68,6 +68,7 @@ def test_the_database_is_away(database_url: str, tmp_path: Path) -> None:
                 wire.heal()
                 wait_until(lambda: client.post(CHAT, json=chat("And now?")).status_code == 200)
                 assert len(upstream.requests) == asked + 1
+                host.wait_stored(token, 22)  # what is not stored yet would be lost with the database
                 allow_connections(database_url, allowed=False)
                 error = read_error(client.post(CHAT, json=chat("Are you there?")), 502)
                 assert error["code"] == "memory_unavailable"
