@@ -140,3 +140,48 @@ def test_responses(proxy: Proxy, upstream: Upstream, taught: str) -> None:
         proxy.wait_kept(stream.headers)
     proxy.chat(taught, "And?")
     assert "A whale, too." in upstream.requests[-1].raw.decode()
+
+
+def test_calls_in_responses(proxy: Proxy, upstream: Upstream) -> None:
+    """Calls of a chat stand in the input of a response as its items, and those of a response in the next chat."""
+    token = proxy.register(upstream, session_window_size=10)
+    function = {"name": "find_pen", "arguments": "{}"}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+    }
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "A long one."}
+    proxy.wait_kept(proxy.chat(token, "Which pen?", call, result).headers)
+    items = [
+        {"role": "system", "content": "Be brief."},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"role": "user", "content": "And the other?"},
+        {"type": "function_call", "call_id": "call_2", "name": "find_pen", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_2", "output": "A short one."},
+    ]
+    with proxy.client(token) as client:
+        answer = client.post("/v1/responses", json={"model": "m", "input": items})
+        assert answer.status_code == 200
+        sent = read_sent(upstream)["input"]
+        assert [sent[0], *sent[-4:]] == items
+        assert [one.get("type", one.get("role")) for one in sent[1:-4]] == [
+            "user",
+            "function_call",
+            "function_call_output",
+            "assistant",
+        ]
+        assert sent[2] == {"type": "function_call", "call_id": "call_1", **function}
+        assert sent[3] == {"type": "function_call_output", "call_id": "call_1", "output": "A long one."}
+        wrong = client.post("/v1/responses", json={"model": "m", "input": ["And?"]})
+        assert wrong.status_code == 422
+        assert wrong.json()["error"]["param"] == "input[0]"
+        proxy.wait_kept(answer.headers)
+    proxy.chat(token, "So?", headers={"x-muniment-memory": "read"})
+    chain = [one for one in read_sent(upstream)["messages"] if one.get("tool_calls") or one["role"] == "tool"]
+    assert [one.get("tool_call_id") or one["tool_calls"][0]["id"] for one in chain] == [
+        "call_1",
+        "call_1",
+        "call_2",
+        "call_2",
+    ]
