@@ -30,6 +30,7 @@ PREDICATES: dict[FactKind, str] = {
 }
 _MAX_CHARS = 280  # of a sentence that is read
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
+_MACHINE = lazy_compile(r"[{}]")  # JSON, code, templates
 _ASKS = lazy_compile(r"[?？]\s*$")
 _PURPOSE = lazy_compile(r"\bfor\s+(?:(?:the|our|my|all)\s+)?(?P<topic>[\w' -]{3,60})$", re.IGNORECASE)
 _TEAM = {"en": "user's team", "zh": "用户的团队"}
@@ -67,7 +68,7 @@ class _Cues:
 def read_work(sentence: str, at: datetime, *, is_beside_request: bool = False) -> Fact | None:
     """What a sentence says of its speaker's work, or None. `is_beside_request`: its message asks for something, so that
     an order in it, and what is needed without a date, is a part of that."""
-    if len(sentence) > _MAX_CHARS or _ASKS.search(sentence):
+    if len(sentence) > _MAX_CHARS or _MACHINE.search(sentence) or _ASKS.search(sentence):
         return None
     text = sentence.replace("’", "'")
     language = choose_language(text)
@@ -114,12 +115,11 @@ def _make_fact(sign: Sign, match: re.Match[str], language: Language) -> Fact:
         topic = trim_phrase(purpose["topic"])
     named, who = language.named.search(text), (found.get("who") or "").casefold()
     is_own = not who or who.replace("'", " ").split()[0] in _ALONE
-    head = text[match.end("who") : match.start("object")] if who and found.get("object") else ""
     return Fact(
         kind=sign.kind,
         predicate=PREDICATES[sign.kind],
         object=value,
         subject=named["name"] if named else USER if is_own else _TEAM[language.name],
         topic=topic.strip(_EDGES) if topic else None,
-        negated=sign.kind == "decision" and _AGAINST.search(head) is not None,
+        negated=_AGAINST.search(found.get("act") or "") is not None,
     )

@@ -8,7 +8,7 @@ DECISIONS = (
     make_sign("decision", rf"{BEFORE}<decided>(?![得性权])[，,：:\s]*{OBJECT}"),
     make_sign(
         "decision",
-        rf"(?P<topic>(?!我$){WORDS}{{2,20}}?)<adverb>*(?<![搞肯稳坐吃认镇])<settled>(?!没)[用成]?[，,：:]?"
+        rf"(?P<topic>(?!我$|[这那]事){WORDS}{{2,20}}?)<adverb>*(?<![搞肯稳坐吃认镇])<settled>(?!没)[用成]?[，,：:]?"
         r"(?P<object>.*)",
     ),
     make_sign(
@@ -20,7 +20,7 @@ DECISIONS = (
     make_sign("decision", rf"(?P<who><group>|<self>)<adverb>*<adopted>{OBJECT}", "work"),
     make_sign(
         "decision",
-        rf"(?P<lead>{WORDS}{{0,10}}?)(?P<who><group>|<self>)<adverb>*把(?P<topic>{WORDS}{{1,20}}?)<adopted>{OBJECT}",
+        rf"(?P<lead>{WORDS}{{0,10}}?)(?P<who><group>|<self>)<adverb>*把(?P<topic>{WORDS}{{1,20}}?)(?<!转)<adopted>{OBJECT}",
         "work",
     ),
     make_sign(

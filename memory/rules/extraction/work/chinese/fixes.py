@@ -7,7 +7,7 @@ from muniment.memory.rules.extraction.work.chinese.parts import END, OBJECT, WHO
 FIXES = (
     make_sign("fix", rf"(?P<topic>{WORDS}{{2,30}}?)的?<remedy>(?:就)?(?:是|：|:){OBJECT}"),
     make_sign("fix", rf"<repair>(?P<topic>{WORDS}{{2,30}}?)的<remedy>(?:就)?(?:是|：|:){OBJECT}"),
-    make_sign("fix", rf"{WHO}<adverb>*(?:通过|靠|用)(?P<object>{WORDS}{{2,40}}?)<repaired>(?P<topic>{WORDS}+).*"),
+    make_sign("fix", rf"{WHO}<adverb>*(?:通过|靠|用(?!户))(?P<object>{WORDS}{{2,40}}?)<repaired>(?P<topic>{WORDS}+).*"),
     make_sign(
         "fix",
         rf"(?P<topic>{WORDS}{{2,30}}?)<adverb>*是?(?:通过|靠|用)"

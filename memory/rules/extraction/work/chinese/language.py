@@ -40,7 +40,6 @@ _CUES = {
     "weighed": r"商量|讨论|开会|投票|表决|拍板|一致|点头|没意见|考虑了|谈下来|谈妥|谈好|都同意|权衡|最后|最终"
     r"|算过账|思前想后|想来想去|说服",
     "ended": r"了(?=[，,；;。！!]|$)|结果|最终",
-    "absolute": r"一律|一概|没有例外|绝对不",
     "term": r"[这本下]周|周末|月底|明天|后天|今晚|今天|[这本下]个?月|之前",
     "deadline": r"之前|以前|前(?:我|得|要|必须|把|交)|截止|月底",
     "aside": r"差点忘了|顺便|别忘|记得|一早|头一件",
@@ -54,7 +53,7 @@ def list_kinds(text: str) -> list[FactKind]:
 
 @cache
 def _find_hints() -> tuple[tuple[FactKind, re.Pattern[str]], ...]:
-    return tuple((kind, lazy_compile(fill_classes(pattern))) for kind, pattern in _HINTS.items())
+    return tuple((kind, lazy_compile(pattern, fill=fill_classes)) for kind, pattern in _HINTS.items())
 
 
 @cache
@@ -64,17 +63,16 @@ def load_language() -> Language:
         name="zh",
         signs={"fix": FIXES, "decision": DECISIONS, "discovery": DISCOVERIES, "rule": RULES, "todo": TASKS},
         list_kinds=list_kinds,
-        cues={name: lazy_compile(fill_classes(pattern)) for name, pattern in _CUES.items()},
+        cues={name: lazy_compile(pattern, fill=fill_classes) for name, pattern in _CUES.items()},
         not_said=lazy_compile(
-            fill_classes(
-                r"<not_said>|吗[，,。!！~]*$|^[^问]*<asks>|^[^问]*?([\u3400-\u9fff])不\1|^\s*(?:请|帮|麻烦|写"
-                r"|翻译|总结|你|您)"
-            )
+            r"<not_said>|吗[，,。!！~]*$|^[^问]*<asks>|^[^问]*?([\u3400-\u9fff])不\1|^\s*(?:请|帮|麻烦|写"
+            r"|翻译|总结|你|您)",
+            fill=fill_classes,
         ),
         starts=list_starts,
         is_said=is_said,
-        work=lazy_compile(fill_classes("<work>")),
-        means=lazy_compile(fill_classes("<means>")),
-        named=lazy_compile(fill_classes(r"(?:^|在|给|[，,])(?P<name>[\u4e00-\u9fffA-Za-z]{1,6}?<named>)")),
+        work=lazy_compile("<work>", fill=fill_classes),
+        means=lazy_compile("<means>", fill=fill_classes),
+        named=lazy_compile(r"(?:^|在|给|[，,])(?P<name>[\u4e00-\u9fffA-Za-z]{1,6}?<named>)", fill=fill_classes),
         names=LEXICON.get_table("names", ","),
     )

@@ -8,9 +8,9 @@ from muniment.memory.rules.extraction.work.chinese.parts import fill_classes
 from muniment.memory.rules.extraction.work.signs import Sign
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_OTHERS, _HARMLESS = lazy_compile(fill_classes("<others>")), lazy_compile(fill_classes("<harmless>"))
-_NO_OBJECT, _PERSONAL = lazy_compile(fill_classes("<no_objects>")), lazy_compile(fill_classes("<personal>"))
-_NO_TASK, _HABIT, _MOMENT = (lazy_compile(fill_classes(f"<{name}>")) for name in ("no_tasks", "habits", "moments"))
+_OTHERS, _HARMLESS = lazy_compile("<others>", fill=fill_classes), lazy_compile("<harmless>", fill=fill_classes)
+_NO_OBJECT, _PERSONAL = lazy_compile("<no_objects>", fill=fill_classes), lazy_compile("<personal>", fill=fill_classes)
+_NO_TASK, _HABIT, _MOMENT = (lazy_compile(f"<{name}>", fill=fill_classes) for name in ("no_tasks", "habits", "moments"))
 
 _NOUN = lazy_compile(
     r"[把将的这那个]$|从\S{1,8}里|[想要该能得]{1,2}[^，]{0,2}$|准备|打算|一直"

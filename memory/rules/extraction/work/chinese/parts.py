@@ -39,5 +39,5 @@ def list_starts(text: str) -> Iterator[int]:
 
 def make_sign(kind: FactKind, pattern: str, *needs: str, is_order: bool = False, is_whole: bool = False) -> Sign:
     """A sign of which the pattern has the names of classes in it: `<decided>`."""
-    compiled = lazy_compile(fill_classes(pattern))
+    compiled = lazy_compile(pattern, fill=fill_classes)
     return Sign(kind=kind, pattern=compiled, needs=needs, is_order=is_order, is_whole=is_whole)

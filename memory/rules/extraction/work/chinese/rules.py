@@ -25,7 +25,7 @@ RULES = (
     make_sign("rule", rf"(?P<topic>{WORDS}{{0,24}}?)<modal>[^，,。\s].*", "place", "stress", is_whole=True),
     make_sign(
         "rule",
-        rf"(?P<topic>{WORDS}{{1,24}}?)(?:必须|一定要|务必|都要|都得|不准|不许|禁止|严禁|不得|一律|绝不能"
+        rf"(?P<topic>{WORDS}{{1,24}}?)(?:必须|一定要|务必|都要|都得|不准|不许|禁止|严禁|不得|绝不能"
         r"|千万不要|不允许)[^，,。\s].*",
         "work",
         is_whole=True,
@@ -52,9 +52,6 @@ RULES = (
         r"每(?:天|周|个?月|晚|次|班)[一二三四五六日天末]?(?P<topic>(?!我)[^，,；;。：:！!我]{1,16}?)(?:要"
         r"|得|必须|都要|都得)[^，,；;。：:！!]{1,12}[一两二三四五六\d]+[遍次回道轮].*",
         is_whole=True,
-    ),
-    make_sign(
-        "rule", rf"(?P<topic>{WORDS}{{2,24}}?)(?:必须|不能|不准|不许|要|得)[^，,。\s].*", "absolute", is_whole=True
     ),
     make_sign(
         "rule",

@@ -19,7 +19,8 @@ TASKS = (
         rf"{BEFORE}<strong_must>(?![^，,；;。]{{0,6}}[一二两三半几\d]+(?:年|个月|天|周)|{WORDS}*[块元钱万])"
         rf"(?:在|把|给)?{OBJECT}",
     ),
-    make_sign("todo", rf"{WHO}<adverb>*(?:必须|得|需要)(?!到了?)(?P<object>\S.*)", "work"),
+    make_sign("todo", rf"{WHO}<adverb>*(?:必须|得(?![了到过])|需要)(?P<object>\S.*)", "dated", "work"),
+    make_sign("todo", rf"{WHO}<adverb>*(?:要|得|必须|需要)在{WORDS}{{2,16}}?之?前{OBJECT}", "dated"),
     make_sign(
         "todo",
         rf"(?P<lead>{WORDS}{{0,16}}?)(?:之前|以前|前)[，,]?(?P<who>我们|我|咱们)?(?:还)?(?:必须|一定要|务必"

@@ -13,7 +13,7 @@ from muniment.memory.rules.extraction.work.english.parts import (
 )
 
 DECISIONS = (
-    make_sign("decision", rf"{WHO_OR_NONE}<decided>(?![\w-])[\s,:]+(?:that\s+)?{OBJECT}"),
+    make_sign("decision", rf"{WHO_OR_NONE}(?P<act><decided>(?:\s+not(?:\s+to)?)?)(?![\w-])[\s,:]+(?:that\s+)?{OBJECT}"),
     make_sign(
         "decision",
         rf"(?:it was|it's been|it has been|it is|it's){ADVERBS}\s+(?:decided|agreed|settled)\s+(?:that\s+|to"
@@ -33,13 +33,13 @@ DECISIONS = (
     make_sign("decision", rf"{WHO}<adopted>(?![\w-])\s+(?!up\b|off\b){OBJECT}", "work"),
     make_sign(
         "decision",
-        rf"(?P<who><self>)(?:'re|'m|'ll\s+be|\s+are|\s+am|\s+will\s+be){ADVERBS}(?P<no>\s+not)?\s+<staying>"
+        rf"(?P<who><self>)(?:'re|'m|'ll\s+be|\s+are|\s+am|\s+will\s+be){ADVERBS}\s+<staying>"
         rf"\s+(?!my\s+\w+$|him\b|her\b|them\b|you\b|friends\b|my\b|it\b){OBJECT}",
     ),
     make_sign(
         "decision",
-        rf"(?P<who><self>|{GROUP})(?:'re|'m|'ll\s+be|\s+are|\s+am|\s+is|\s+will\s+be){ADVERBS}(?P<no>"
-        r"\s+not)?\s+(?P<object><planning>\s+\S.*)",
+        rf"(?P<who><self>|{GROUP})(?:'re|'m|'ll\s+be|\s+are|\s+am|\s+is|\s+will\s+be){ADVERBS}\s+"
+        r"(?P<object><planning>\s+\S.*)",
         "force",
     ),
     make_sign(
@@ -63,13 +63,6 @@ DECISIONS = (
     ),
     make_sign(
         "decision",
-        r"(?P<who><self>)(?:'re|'m|\s+are|\s+am)\s+(?P<no>not)\s+(?P<object>(?:going\s+to\s+)?\w+(?:ing)?"
-        r"\s+\S.*)",
-        "closure",
-        "force",
-    ),
-    make_sign(
-        "decision",
         rf"(?P<who><self>)(?:'ll|\s+will){ADVERBS}\s+(?:stay|stick|keep|go|carry\s+on|continue)\s+with\s+"
         rf"(?!my\b|you\b|him\b|her\b|them\b){OBJECT}",
     ),
@@ -84,12 +77,6 @@ DECISIONS = (
         "vote",
     ),
     make_sign("decision", rf"(?:final\s+)?(?:decision|verdict)(?:\s+of\s+[\w ]{{2,30}})?\s*:\s+{OBJECT}"),
-    make_sign(
-        "decision",
-        r"(?P<object>(?!\S*\b(?:here|there|how|what|that|who|where|as|look|like|way|no|leave"
-        r"|keep)\b)[\w'-]+(?:\s+(?!(?:as|how|that|than)\b)[\w'-]+){0,2}?)\s+it\s+is(?:,?\s+then)?[.!]*$",
-        "start",
-    ),
     make_sign("decision", r"(?P<object><drop>\s+(?:the|that|our|my)\s+(?:[\w'-]+\s+){0,3}<plan>\b.*)"),
     make_sign(
         "decision",
@@ -99,9 +86,8 @@ DECISIONS = (
     ),
     make_sign(
         "decision",
-        r"(?:that's|it's|this\s+is|that\s+is|it\s+is|so\s+that's)\s+(?:now\s+)?(?:final|settled|decided"
-        r"|agreed|that)(?=[.,:;!]|\s+(?:then|now)\b|$)(?P<tail>)",
-        is_whole=True,
+        rf"(?P<object>(?:<self>|our|my|the)\b{WORDS}{{3,120}}?),\s+(?:and\s+|so\s+)?(?:that|this|it)(?:'s|\s+is)"
+        r"\s+(?:now\s+)?(?:final|settled|decided|agreed)\b",
     ),
     make_sign(
         "decision",

@@ -65,7 +65,6 @@ DISCOVERIES = (
         rf"(?P<object>(?:the|our|a|an|all|both)\s{WORDS}{{2,80}}\s(?:is|are|was|were)\s+(?:being\s+)?"
         r"(?:caused\s+by|to\s+blame|the\s+culprit|due\s+to|worn\s+out)\b.*)",
         "evidence",
-        "culprit",
     ),
     make_sign(
         "discovery",

@@ -17,7 +17,7 @@ _MEANS = (
     r"(?:\bby\s+\w+ing\b|\b(?:after|since|once|when|as\s+soon\s+as|now\s+that|ever\s+since)\s+(?:i|we)"
     rf"(?:'d|'ve|\s+had|\s+have)?(?:\s+\w+ly)?\s+{PAST}|\bafter\s+(?:a\s+|\w+ing\s)|\bsince\s+(?:the"
     r"\s+new|\w+ing)|\b(?:i|we)\s+(?:just\s+|simply\s+|only\s+)?(?:had|needed)\s+to\s+\w+|\b(?:it|all"
-    r"\s+it)\s+(?:just\s+|only\s+)?(?:needed|took)\s+|\bwith\s+(?:a|an|the|some|new)\s|\bthanks\s+to\s+"
+    r"\s+it)\s+(?:just\s+|only\s+)?(?:needed|took)\s+|\bthanks\s+to\s+"
     r"(?:the|a)\b)"
 )
 _THING = rf"(?!(?:i|we|he|she|they|you|my|his|her|their|your|it's|that)\b){WORDS}{{2,80}}?"
@@ -53,7 +53,7 @@ FIXES = (
     make_sign(
         "fix",
         rf"(?:{WHO}|(?P<dropped>))(?:got|have|brought)\s+(?P<topic>(?:the|our|that)\s{WORDS}{{2,60}}?)\s+"
-        r"(?:<mended>|to\s+\w+\s+again|back)(?:\s+up)?(?:\s+again)?\s*(?:\s+(?=by\b|after\b|with\b)"
+        r"(?:<mended>|to\s+\w+\s+again|back\s+(?:up|online))(?:\s+again)?\s*(?:\s+(?=by\b|after\b|with\b)"
         r"|[,:;–—-]+\s+)(?P<object>(?:by|after|with|\w+ing|had|it|i|we|all|just)\b.*)",
     ),
     make_sign(
@@ -123,7 +123,7 @@ FIXES = (
     ),
     make_sign(
         "fix",
-        rf"(?P<object>{_THING})\s+(?:<adverb>\s+|\w+ly\s+)*(?:did\s+the\s+trick|solved\s+it|fixed\s+it|cured"
+        rf"(?P<object>(?:an?|the|our|some|new|\w+ing)\s{WORDS}{{2,80}}?)\s+(?:<adverb>\s+|\w+ly\s+)*(?:did\s+the\s+trick|solved\s+it|fixed\s+it|cured"
         r"\s+it|sorted\s+it)\b(?!\s+for\s+me).*",
     ),
     make_sign(

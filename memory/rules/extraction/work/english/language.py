@@ -48,13 +48,11 @@ _CUES = {
     "force": r"\b(?:<force>)(?![\w-])|\bfrom\s+[\w ]{3,20}\s+on\b|\bstarting\s+(?:\w+day|in|on|next|tomorrow)",
     "who": r"\b(?:we|i|our|us)\b",
     "colon": r":",
-    "vote": r"\b(?:vote|voted|poll|show\s+of\s+hands|meeting|agreed)\b",
+    "vote": r"\b(?:vote|voted|poll|show\s+of\s+hands|agreed)\b",
     "deliberation": r"\b(?:after\s+(?:sleeping|thinking|talking|much|all|a\s+long|some\s+back)|slept\s+on|back\s+and"
     r"\s+forth|weigh(?:ed|ing)|in\s+the\s+end\b.*\b(?:over|instead)|compar(?:ed|ing)|thought\s+it"
     r"\s+over)\b",
     "for us": r"\b(?:for\s+us|on\s+our\s+side|with\s+us)\b",
-    "start": r"^(?:\W*(?:so|ok|okay|right|fine|alright|then|well)\b[\s,]*)*[\w' -]{2,40}\s+it\s+is\b[^a-z]*"
-    r"(?:then)?[.!]*$",
     "place": rf"\b{PLACE}",
     "bound": r"\b(?:<bound>)\b",
     "strict": r"\b(?:<strict>)\b",
@@ -66,7 +64,6 @@ _CUES = {
     "than": r"\b(?:than|as)\b",
     "number": r"\d|\b(?:two|three|four|five|six|ten|twice|half|thirds?|double|percent)\b",
     "evidence": r"\b(?:<inspected>)\b|\bno\s+wonder\b",
-    "culprit": r"\b(?:culprit|to\s+blame|caused\s+by)\b",
     "past": r"\b(?:was|were|turned\s+out)\b",
     "again": r"\bagain\b|\bin\s+seconds\b|\bfine\b|\bwithout\b|\bsince\b",
     "fault": r"\b(?:<fault>)s?\b",
@@ -105,22 +102,22 @@ def load_language() -> Language:
         body = join_alternatives(LEXICON.get_words(section)).replace(r"\-", r"[\s-]")
         return lazy_compile(rf"\b{body}\b(?!')", re.IGNORECASE)
 
-    things = fill_classes("<named>")
     return Language(
         name="en",
         signs={"fix": FIXES, "decision": DECISIONS, "discovery": DISCOVERIES, "rule": RULES, "todo": TASKS},
         list_kinds=list_kinds,
-        cues={name: lazy_compile(fill_classes(pattern), re.IGNORECASE) for name, pattern in _CUES.items()},
+        cues={name: lazy_compile(pattern, re.IGNORECASE, fill=fill_classes) for name, pattern in _CUES.items()},
         not_said=lazy_compile(
-            fill_classes(r"\b(?:<not_said>)\b|^\W*(?:if|would|could|maybe|perhaps|say)\b"), re.IGNORECASE
+            r"\b(?:<not_said>)\b|^\W*(?:if|would|could|maybe|perhaps|say)\b", re.IGNORECASE, fill=fill_classes
         ),
         starts=list_starts,
         is_said=is_said,
         work=match_words("work"),
-        means=lazy_compile(fill_classes(r"(?:<means>)\b"), re.IGNORECASE),
+        means=lazy_compile(r"(?:<means>)\b", re.IGNORECASE, fill=fill_classes),
         named=lazy_compile(
-            rf"\b(?:in|for|of|on)\s+(?:the|our|this|my)\s+(?P<name>(?:(?!the\b|our\b)[\w-]+\s+){{1,2}}{things})\b",
+            r"\b(?:in|for|of|on)\s+(?:the|our|this|my)\s+(?P<name>(?:(?!the\b|our\b)[\w-]+\s+){1,2}<named>)\b",
             re.IGNORECASE,
+            fill=fill_classes,
         ),
         names=LEXICON.get_table("names", ","),
     )

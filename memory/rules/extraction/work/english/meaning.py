@@ -8,14 +8,14 @@ from muniment.memory.rules.extraction.work.english.parts import OPENING, PLACE, 
 from muniment.memory.rules.extraction.work.signs import Sign
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_OTHERS = lazy_compile(fill_classes(r"(?<![\w'-])(?:<others>)(?![\w'-])"), re.IGNORECASE)
-_NO_OBJECT = lazy_compile(fill_classes(r"(?:<no_objects>)\b"), re.IGNORECASE)
-_PERSONAL = lazy_compile(fill_classes(r"(?:<personal>)(?![\w'-])"), re.IGNORECASE)
-_NO_ORDER = lazy_compile(fill_classes(r"(?:<no_orders>)(?![\w'-])"), re.IGNORECASE)
-_NO_TASK = lazy_compile(fill_classes(r"(?:<no_tasks>)\b"), re.IGNORECASE)
-_MOMENT = lazy_compile(fill_classes(r"\b(?:<moments>)\b"), re.IGNORECASE)
-_HABIT = lazy_compile(fill_classes(r"\b(?:<habits>)\b"), re.IGNORECASE)
-_SPEAKER = lazy_compile(fill_classes(r"(?<![\w'])(?:<speaker>)(?![\w])"), re.IGNORECASE)
+_OTHERS = lazy_compile(r"(?<![\w'-])(?:<others>)(?![\w'-])", re.IGNORECASE, fill=fill_classes)
+_NO_OBJECT = lazy_compile(r"(?:<no_objects>)\b", re.IGNORECASE, fill=fill_classes)
+_PERSONAL = lazy_compile(r"(?:<personal>)(?![\w'-])", re.IGNORECASE, fill=fill_classes)
+_NO_ORDER = lazy_compile(r"(?:<no_orders>)(?![\w'-])", re.IGNORECASE, fill=fill_classes)
+_NO_TASK = lazy_compile(r"(?:<no_tasks>)\b", re.IGNORECASE, fill=fill_classes)
+_MOMENT = lazy_compile(r"\b(?:<moments>)\b", re.IGNORECASE, fill=fill_classes)
+_HABIT = lazy_compile(r"\b(?:<habits>)\b", re.IGNORECASE, fill=fill_classes)
+_SPEAKER = lazy_compile(r"(?<![\w'])(?:<speaker>)(?![\w])", re.IGNORECASE, fill=fill_classes)
 # What is told to the assistant in the same breath.
 _ORDER = lazy_compile(
     r"(?:^|[,;:.!]\s+|\band\s+)(?:please\s+)?(?:write|translate|summari[sz]e|turn|draft|rewrite|explain"
@@ -24,7 +24,7 @@ _ORDER = lazy_compile(
 )
 _TO_ASSISTANT = lazy_compile(r"\b(?:you|your|me)\b", re.IGNORECASE)
 _ADDRESS = lazy_compile(r"\b(?:keep|bear)\s+(?:that|this)\s+in\s+mind\b", re.IGNORECASE)
-_PLACED = lazy_compile(fill_classes(PLACE), re.IGNORECASE)
+_PLACED = lazy_compile(PLACE, re.IGNORECASE, fill=fill_classes)
 _DONE = lazy_compile(r"\w+(?:ed|ing)\b", re.IGNORECASE)
 _ELIDED = lazy_compile(r"\W*(?:haven't|didn't|not|still|nearly|almost|forgot|had)\b", re.IGNORECASE)  # of `I`
 _JOINT = lazy_compile(
@@ -62,7 +62,8 @@ def _is_own(sign: Sign, match: re.Match[str], found: dict[str, str | None]) -> b
     """Whether nobody else stands in or before a clause, nothing doubts or reports it, and what it lacks a subject for
     is its speaker's."""
     text, before = match.string, match.string[: match.start()]
-    head = text[match.start() : match.start("object")] if found.get("object") else ""
+    until = "act" if found.get("act") else "object"  # `decided not to` denies no deciding
+    head = text[match.start() : match.start(until)] if found.get("object") else ""
     if _OTHERS.search(f"{head} {found.get('topic') or ''}") or _IF.search(before) or _REPORT.search(before):
         return False
     if _THEIRS.search(before):

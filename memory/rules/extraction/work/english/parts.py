@@ -30,9 +30,9 @@ SELF = rf"(?P<who>(?:{BESIDE}|<self>)(?![\w-]){PERFECT}){ADVERBS}\s+"
 SELF_OR_NONE = rf"(?:{SELF}|(?P<dropped>)(?:(?:<adverb>|\w+ly)\s+)*?)"
 WHO_OR_NONE = rf"(?:{WHO}|(?P<dropped>)(?:(?:<adverb>|\w+ly)\s+)*?)"
 PLACE = (
-    r"(?:(?:in|at|on|within|for|of)\s+(?:our|my|this|the)\s+(?:[\w-]+\s+){0,2}?<place>s?(?![\w-])|(?:in"
+    r"(?:(?:(?:in|at|on|within)\s+(?:our|my|this|the)|(?:for|of)\s+(?:our|my|this))\s+(?:[\w-]+\s+){0,2}?<place>s?(?![\w-])|(?:in"
     r"|at|on|within|for)\s+our\s+(?!<private>\b)[\w-]+(?:\s+(?:room|shop|floor|lab|office|store|hall"
-    r"|deck))?|(?:around\s+|over\s+|in\s+)?here|at\s+work|on\s+site|in\s+house)"
+    r"|deck))?|(?:around\s+|over\s+|in\s+)?here(?!\s+on\b)|at\s+work|on\s+site|in\s+house)"
 )
 OBJECT = r"(?P<object>\S.*)"
 NOUNS = rf"(?!(?:the|an?|this|that|my|your|his|her|i|we|it|there|you|they|he|she)\b){WORDS}{{2,80}}?"
@@ -57,7 +57,7 @@ _SUBJECTS = lazy_compile(
     r"\s(?=(?:i|we|the|our|nobody|everyone|every|no|my|it|all|only|two|both|i'm|i've|we're|we've)\b)", re.IGNORECASE
 )
 _MOST_SUBJECTS = 4  # of an adverbial that no comma ends
-_WITHIN = lazy_compile(fill_classes(rf"{PLACE},?\s+"), re.IGNORECASE)
+_WITHIN = lazy_compile(rf"{PLACE},?\s+", re.IGNORECASE, fill=fill_classes)
 _BORDER = lazy_compile(
     r"[,;:.!—–]\s+|\s+-+\s+|\s*\(|\s+(?:and|but|so|because|since|that)\s+|\b(?:means|says|know)\s+"
     r"(?=the\b)",
@@ -97,5 +97,5 @@ FINDING = (
 
 def make_sign(kind: FactKind, pattern: str, *needs: str, is_order: bool = False, is_whole: bool = False) -> Sign:
     """A sign of which the pattern has the names of classes in it: `<decided>`."""
-    compiled = lazy_compile(fill_classes(pattern), re.IGNORECASE)
+    compiled = lazy_compile(pattern, re.IGNORECASE, fill=fill_classes)
     return Sign(kind=kind, pattern=compiled, needs=needs, is_order=is_order, is_whole=is_whole)

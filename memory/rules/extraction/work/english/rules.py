@@ -119,7 +119,7 @@ RULES = (
     make_sign(
         "rule",
         r"(?:every|each)\s+(?:day|week|month|morning|evening|night|shift|\w+day|time)(?:\s+\w+)?,?\s+"
-        rf"(?P<topic>(?:the|all|our)\s{WORDS}{{2,50}}?)\s+(?:gets?|are|is|must\s+be|has\s+to\s+be|have\s+to"
+        rf"(?P<topic>(?:the|all|our)\s{WORDS}{{2,50}}?)\s+(?:must\s+be|has\s+to\s+be|have\s+to"
         r"\s+be)\s+\w+(?:ed|en|t)\b.*",
         is_whole=True,
     ),
@@ -173,7 +173,7 @@ RULES = (
     make_sign(
         "rule",
         r"no\s+(?!idea|problem|way|time|wonder|doubt|one\b|plans|more\b|luck|sign)(?P<topic>[\w'-]+(?:"
-        r"\s+[\w'-]+){0,3}?)\s+(?:without|before|after|during|on|in|at|until|over)\s+\w.*",
+        r"\s+[\w'-]+){0,3}?)\s+(?:without|before|after|during|on|until)\s+\w.*",
         "work",
         "place",
         "stress",
