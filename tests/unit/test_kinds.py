@@ -81,11 +81,46 @@ def test_other_trades_have_them_too(text: str, kind: str | None) -> None:
         "如果我们决定用 bun，构建会更快。",
         "他们规定每次提交都要签名。",
         "先别部署。",
+        "no error at all, it went well",
+        'Here: {"verdict": "same", "result": {"exit_code": 68}}',
+        "And the meeting room is on the third floor.",
+        "Every week the vine is pruned by Kate.",
+        "Tickets for the museum must be booked online.",
+        "Remember how you fixed it.",
+        "I no longer sleep with the window open.",
+        "I got the results back: I am fine.",
+        "I'm dropping a tray!!",
+        "闹钟定在早上七点",
+        "我的房东修好了屋顶。",
+        "甜的一概不许碰。",
     ],
 )
 def test_what_only_looks_like_it_has_none(text: str) -> None:
-    """Questions, conditions, quotations, other people's rules, orders of the moment."""
+    """Questions, conditions, quotations, other people's rules, orders of the moment; what machines write, where or
+    when something is held, what somebody else does each time, what was no problem."""
     assert not kinds.find_kinds(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "is_negated"),
+    [
+        ("We decided not to rent the flat in Madrid.", "rent the flat in Madrid", True),
+        ("Decided to not rent the flat in Madrid.", "rent the flat in Madrid", True),
+        ("The team decided against GraphQL for the partner API.", "GraphQL for the partner API", True),
+        ("We decided to rent the flat in Madrid.", "rent the flat in Madrid", False),
+        ("The database stays on Postgres, that's final.", "The database stays on Postgres", False),
+    ],
+)
+def test_a_decision_against_something_is_one(text: str, value: str, is_negated: bool) -> None:
+    """Its object is what was decided against."""
+    fact = read_fact(text)
+    assert (fact.kind, fact.object, fact.negated) == ("decision", value, is_negated)
+
+
+@pytest.mark.parametrize("text", ["我必须明天交房租", "我要在元旦前戒烟", "我们要在5月1日前完成"])
+def test_an_obligation_with_a_date_is_a_task(text: str) -> None:
+    """Whether it is due on the day or before it."""
+    assert kinds.find_kinds(text) == {"todo"}
 
 
 def test_an_order_beside_a_request_is_a_part_of_it() -> None:

@@ -1,4 +1,4 @@
-"""The signs and cues of Chinese."""
+"""The signs and cues of Chinese, and whether a clause in the form of a sign says its kind."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from muniment.memory.domain.memory import FactKind
 from muniment.memory.rules.extraction.work.chinese.decisions import DECISIONS
 from muniment.memory.rules.extraction.work.chinese.discoveries import DISCOVERIES
 from muniment.memory.rules.extraction.work.chinese.fixes import FIXES
-from muniment.memory.rules.extraction.work.chinese.meaning import is_said
 from muniment.memory.rules.extraction.work.chinese.parts import LEXICON, fill_classes, list_starts
 from muniment.memory.rules.extraction.work.chinese.rules import RULES
 from muniment.memory.rules.extraction.work.chinese.tasks import TASKS
-from muniment.memory.rules.extraction.work.signs import Language
+from muniment.memory.rules.extraction.work.signs import Language, Sign
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _HINTS: dict[FactKind, str] = {
@@ -45,6 +44,16 @@ _CUES = {
     "aside": r"差点忘了|顺便|别忘|记得|一早|头一件",
 }
 
+# What makes a clause in the form of a sign say something else.
+_OTHERS, _HARMLESS = lazy_compile("<others>", fill=fill_classes), lazy_compile("<harmless>", fill=fill_classes)
+_NO_OBJECT, _PERSONAL = lazy_compile("<no_objects>", fill=fill_classes), lazy_compile("<personal>", fill=fill_classes)
+_NO_TASK, _HABIT, _MOMENT = (lazy_compile(f"<{name}>", fill=fill_classes) for name in ("no_tasks", "habits", "moments"))
+
+_NOUN = lazy_compile(
+    r"[把将的这那个]$|从\S{1,8}里|[想要该能得]{1,2}[^，]{0,2}$|准备|打算|一直"
+)  # before `决定`: a noun, or not yet
+_UNDECIDED = lazy_compile(r"做(?:决定|选择)|(?:再)?商量|考虑")
+
 
 def list_kinds(text: str) -> list[FactKind]:
     """The kinds of which a sign has its words in a text, in the order in which they are looked for."""
@@ -54,6 +63,24 @@ def list_kinds(text: str) -> list[FactKind]:
 @cache
 def _find_hints() -> tuple[tuple[FactKind, re.Pattern[str]], ...]:
     return tuple((kind, lazy_compile(pattern, fill=fill_classes)) for kind, pattern in _HINTS.items())
+
+
+def is_said(sign: Sign, match: re.Match[str]) -> bool:
+    """Whether a clause in the form of a sign says its kind: of the speaker's own, as a fact, and not of a moment."""
+    text, found = match.string, match.groupdict()
+    value = (found.get("object") or "").strip()
+    until = match.start("object") if found.get("object") else match.start()
+    head = _HARMLESS.sub("", f"{text[:until]} {found.get('topic') or ''} {found.get('lead') or ''}")
+    if _OTHERS.search(head) or (value and _NO_OBJECT.match(value)):
+        return False
+    if "finding" in found and _PERSONAL.match(value):
+        return False
+    if sign.kind == "decision" and _NOUN.search(found.get("lead") or ""):
+        return False
+    if sign.kind == "rule":
+        return not _MOMENT.search(text)
+    is_open = _NO_TASK.match(value) or _UNDECIDED.search(value) or _HABIT.search(text)
+    return sign.kind != "todo" or not is_open
 
 
 @cache
