@@ -43,7 +43,7 @@ TASKS = (
         "term",
     ),
     make_sign("todo", rf"(?P<dropped>)got\s+to\s+{OBJECT}", "dated", "day"),
-    make_sign("todo", rf"(?P<who>i|we)'ve{ADVERBS}\s+got\s+to\s+{OBJECT}", "dated", "day", "term"),
+    make_sign("todo", rf"(?P<who>i|we)'ve{ADVERBS}\s+got\s+to\s+{OBJECT}", "dated", "day", "term", "work"),
     make_sign(
         "todo",
         rf"(?P<who>i|we){ADVERBS}\s+owe\s+(?!my\b|it\b|everything|a\s+lot|so\b)(?:[\w'-]+\s+){{1,3}}?"
