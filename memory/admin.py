@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
+from muniment.memory.codec import check_calls
 from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult, UndoResult
 from muniment.memory.domain.embedding import DATABASE, SwitchProgress, SwitchRange
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
@@ -17,7 +18,6 @@ from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageRepor
 from muniment.memory.engine import Engine
 from muniment.memory.flows.background.derived import mentions_any
 from muniment.memory.flows.background.reembed import EmbedderSwitch
-from muniment.memory.given import check_calls
 
 OnProgress = Callable[[int], None]
 

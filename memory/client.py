@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from muniment.memory.conversation import Conversation as Conversation  # noqa: PLC0414 - for graphs and nodes
+from muniment.memory.codec import check_calls, check_each
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import ChangePage, JournalEntry, Node
@@ -16,14 +16,19 @@ from muniment.memory.domain.memory import Neighbour, Reach, StoredMemory
 from muniment.memory.domain.plan import ImportReport, Receipt, raise_refusal
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Placement, Turn
+from muniment.memory.domain.turn import Candidate, Placement, ToolUse, Turn
+from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.doors import Doors
 from muniment.memory.engine import Engine, MakeEmbedder
+from muniment.memory.flows import metering
 from muniment.memory.flows.background.reembed import EmbedderSwitch as EmbedderSwitch  # noqa: PLC0414 - for faces
-from muniment.memory.flows.reading.briefs import build_brief
-from muniment.memory.given import check_calls, check_each
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
+from muniment.memory.ports.readers import VERY_LONG_TEXT
+from muniment.memory.rules.procedures import tool_calls
+from muniment.memory.rules.provenance.quoted import hash_shingles
+from muniment.memory.rules.redaction.secret_names import describe_redactions
+from muniment.memory.rules.retrieval.render import choose_vocabulary, count_message_tokens
 from muniment.memory.rules.statements.relations import make_relation
 
 OnProgress = Callable[[int], None]
@@ -39,7 +44,7 @@ class Memory(Doors):
 
     def __init__(self, engine: Engine, *, loop: asyncio.AbstractEventLoop | None = None) -> None:
         super().__init__(engine)
-        self.conversation = Conversation(self)  # the calls of a graph around one turn
+        self.conversation = Conversation(engine)  # the calls of a graph around one turn
         self.loop = loop  # on which it was opened
 
     async def __aenter__(self) -> Self:
@@ -173,7 +178,7 @@ class Memory(Doors):
         With `as_of` as it would have been at that revision, with a `limit` of so many memories at most, of which the
         profile gets no more than half. Raises BadInput for a revision that is not reached."""
         return await self.engine.engines.run(
-            scope, lambda engine: build_brief(engine.recall, scope, agent, text, as_of=as_of, limit=limit)
+            scope, lambda engine: engine.recall.build_brief(scope, agent, text, as_of=as_of, limit=limit)
         )
 
     async def find_id(self, scope: Scope, given: MemoryId | str) -> MemoryId:
@@ -290,3 +295,101 @@ class Memory(Doors):
     async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Return counts, revision, embedder and database of the space, and when it was and will be maintained."""
         return await self.engine.statistics.read_status(scope)
+
+
+@check_calls
+class Conversation:
+    """The calls of a graph around one turn. It uses the engine of its `Memory`, which opens and closes it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def sanitize_turn(self, scope: Scope, turn: Turn) -> Turn:
+        """Return a turn with its texts redacted, for `learn` and `record`, which do not redact it again.
+
+        A turn that the denylist names is returned as it is; `learn` and `record` refuse it. Raises TooLarge."""
+        engine = self.engine
+        return (
+            turn if engine.redactor.find_denial_reason(scope, turn) else engine.writer.turn_reader.sanitize_turn(turn)
+        )
+
+    async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
+        """Append turns to the ledger, redacted, and enqueue the jobs that follow from them. A turn that is there stays.
+
+        Raises TooLarge, StoreError."""
+        await self.engine.writer.record_turns(scope, turns)
+
+    async def mark_seen(self, scope: Scope, rev: Revision) -> None:
+        """Record that the scope's thread has seen everything up to `rev`. Raises BadInput for a scope without a
+        thread."""
+        await self.engine.recall.mark_seen(scope, rev)
+
+    async def capture(self, scope: Scope) -> Receipt:
+        """Summarize the scope's thread as an episode, when enough was said since the last one. Raises ModelError,
+        StoreError."""
+        return await self.engine.run_checked(scope, lambda engine: engine.episodes.capture_episode(scope))
+
+    async def learn_path(self, scope: Scope) -> Receipt:
+        """Keep how goals were reached with tools in the scope's thread, as procedures: where the user asked for it, and
+        where tools report a success after failures. A procedure is kept once. Raises StoreError, ModelError."""
+        return await self.engine.run_checked(scope, lambda engine: engine.procedures.learn_procedures(scope))
+
+    async def schedule_reflection(self, scope: Scope) -> None:
+        """Enqueue the daily job for insights, when there is a model. Mostly this costs one lookup in a dictionary."""
+        await self.engine.writer.schedule_reflection(scope)
+
+    async def track(self, scope: Scope, event: OpsEvent) -> None:
+        """Buffer an operational event; the next flush writes it."""
+        await self.engine.write_behind.track_event(scope, event)
+
+    async def flush(self, scope: Scope) -> None:
+        """Write the buffered events, settlements and access counts of the scope. Raises StoreError."""
+        await self.engine.write_behind.flush(scope)
+
+    def meter_model(self, scope: Scope, model: ChatModel) -> ChatModel:
+        """Return a model whose requests are redacted and paid for by the tenant; its `chat` raises OverBudget, too."""
+        return metering.MeteredModel(self.engine.usage_meter, scope, model)
+
+    def shingle_hashes(self, *texts: str) -> tuple[int, ...]:
+        """Return hashes of the texts' word sequences, by which a later reply that repeats them is recognized."""
+        return hash_shingles(texts)
+
+    def redact(self, text: str) -> str:
+        """Return the text without secrets. A text that holds none is returned unchanged, to the byte. Call it from a
+        thread for a long text."""
+        engine = self.engine
+        redact = engine.redactor.redact_text
+        return engine.text_reader.call_function(redact, text) if len(text) > VERY_LONG_TEXT else redact(text)
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a message, by the vocabulary of the configured model."""
+        return count_message_tokens(text, choose_vocabulary(self.engine.settings.chat_model))
+
+    def describe_redactions(self, text: str) -> tuple[str, ...]:
+        """Return what was taken out of a redacted text, in words: "a password", "an API key"."""
+        return describe_redactions(text)
+
+    def make_tool_turn(self, scope: Scope, call: ToolUse) -> Turn:
+        """Return a use of a tool as a turn for `record`, redacted and shortened."""
+        return tool_calls.make_tool_turn(
+            call, session=scope.session or "", thread=scope.thread, redact=self.engine.redactor.redact_text
+        )
+
+    async def answer_consents(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
+        """Decide the pending requests among `ids` by a message, and return those that it answers: approved, rejected,
+        or pending, where the answer is unclear and is to be asked again. None for a message that is no answer."""
+        return await self.engine.engines.run(scope, lambda engine: engine.consents.answer_consents(scope, ids, text))
+
+    async def resume_consents(self, scope: Scope, ids: Sequence[UUID], answer: Any) -> Sequence[Consent]:
+        """Decide like `answer_consents`, by the value that resumes an interrupt: true or false, words, an object, or
+        the response of an inbox."""
+        return await self.engine.engines.run(scope, lambda engine: engine.consents.resume_consents(scope, ids, answer))
+
+    async def answer_replacement(self, scope: Scope, memory_id: MemoryId | str, text: str) -> Receipt | None:
+        """Settle by a message which known memories a memory replaces that perhaps replaces some: they are superseded,
+        the others stay and are no longer asked about. None for a message that is no answer; no change for a yes that
+        does not say which of several. Raises NotFound, StoreError."""
+        id_ = await self.engine.browser.find_id(scope, memory_id)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.lifecycle.answer_replacement(scope, id_, text)
+        )

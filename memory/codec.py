@@ -1,24 +1,26 @@
-"""The JSON codec: domain values to plain JSON values and back. Files, faces and tools have one shape."""
+"""Values of JSON: what a caller gives is checked, and what the domain has is encoded, in one shape for files, faces and
+tools."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
+from datetime import UTC, datetime
+from functools import cache, wraps
+from itertools import chain
 from math import isfinite
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeAlias, TypeVar, get_args, get_type_hints
 from uuid import UUID
 
 import orjson
 
 from muniment.memory.domain.consent import Consent
-from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import ChangePage
-from muniment.memory.domain.memory import REACHES, Fact, FactKind
+from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.domain.plan import Change, Receipt
-from muniment.memory.domain.query import Filters, Query, Returns
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, NotStorable
 
 # The fields of the structured profile -> their names in a decision and in a question, in English and in Chinese.
 _FIELDS: Mapping[str, tuple[str, str, str]] = {
@@ -29,18 +31,16 @@ _FIELDS: Mapping[str, tuple[str, str, str]] = {
 _HOW_TO_ANSWER = (
     "Accept it, edit a value, respond with a no or with words such as “yes to the name, no to the city”, or ignore it."
 )
-_WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ACTION = "use_in_profile"  # what an interrupt asks for
-_MAX_NAME_CHARS = 500  # of a name in a filter
-_YEAR = timedelta(days=366)
-_FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours or more
-_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
-_CHOICES: Mapping[str, tuple[str, ...]] = {"fact_kind": get_args(FactKind), "reach": REACHES}  # of a filter
-FILTER_KINDS: dict[str, type] = {
-    name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items() if name != "without_tags"
-}
+_Door = TypeVar("_Door")
+_Given = TypeVar("_Given")
+_Judge: TypeAlias = Callable[[Any], str | None]
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1  # of what the database takes
+_SHOWN_CHARS = 40  # of a name in a path
+_WITHOUT_NUMBERS = frozenset({str, bool, type(None), datetime, UUID})
+_NO_NAME = object()  # in the place of a name that is no text
 
 
 def encode_value(value: Any) -> Any:
@@ -225,130 +225,155 @@ def format_decisions(requests: Sequence[Consent]) -> str:
     return " ".join(parts)
 
 
-_QUERY_FIELDS = {"query", "return"} | {each.name for each in fields(Query)} - {"text", "returns"}
-FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    """Raise BadInput that names the field, unless the value is a whole number from `low` to `high`."""
+    if type(value) is not int or not low <= value <= high:
+        problem = find_number_fault(value) or (f"is {value}" if type(value) is int else "is no whole number")
+        raise BadInput(f"{name}: {problem}; allowed: {low} to {high}")
 
 
-def parse_time(value: Any, name: str) -> datetime:
-    """Return a time from an ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
+def check_numbers(name: str, value: Any) -> None:
+    """Raise BadInput for a number that is not finite or has more than 64 bits, in a value, a record or a list, with the
+    path to it. What is in an object `check_json` looks at."""
+    if not _has_sound_numbers(value) and (fault := _find_fault(value, find_number_fault, _list_parts)):
+        raise BadInput(f"{name}{fault[0]}: {fault[1]}; allowed: a finite number of at most 64 bits")
 
-    The first and the last year are refused: they have no time in another zone. A zone that no place has becomes UTC."""
-    if isinstance(value, datetime):
-        moment = value
-    else:
+
+def check_each(name: str, values: Iterable[_Given]) -> Iterator[_Given]:
+    """Yield values, each after `check_numbers`."""
+    for number, value in enumerate(values):
+        check_numbers(f"{name}[{number}]", value)
+        yield value
+
+
+def check_json(name: str, value: Any) -> Any:
+    """Return an object as it is.
+
+    Raises BadInput for one with what JSON or the database cannot hold, with the path to it: a number that is not finite
+    or has more than 64 bits, a text with a NUL or half a character, a value of another type."""
+    if not isinstance(value, Mapping):
+        raise BadInput(f"{name}: is no object; allowed: an object of JSON values")
+    try:
+        fault = _find_fault(value, _find_json_fault, _list_members)
+    except RecursionError:
+        raise BadInput(f"{name}: is nested too deeply") from None
+    if fault:
+        raise BadInput(f"{name}{fault[0]}: {fault[1]}")
+    return value
+
+
+def find_number_fault(value: Any) -> str | None:
+    """Return why a number cannot be stored; None of a good one, and of what is no number."""
+    kind = type(value)
+    if kind is int:
+        return None if _LOWEST <= value <= _HIGHEST else "is a whole number beyond 64 bits"
+    return "is not finite" if kind is float and not isfinite(value) else None
+
+
+def find_text_fault(value: Any) -> str | None:
+    """Return why a text cannot be stored; None of a good one, and of what is no text."""
+    if not isinstance(value, str):
+        return None
+    if "\0" in value:
+        return "has a NUL"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "has half a character (a lone surrogate)"
+    return None
+
+
+def check_calls(door: type[_Door]) -> type[_Door]:
+    """Let the public methods of a class refuse numbers that cannot be stored, and say which argument has a text that
+    proves to be unfit. What is given as an iterable is checked where it is taken from."""
+    for name, method in list(vars(door).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(door, name, _check_call(method))
+    return door
+
+
+def _check_call(method: Callable[..., Any]) -> Callable[..., Any]:
+    parameters = list(inspect.signature(method).parameters.values())[1:]  # the first is the door itself
+    names = tuple(each.name for each in parameters)
+    streamed = frozenset(each.name for each in parameters if str(each.annotation).startswith("Iterable"))
+
+    @wraps(method)
+    def call(*arguments: Any, **options: Any) -> Any:
+        for name, value in chain(zip(names, arguments[1:], strict=False), options.items()):
+            if name not in streamed and not _has_sound_numbers(value):
+                check_numbers(name, value)
+        return method(*arguments, **options)
+
+    @wraps(method)
+    async def call_and_wait(*arguments: Any, **options: Any) -> Any:
         try:
-            moment = datetime.fromisoformat(value)
-        except (TypeError, ValueError):
-            raise BadInput(f"{name}: not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z") from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    if not _EARLIEST <= moment <= _LATEST:
-        raise BadInput(f"{name}: the years 2 to 9998 wanted")
-    return moment.astimezone(UTC) if abs(moment.utcoffset() or timedelta()) > _FARTHEST else moment
+            return await call(*arguments, **options)
+        except NotStorable as error:
+            given = chain(zip(names, arguments[1:], strict=False), options.items())
+            faults = [(name, _find_fault(value, find_text_fault, _list_members)) for name, value in given]
+            named = [f"{name}{fault[0]}: {fault[1]}" for name, fault in faults if fault]
+            raise BadInput("; ".join(named) or str(error)) from None
+
+    return call_and_wait if inspect.iscoroutinefunction(method) else call
 
 
-def parse_filters(raw: Any) -> Filters:
-    """Return filters from a JSON object; nulls are ignored. Raises BadInput for an unknown key and a wrong type."""
-    if raw is not None and not isinstance(raw, Mapping):
-        raise BadInput(f"filters: {type(raw).__name__} given, an object wanted")
-    values: dict[str, Any] = {}
-    for key, value in (raw or {}).items():
-        kind = FILTER_KINDS.get(key)
-        if kind is None:
-            raise BadInput(f"filters: unknown key {key!r}; allowed: {', '.join(FILTER_KINDS)}")
-        if value is None:
-            continue
-        if kind is datetime:
-            values[key] = parse_time(value, f"filters.{key}")
-        elif not is_storable(value):
-            raise BadInput(f"filters.{key}: has a NUL or half a character")
-        elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise BadInput(f"filters.{key}: {type(value).__name__} given, {kind.__name__} wanted")
-        elif key in _CHOICES and value not in _CHOICES[key]:
-            raise BadInput(f"filters.{key}: one of {', '.join(_CHOICES[key])} wanted")
-        elif isinstance(value, str) and len(value) > _MAX_NAME_CHARS:
-            raise BadInput(f"filters.{key}: {len(value):,} characters given, at most {_MAX_NAME_CHARS} wanted")
-        else:
-            values[key] = value
-    return Filters(**values)
+def _has_sound_numbers(value: Any) -> bool:
+    """Whether `_find_fault` surely finds no number: it is asked before each call, and the path is seldom wanted."""
+    kind: Any = type(value)
+    if kind in _WITHOUT_NUMBERS:
+        return True
+    if kind is int or kind is float:
+        return _LOWEST <= value <= _HIGHEST if kind is int else isfinite(value)
+    if kind is tuple or kind is list:
+        return all(map(_has_sound_numbers, value))
+    return all(_has_sound_numbers(getattr(value, name)) for name in _list_fields(kind))
 
 
-def parse_query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
-    """Return a query from JSON, with `defaults` for what is not given. `agent` is ignored: the caller binds it. Raises
-    BadInput."""
-    base = defaults or Query(text="")
-    if unknown := set(raw) - _QUERY_FIELDS - {"agent"}:
-        raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(_QUERY_FIELDS))}")
-    text = raw.get("query")
-    if not isinstance(text, str):
-        raise BadInput(f"query: {type(text).__name__} given, text wanted")
-    categories = raw.get("categories") or ()
-    if not is_text_list(categories):
-        raise BadInput("categories: a list of names wanted")
-    returns = raw.get("return") or base.returns
-    if returns not in get_args(Returns):
-        given = repr(returns) if isinstance(returns, str) else type(returns).__name__
-        raise BadInput(f"return: {given} given; allowed: {', '.join(get_args(Returns))}")
-    if not isinstance(profile := raw.get("profile") or base.profile, str | None):
-        raise BadInput(f"profile: {type(profile).__name__} given, text wanted")
-    budget = base.budget_tokens * (FULL_BUDGET_FACTOR if returns == "full" else 1)
-    return Query(
-        text=text,
-        categories=tuple(categories),
-        filters=parse_filters(raw.get("filters")),
-        returns=returns,
-        top_k=_parse_whole_number(raw.get("top_k"), base.top_k, "top_k"),
-        budget_tokens=_parse_whole_number(raw.get("budget_tokens"), budget, "budget_tokens"),
-        threshold=_parse_share(raw.get("threshold"), base.threshold),
-        explain=_parse_flag(raw.get("explain"), base.explain, "explain"),
-        profile=profile,
-        as_of=base.as_of if raw.get("as_of") is None else parse_as_of(raw["as_of"]),
-    )
+def _find_fault(
+    value: Any, judge: _Judge, list_parts: Callable[[Any], Iterable[tuple[str, Any]]]
+) -> tuple[str, str] | None:
+    """Return the path to the first part of a value that is unfit, and why."""
+    if problem := judge(value):
+        return "", problem
+    for step, part in list_parts(value):
+        if fault := _find_fault(part, judge, list_parts):
+            return step + fault[0], fault[1]
+    return None
 
 
-def parse_as_of(value: Any) -> Revision | datetime:
-    """Return the revision or the time that a read goes back to, from a whole number or an ISO date or time.
-
-    A time without a zone is UTC; a date means its end. Raises BadInput."""
-    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        if value < 0:
-            raise BadInput(f"as_of: {value} given; a revision is a whole number of 0 or more")
-        return Revision(value)
-    try:
-        return parse_end_time(value, "as_of")
-    except BadInput as error:
-        raise BadInput(f"{error}; or a revision, for example 12") from None
+def _list_parts(value: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, list | tuple):
+        return ((f"[{number}]", part) for number, part in enumerate(value))
+    kind: Any = type(value)
+    return [(f".{name}", getattr(value, name)) for name in _list_fields(kind)]
 
 
-def parse_end_time(value: Any, name: str) -> datetime:
-    """Return a time as `parse_time` does; a date without a time means its end, a week the end of its last day."""
-    try:
-        day = date.fromisoformat(value) + timedelta(days=6 if len(value.replace("-", "")) == len("2026W47") else 0)
-    except (TypeError, ValueError, OverflowError):
-        return parse_time(value, name)
-    return parse_time(datetime.combine(day, time.max), name)
+def _list_members(value: Any) -> Iterable[tuple[str, Any]]:
+    """The parts of a value, those of an object, too: each name, and what it names."""
+    if not isinstance(value, Mapping):
+        return _list_parts(value)
+    steps = ((f".{_show_name(name)}", name, member) for name, member in value.items())
+    return [part for step, name, member in steps for part in ((step, _name_of(name)), (step, member))]
 
 
-def _parse_flag(value: Any, default: bool, name: str) -> bool:
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        raise BadInput(f"{name}: true or false wanted")
-    return value
+def _find_json_fault(value: Any) -> str | None:
+    if value is None or isinstance(value, Mapping | list | tuple):
+        return None
+    if not isinstance(value, str | int | float):
+        return "is no JSON value; allowed: objects with names, lists, texts, numbers, true, false and null"
+    return find_number_fault(value) or find_text_fault(value)
 
 
-def _parse_whole_number(value: Any, default: int, name: str) -> int:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadInput(f"{name}: a whole number of 1 or more wanted")
-    return value
+def _name_of(name: Any) -> Any:
+    return name if isinstance(name, str) else _NO_NAME
 
 
-def _parse_share(value: Any, default: float | None) -> float | None:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise BadInput("threshold: a number from 0 to 1 wanted")
-    return float(value)
+def _show_name(name: Any) -> str:
+    is_short = isinstance(name, str) and len(name) <= _SHOWN_CHARS and name.isprintable()
+    return name if is_short else "(a name)"
+
+
+@cache
+def _list_fields(record: type[Any]) -> tuple[str, ...]:
+    """The names of what a record is made of, none of another value; what it derives from that may lead back to it."""
+    return tuple(each.name for each in fields(record) if each.init) if is_dataclass(record) else ()

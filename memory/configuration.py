@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from muniment.memory.codec import check_calls
 from muniment.memory.config.changes import SettingChange, SettingsView, Stage
 from muniment.memory.config.stages import SettingKey
 from muniment.memory.engine import Engine
-from muniment.memory.given import check_calls
 
 
 @check_calls

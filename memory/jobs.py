@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from muniment.memory.codec import check_calls
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
-from muniment.memory.given import check_calls
 
 
 @check_calls

@@ -10,13 +10,14 @@ from dataclasses import asdict
 from typing import Any
 from unicodedata import category, normalize
 
-from muniment.memory.codec import FULL_BUDGET_FACTOR, encode_record, encode_value, is_storable, parse_query
+from muniment.memory.codec import encode_record, encode_value, is_storable
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.layers.session import Session, TurnHit
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Answer, Explanation, Hit, Query, Returns
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
+from muniment.memory.query_codec import FULL_BUDGET_FACTOR, parse_query
 
 # JSON on one line, without spaces between its parts.
 dump_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from datetime import datetime
 
+from muniment.memory.codec import check_calls
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.projections import (
     Lineage,
@@ -16,7 +17,6 @@ from muniment.memory.domain.layers.projections import (
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
-from muniment.memory.given import check_calls
 
 
 @check_calls

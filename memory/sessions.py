@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from muniment.memory.codec import check_calls
 from muniment.memory.domain.layers.session import (
     Session,
     SessionChange,
@@ -16,7 +17,6 @@ from muniment.memory.domain.layers.session import (
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.engine import Engine
-from muniment.memory.given import check_calls
 
 
 @check_calls

@@ -32,7 +32,7 @@ from tests.shape.words import (
     undocumented_packages,
 )
 
-DOORS = ("memory/client.py", "memory/conversation.py", "memory/admin.py", "memory/jobs.py")
+DOORS = ("memory/client.py", "memory/admin.py", "memory/jobs.py")
 
 Files = Callable[[], dict[str, str]]
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from muniment.memory import codec
-from muniment.memory.codec import FILTER_KINDS
+from muniment.memory import query_codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput
 from muniment.memory.payload import parse_agent_query
+from muniment.memory.query_codec import FILTER_KINDS
 
 MAX_NAME_CHARS = 200
 
@@ -153,4 +153,4 @@ def _parse_filter_value(key: str, value: str) -> Any:
 
 def parse_as_of(value: str | None) -> Revision | datetime | None:
     """The revision or time of `--as-of`; None without it. Raises BadInput."""
-    return None if value is None else codec.parse_as_of(value)
+    return None if value is None else query_codec.parse_as_of(value)

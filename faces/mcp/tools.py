@@ -15,7 +15,7 @@ from muniment.faces.mcp.caller import Caller
 from muniment.faces.mcp.consent import ask_user, quote_text
 from muniment.faces.mcp.failures import describe_failure
 from muniment.faces.mcp.schemas import QUERY, REMEMBER, SEARCH, list_tools
-from muniment.memory import codec
+from muniment.memory import codec, query_codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
@@ -154,7 +154,7 @@ def _check_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
         choices = known[name].get("enum")
         if choices is not None and value not in choices:
             raise BadInput(f"{name}: one of {', '.join(choices)} wanted")
-        members = known[name].get("properties", codec.FILTER_KINDS)
+        members = known[name].get("properties", query_codec.FILTER_KINDS)
         if isinstance(value, Mapping) and not members.keys() >= value.keys():
             raise BadInput(f"{name}: unknown name; allowed: {', '.join(members)}")
 

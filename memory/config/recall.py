@@ -105,6 +105,11 @@ class RecallSettings(CallerSettings):
         tags = tuple(dict.fromkeys(tag for key in keys for tag in self.without_tags.get(key, ())))
         return replace(query, filters=replace(query.filters, without_tags=tags)) if tags else query
 
+    def size_context(self, bullets: int) -> Self:
+        """Return the settings for a context of so many memories, whose budget grows with them."""
+        tokens = self.context_budget_tokens * max(bullets, self.context_bullets) // self.context_bullets
+        return self.model_copy(update={"context_bullets": bullets, "context_budget_tokens": tokens})
+
     def choose_profile(self, agent: str, profile: str | None = None) -> Self:
         """Return the settings for one caller: with what the named profile overrides, without a name with what that of
         the agent does. Raises BadInput for an unknown profile."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.changes import (
     OverrideSet,
     SettingChange,
@@ -19,7 +20,6 @@ from muniment.memory.config.overrides import check_value, find_setting, lay_over
 from muniment.memory.config.settings import Settings
 from muniment.memory.config.stages import SettingKey, get_value, list_settings, load_default
 from muniment.memory.errors import BadInput, Conflict, StoreError
-from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.operation.settings import SettingStore
 

@@ -9,10 +9,10 @@ import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from muniment.memory import bootstrap
-from muniment.memory.codec import FILTER_KINDS
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.payload import build_parameters
+from muniment.memory.query_codec import FILTER_KINDS
 from muniment.nodes import prompts, supervisor
 from muniment.nodes.entry import resolve_scope
 from muniment.nodes.state import State, Who

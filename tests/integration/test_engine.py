@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.plan import ImportReport, Receipt
 from muniment.memory.domain.query import Filters, Query
@@ -191,7 +191,7 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
     """What is sent costs no more than was asked, JSON included, and what did not fit is named."""
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"Harbour walk number {n} with coffee {'and cake ' * n}") for n in range(9)])
-        asked = codec.parse_query(
+        asked = query_codec.parse_query(
             {"query": "harbour walk coffee", "return": returns, "budget_tokens": budget, "top_k": 9, "explain": True}
         )
         answer = await memory.query(scope(), "supervisor", asked)

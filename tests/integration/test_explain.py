@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import State, StoredMemory
@@ -311,7 +311,7 @@ async def test_as_of_then(database_url: str) -> None:
             ):
                 with pytest.raises(BadInput, match="as_of"):
                     await read
-        today = codec.parse_as_of("2026-05-13")
+        today = query_codec.parse_as_of("2026-05-13")
         assert (await memory.query(scope(), "supervisor", replace(ASKED, as_of=today))).rev == 3
 
 
@@ -348,7 +348,7 @@ async def test_one_shape_for_engine_and_tool(database_url: str, memory: Memory) 
     for returns in ("full", "bullets"):
         arguments = {"query": ASKED.text, "return": returns, "explain": True}
         said = await tools.run_call(ToolCall(id="1", name=QUERY_TOOL, arguments=arguments))
-        answer = await memory.query(scope(), "supervisor", codec.parse_query(arguments))
+        answer = await memory.query(scope(), "supervisor", query_codec.parse_query(arguments))
         shown = encode_answer(answer, explain=True)
         assert untimed(said) == untimed(fence_text(dump_compact(shown)))
         assert {"score", "relevance", "parts", "channels", "ranks", "rev"} <= set(shown["results"][0])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.domain.ids import Revision, Vector
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, StoreDown, StoreError
@@ -200,7 +200,7 @@ async def test_a_space_that_was_only_asked_is_empty(database_url: str) -> None:
 async def test_a_filter_that_cannot_be(filters: dict[str, Any]) -> None:
     """It is refused by its name."""
     with pytest.raises(BadInput, match=f"filters.{next(iter(filters))}"):
-        codec.parse_query({"query": "cat", "filters": filters})
+        query_codec.parse_query({"query": "cat", "filters": filters})
 
 
 async def test_a_filter_beyond_every_memory(database_url: str) -> None:
@@ -208,7 +208,7 @@ async def test_a_filter_beyond_every_memory(database_url: str) -> None:
     async with engine(database_url) as memory:
         await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         for filters, found in ({"importance_min": 2**70}, 0), ({"importance_max": 2**70}, 1):
-            asked = codec.parse_query({"query": "cat on the mat", "filters": filters})
+            asked = query_codec.parse_query({"query": "cat on the mat", "filters": filters})
             assert len((await memory.query(scope(), "supervisor", asked)).hits) == found
 
 

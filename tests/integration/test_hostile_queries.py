@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Answer, Filters, Query
@@ -282,8 +282,8 @@ async def test_every_filter_is_known_to_the_wire() -> None:
         if field.name == "without_tags":
             continue
         with pytest.raises(BadInput, match=f"filters.{field.name}"):
-            codec.parse_query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})
+            query_codec.parse_query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})
     with pytest.raises(MunimentError, match="unknown field 'limit'"):
-        codec.parse_query({"query": "tea", "limit": 5})
+        query_codec.parse_query({"query": "tea", "limit": 5})
     with pytest.raises(BadInput, match="query: "):
-        codec.parse_query({"categories": ["tasks"]}, Query(text=""))
+        query_codec.parse_query({"categories": ["tasks"]}, Query(text=""))

@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import StoredMemory
@@ -325,7 +325,7 @@ async def test_a_whole_memory_fits_where_no_room_is_named(database_url: str) -> 
         found = replace(statement(text), turns=tuple(turns))
         await memory.keep_candidates(who, [found])
         asked = {"query": "sail around Corsica and back", "return": "full"}
-        (one,) = encode_answer(await memory.query(who, "supervisor", codec.parse_query(asked)))["results"]
+        (one,) = encode_answer(await memory.query(who, "supervisor", query_codec.parse_query(asked)))["results"]
     assert (one["text"], one["thread_id"]) == (found.text, who.thread)
     assert one["fact"].keys() == {"kind", "predicate", "object", "subject"}
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from muniment.faces.http.answers import HitAnswer
 from muniment.faces.http.bodies import FilterBody, QueryBody
-from muniment.memory.codec import FILTER_KINDS, parse_query, parse_time
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Filters
+from muniment.memory.query_codec import FILTER_KINDS, parse_query, parse_time
 
 
 def test_filters() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.errors import BadInput
 
 
@@ -22,11 +22,11 @@ from muniment.memory.errors import BadInput
 )
 def test_a_date_is_its_end(typed: str, last: str) -> None:
     """A week's is that of its Sunday."""
-    assert codec.parse_as_of(typed) == datetime.fromisoformat(f"{last}T23:59:59.999999").replace(tzinfo=UTC)
+    assert query_codec.parse_as_of(typed) == datetime.fromisoformat(f"{last}T23:59:59.999999").replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize("typed", ["9999-W52", "2026-W60", "2026-13", "W47"])
 def test_no_date(typed: str) -> None:
     """The week that ends behind the calendar is none either."""
     with pytest.raises(BadInput, match="as_of"):
-        codec.parse_as_of(typed)
+        query_codec.parse_as_of(typed)

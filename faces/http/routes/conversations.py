@@ -11,7 +11,7 @@ from muniment.faces.http.access import Caller, Reader, Writer
 from muniment.faces.http.answers import ContextAnswer, TurnsAnswer
 from muniment.faces.http.bodies import StrictRoute, TurnBody, TurnsBody
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
-from muniment.memory import codec
+from muniment.memory import codec, query_codec
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
@@ -75,7 +75,7 @@ def _make_turn(caller: Caller, scope: Scope, body: TurnBody) -> Turn:
         key=body.key,
         role=body.role,
         text=body.text,
-        at=caller.service.memory.now() if body.at is None else codec.parse_time(body.at, "at"),
+        at=caller.service.memory.now() if body.at is None else query_codec.parse_time(body.at, "at"),
         thread=scope.thread,
         actor=scope.actor,
         path=body.path,

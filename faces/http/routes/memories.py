@@ -11,7 +11,7 @@ from muniment.faces.http.answers import ErasureAnswer, HistoryAnswer, MemoriesAn
 from muniment.faces.http.bodies import MAX_COUNT, MemoryBody, PatchBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.routes.erasure import erase_for_good
-from muniment.memory import codec
+from muniment.memory import codec, query_codec
 from muniment.memory.domain.memory import Kind, State, StoredMemory, Trust
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import ListRequest
@@ -53,13 +53,13 @@ async def list_memories(
         pinned=pinned,
         tag=tag,
         contains=contains,
-        since=None if since is None else codec.parse_time(since, "since"),
-        until=None if until is None else codec.parse_end_time(until, "until"),
+        since=None if since is None else query_codec.parse_time(since, "since"),
+        until=None if until is None else query_codec.parse_end_time(until, "until"),
         everywhere=everywhere,
         limit=limit,
         offset=offset,
     )
-    moment = None if as_of is None else codec.parse_as_of(as_of)
+    moment = None if as_of is None else query_codec.parse_as_of(as_of)
     page = await caller.service.memory.list_page(caller.make_scope(session=session), listing, as_of=moment)
     after = offset + len(page.memories)
     more = {"next": after} if page.memories and after < page.total else {}
@@ -76,7 +76,7 @@ async def remember_text(body: MemoryBody, caller: Writer) -> Response:
     scope = caller.make_scope(app=body.app, session=body.session)
     placed: dict[str, Any] = body.model_dump(include={"reach", "source"}, exclude_defaults=True)
     if body.expires_at is not None:
-        placed["expires_at"] = codec.parse_time(body.expires_at, "expires_at")
+        placed["expires_at"] = query_codec.parse_time(body.expires_at, "expires_at")
     given = {"category": body.category, "aliases": tuple(body.aliases), **placed}
     receipt = await caller.write_once(remember, body.text, scope=scope, **given)
     is_new = any(change.action == "ADD" for change in receipt.changes)
@@ -88,7 +88,7 @@ async def get_memory(memory_id: _Id, caller: Reader, as_of: _AsOf = None) -> Res
     """Return a memory with all that is known about it, whatever its state; with `as_of` as it was."""
     memory = await caller.find_memory(memory_id)
     if as_of is not None:
-        moment = codec.parse_as_of(as_of)
+        moment = query_codec.parse_as_of(as_of)
         memory = await caller.service.memory.get(caller.scope, memory.id, as_of=moment)
     return make_response(codec.encode_record(memory))
 

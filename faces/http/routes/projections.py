@@ -10,7 +10,7 @@ from muniment.faces.http.access import Caller, Reader, Writer
 from muniment.faces.http.answers import ProjectionsAnswer, ReceiptAnswer
 from muniment.faces.http.bodies import MAX_COUNT, ReviewBody, StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
-from muniment.memory import codec
+from muniment.memory import codec, query_codec
 from muniment.memory.domain.layers.projections import ProjectionStatus
 
 router = APIRouter(prefix="/v1", tags=["projections"], route_class=StrictRoute, responses=ERROR_RESPONSES)
@@ -67,7 +67,7 @@ async def _list_projections(
     offset: int,
     as_of: str | None = None,
 ) -> Response:
-    moment = None if as_of is None else codec.parse_as_of(as_of)
+    moment = None if as_of is None else query_codec.parse_as_of(as_of)
     found = await caller.service.memory.projections.list(
         caller.scope,
         types=(type_,),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID, uuid4
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run, RunStatus
@@ -28,7 +29,6 @@ from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.plan import PlanCommitter
 from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
-from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.ports.llm import ChatAnswer, ChatModel

@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.projections import (
@@ -21,7 +22,6 @@ from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows.reading.memories import MemoryBrowser
-from muniment.memory.given import check_range
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.ledger import TurnLedger

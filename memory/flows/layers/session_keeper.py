@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from muniment.memory.codec import check_json, check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.layers.session import (
@@ -19,7 +20,6 @@ from muniment.memory.domain.layers.session import (
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, ModelError, NoSession
 from muniment.memory.flows.layers.session_builder import SessionBuilder
-from muniment.memory.given import check_json, check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.layers.observations import ObservationStore

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import ChangePage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.reading.recall import Recall
-from muniment.memory.given import check_range
 from muniment.memory.ports.operation.usage import UsageStore
 
 MAX_CHANGES = 1_000  # of a page

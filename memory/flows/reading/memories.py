@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, parse_memory_id
 from muniment.memory.domain.journal import JournalEntry
@@ -13,7 +14,6 @@ from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Neighbour, Stor
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import normalize_text

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, Revision
-from muniment.memory.domain.query import LISTINGS, Answer, Hit, Omission, Query
+from muniment.memory.domain.query import LISTINGS, Answer, Brief, Hit, Omission, Query
 from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
@@ -21,12 +22,13 @@ from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.retrieval import Retrieval, ThreadView
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stages import StageWatch
-from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
+from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.writing import choose_bands
+from muniment.memory.rules.policy.consent import find_current_fields
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
@@ -40,16 +42,18 @@ from muniment.memory.rules.retrieval.rank import (
     find_related_hits,
     rank_hits,
 )
-from muniment.memory.rules.retrieval.render import choose_vocabulary, is_loaded, warm_up
+from muniment.memory.rules.retrieval.render import TOKENIZERS, choose_vocabulary, warm_up
 
 _SHOWN_CHARS = 40  # of an unknown name in an error
 _MAX_CATEGORIES = 1_000  # names of categories in one query
+_LIMITED_SHARE = 0.5  # of the threshold, for a brief of so many memories
+_SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recall:
-    """Answers queries. What else reads memories, such as a brief, does so by `retrieve_hits`, too."""
+    """Answers queries and makes briefs. What else reads memories does so by `retrieve_hits`, too."""
 
     access_log: AccessLog
     available_embedder: AvailableEmbedder
@@ -76,6 +80,49 @@ class Recall:
         answer = (await self.retrieve_hits(reader, query, search, watch=watch)).answer
         await self.record_search(scope, query.as_of, answer.hits)
         return answer
+
+    async def build_brief(
+        self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None, limit: int | None = None
+    ) -> Brief:
+        """Return what goes before a model for a message: profile, delta header and bullets, all of one revision.
+
+        With a `limit` it has so many memories at most, and also what is less relevant. The profile gets no more than
+        half of them, and what it has no room for is found like everything else. How-to memory is no part of a brief.
+        Raises BadConfig for an unknown agent, BadInput for a revision that the space has not reached."""
+        recall = self.apply_profile(agent) if agent in self.settings.recall.agents else self
+        settings, items, threshold = recall.settings, recall.settings.limits.profile_items, None
+        if limit is not None:
+            # Who says how many wants them, and not only what is sure to be meant.
+            threshold, items = settings.recall.threshold * _LIMITED_SHARE, min(items, limit // 2)
+            settings = settings.model_copy(update={"recall": settings.recall.size_context(limit)})
+            recall = replace(recall, settings=settings)
+        reader = recall.make_reader(scope, agent)
+        reader = replace(reader, allowed=reader.allowed - {CATEGORY})
+        stable = sorted(name for name in reader.allowed if settings.categories[name].context == "all")
+        horizon = recall.clock.now() - timedelta(hours=settings.delta.lookback_hours)
+        view = ThreadView(stable=stable, stable_limit=items, thread=scope.thread, horizon=horizon)
+        query = Query(text=text, top_k=settings.recall.context_bullets, threshold=threshold, as_of=as_of)
+        if settings.recall.without_tags:
+            query = settings.recall.leave_out(query, scope)
+        search = None
+        if gate.find_skip_reason(text, "user") not in _SMALL_TALK:
+            # What the profile shows anyway is not searched.
+            shown = stable if limit is None else ()
+            search = await recall.prepare_search(query, tuple(sorted(reader.allowed.difference(shown))))
+        retrieval = await recall.retrieve_hits(reader, query, search, view)
+        snapshot = retrieval.snapshot
+        fields = find_current_fields(snapshot.profile, snapshot.stable) if snapshot.profile else []
+        brief, hits = render.render_brief(
+            snapshot,
+            retrieval.answer,
+            retrieval.token_budget,
+            fields,
+            header=retrieval.header,
+            items=items,
+            limit=limit,
+        )
+        await recall.record_search(scope, as_of, hits)
+        return brief
 
     def apply_profile(self, agent: str, profile: str | None = None) -> Recall:
         """Return what answers by the named profile of `recall.profiles`, without a name by that of the agent. Raises
@@ -187,9 +234,11 @@ class Recall:
 
         The search is repeated among more candidates where those found may hide better ones. Raises BadInput for a
         revision that the space has not reached."""
-        reader, as_of = await self.browser.turn_back(reader, query.as_of)
+        as_of: Revision | None = None
+        if query.as_of is not None:
+            reader, as_of = await self.browser.turn_back(reader, query.as_of)
         vocabulary = choose_vocabulary(self.settings.chat_model)
-        if not is_loaded(vocabulary):  # once per process, and not on the event loop
+        if vocabulary not in TOKENIZERS:  # once per process, and not on the event loop
             await asyncio.to_thread(warm_up, vocabulary)
         beside, given, text = view or ThreadView(), query, query.text[: self.settings.limits.query_chars]
         while True:
@@ -221,23 +270,14 @@ class Recall:
                 search = replace(search, candidates=snapshot.corpus_size)
                 continue
             retrieval = self._pack_hits(reader.scope, query, search, snapshot, view, watch)
-            if search is None or search.is_listing or len(snapshot.hits) < search.candidates:
-                return retrieval
-            if not needs_more_candidates(search, retrieval.answer, query.top_k):
+            if (
+                search is None
+                or search.is_listing
+                or len(snapshot.hits) < search.candidates
+                or not needs_more_candidates(search, retrieval.answer, query.top_k)
+            ):
                 return retrieval
             search = replace(search, candidates=4 * search.candidates)
-
-    def _render_header(self, snapshot: SearchSnapshot) -> str:
-        if not snapshot.delta or not snapshot.delta.entries:
-            return ""
-        settings = self.settings
-        return render.fit_delta_header(
-            snapshot.delta,
-            settings.categories,
-            settings.delta.bullets,
-            settings.recall.context_budget_tokens,
-            choose_vocabulary(settings.chat_model),
-        )
 
     def _make_ranking_context(
         self, scope: Scope, query: Query, search: Search | None, snapshot: SearchSnapshot, *, is_context: bool
@@ -295,7 +335,10 @@ class Recall:
         vocabulary = choose_vocabulary(self.settings.chat_model)
         is_listed = search is not None and search.is_listing
         degraded = search is not None and search.vector is NO_VECTOR and not is_listed
-        header = self._render_header(snapshot) if view else ""
+        header = ""
+        if view and snapshot.delta and snapshot.delta.entries:
+            most, tokens_left = self.settings.delta.bullets, self.settings.recall.context_budget_tokens
+            header = render.fit_delta_header(snapshot.delta, self.settings.categories, most, tokens_left, vocabulary)
         token_budget = (
             render.make_brief_budget(self.settings.recall, header, vocabulary)
             if view

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from typing import Any
 
+from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import LEGACY_TAG
@@ -13,7 +14,6 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageReport
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import WriteBehind
-from muniment.memory.given import check_range
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder, EmbedderSwitchStore
 from muniment.memory.ports.operation.usage import UsageStore

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, get_args
 from uuid import uuid4
 
-from muniment.memory import codec
+from muniment.memory import codec, query_codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import ProfileField
 from muniment.memory.domain.ids import TurnId
@@ -312,7 +312,7 @@ def _find_unstorable_field(row: Mapping[str, Any]) -> str:
 
 def _parse_moment(row: Mapping[str, Any], number: int, field: str) -> datetime:
     try:
-        return codec.parse_time(
+        return query_codec.parse_time(
             row.get(field), f"row {number}: field {field!r}: {codec.describe_shape(row.get(field))} given"
         )
     except BadInput as error:

@@ -10,6 +10,7 @@ from functools import partial
 from time import thread_time
 from typing import Any, TypeVar
 
+from muniment.memory.codec import check_json
 from muniment.memory.config.schema import Limits
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision, SafeText
@@ -29,7 +30,6 @@ from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.plan import Draft, PlanCommitter, Planner
-from muniment.memory.given import check_json
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.ports.ledger import TurnLedger

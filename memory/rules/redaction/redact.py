@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from muniment.memory.config.schema import RedactionSettings
@@ -119,6 +119,12 @@ class Redactor:
         self._national_ids = settings.national_ids if settings else ()
         self._door_codes = settings is not None and settings.door_codes
         self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
+        # Whether `sanitize_text` surely returns a text as it is. False where only the full search can tell.
+        self.needs_no_change: Callable[[str], bool] = partial(
+            needs_no_redaction, email=self._email, phone=self._phone, national_ids=bool(self._national_ids)
+        )
+        if self._patterns:
+            self.needs_no_change = lambda _: False
 
     def __reduce__(self) -> tuple[Callable[[RedactionSettings | None], Redactor], tuple[RedactionSettings | None]]:
         """Where it is unpickled, the redactors of the same settings are one, with one cache."""
@@ -164,12 +170,6 @@ class Redactor:
             return None
         tags, path = (turn.tags, turn.path) if turn else ((), None)
         return find_denial(self._settings, tags=tags, path=path, project=scope.project)
-
-    def needs_no_change(self, text: str) -> bool:
-        """Whether `sanitize_text` surely returns the text as it is. False where only the full search can tell."""
-        return not self._patterns and needs_no_redaction(
-            text, email=self._email, phone=self._phone, national_ids=bool(self._national_ids)
-        )
 
     def _redact_normalized(self, text: str) -> tuple[str, int]:
         return redact_secrets(

@@ -285,18 +285,11 @@ def index_text(text: str, context: str | None = None, aliases: Sequence[str] = (
 def list_dimensions(
     text: str, context: str | None = None, aliases: Sequence[str] = ()
 ) -> tuple[list[int], list[float]]:
-    """Return the dimensions of `index_text` in order, and the value of each."""
+    """Return the dimensions of `index_text` in order, and the value of each.
+
+    The traits come first, with values in (0, 1] and without those that are 0: DATED is 1 for a date that is more than a
+    time of the year, ASKING the share of characters in questions, NAMING 1 for a capitalised word inside a sentence."""
     dimensions, values, may_have_date = tokens.weigh_dimensions(text, context, *aliases)
-    if traits := _find_traits(text, may_have_date=may_have_date):
-        return [*traits, *dimensions], [*traits.values(), *values]
-    return dimensions, values
-
-
-def _find_traits(text: str, *, may_have_date: bool) -> dict[int, float]:
-    """Return dimensions with values in (0, 1], without those that are 0.
-
-    DATED is 1 for a date that is more than a time of the year, ASKING the share of characters in questions, NAMING 1
-    for a capitalised word inside a sentence. `may_have_date`: the text has a time word."""
     traits: dict[int, float] = {}
     if may_have_date or _FIGURE.search(text):
         dates = mentions.find_mentions(text, _ANY_TIME)
@@ -306,4 +299,4 @@ def _find_traits(text: str, *, may_have_date: bool) -> dict[int, float]:
         traits[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
     if _CAPITALISED.search(text):
         traits[NAMING] = 1.0
-    return traits
+    return ([*traits, *dimensions], [*traits.values(), *values]) if traits else (dimensions, values)

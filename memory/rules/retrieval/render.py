@@ -17,8 +17,9 @@ from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.query import Answer, Hit, Omission, Query
+from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import SearchSnapshot
 from muniment.memory.payload import cite_source, dump_compact, encode_answer, encode_hit, fence_text
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
@@ -30,7 +31,7 @@ _MAX_TRIES = 4  # hits that may be over budget; a later hit that fits has a lowe
 
 
 DEFAULT_VOCABULARY = "o200k_base"
-_TOKENIZERS: dict[str, AnyTokenizer] = {}
+TOKENIZERS: dict[str, AnyTokenizer] = {}  # that are loaded: a count by these does not wait
 # Names of models by family, tried in this order: a distilled model has the vocabulary of the one that was trained.
 _FAMILIES = tuple(
     (vocabulary, lazy_compile(names, re.IGNORECASE))
@@ -61,7 +62,7 @@ def choose_vocabulary(model: str | None) -> str:
 
 def count_tokens(text: str, vocabulary: str = DEFAULT_VOCABULARY) -> int:
     """Return the number of tokens of a text. Special tokens such as `<|endoftext|>` count as plain text."""
-    tokenizer = _TOKENIZERS.get(vocabulary) or _load_tokenizer(vocabulary)
+    tokenizer = TOKENIZERS.get(vocabulary) or _load_tokenizer(vocabulary)
     try:
         return len(tokenizer.encode_ordinary(text))
     except UnicodeEncodeError:  # half of a surrogate pair, which cannot be sent either
@@ -81,15 +82,10 @@ def warm_up(vocabulary: str = DEFAULT_VOCABULARY) -> None:
     count_tokens("qzxvjk", vocabulary)  # no word: the first word that has to be put together builds half of the tables
 
 
-def is_loaded(vocabulary: str = DEFAULT_VOCABULARY) -> bool:
-    """Return whether a vocabulary is loaded, so that a count does not wait for it."""
-    return vocabulary in _TOKENIZERS
-
-
 def _load_tokenizer(vocabulary: str) -> AnyTokenizer:
     from splintr import Tokenizer  # noqa: PLC0415 - slow to import, and not needed before the first count
 
-    tokenizer = _TOKENIZERS[vocabulary] = Tokenizer.from_pretrained(vocabulary)
+    tokenizer = TOKENIZERS[vocabulary] = Tokenizer.from_pretrained(vocabulary)
     return tokenizer
 
 
@@ -233,6 +229,42 @@ def render_stable(
         for owner, memory in named
     )
     return "\n".join([*fields, *lines])
+
+
+def render_brief(
+    snapshot: SearchSnapshot,
+    answer: Answer,
+    budget: TokenBudget,
+    fields: Sequence[Consent],
+    *,
+    header: str,
+    items: int,
+    limit: int | None,
+) -> tuple[Brief, tuple[Hit, ...]]:
+    """Return a brief and its hits: the approved `fields` and at most `items` of the stable memories, then the hits.
+
+    With a `limit` the fields are among these `items`, and there are so many memories in all."""
+    own, hits = snapshot.stable, answer.hits
+    if limit is not None:
+        fields = fields[:items]
+        own = own[: items - len(fields)]
+    shared = snapshot.shared_stable[: max(0, items - len(own) - (0 if limit is None else len(fields)))]
+    lasting = (*own, *(memory for _, memory in shared))
+    if limit is not None:
+        shown = {memory.id for memory in lasting}
+        hits = tuple(hit for hit in hits if hit.memory.id not in shown)[: limit - len(fields) - len(lasting)]
+    brief = Brief(
+        rev=snapshot.rev,
+        stable=render_stable(own, fields, shared),
+        stable_keys=(*(each.field for each in fields), *(str(memory.id) for memory in lasting)),
+        header=header,
+        bullets=tuple(map(format_bullet, hits)),
+        turns=tuple(frozenset(hit.memory.turns) for hit in hits),
+        moving=budget.render_block(hits),
+        degraded=answer.degraded,
+        relevance=max((hit.relevance for hit in hits), default=0.0),
+    )
+    return brief, hits
 
 
 def _compute_net_changes(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:

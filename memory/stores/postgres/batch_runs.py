@@ -16,8 +16,8 @@ from muniment.memory.ports.consolidation import BatchRuns
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.consolidation import send_run
 from muniment.memory.stores.postgres.ledger import send_reservation, send_settlements
-from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import send_jobs
 
 _BLOCKS, _WRITE = load_blocks("batch_runs"), load_blocks("write")
 

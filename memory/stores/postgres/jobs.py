@@ -26,8 +26,8 @@ from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
-from muniment.memory.stores.postgres.queueing import JOB_PRIORITY, send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import JOB_PRIORITY, send_jobs
 
 _JOBS = load_blocks("jobs")
 _CHANNEL = "muniment_jobs#"  # the trigger `queue_notify` notifies this channel, with the job's name behind it

@@ -16,6 +16,7 @@ from muniment.memory.domain.consent import Consent, Decision
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import ChangePage, Node, SpaceChange
+from muniment.memory.domain.layers.message import KNOWN_MESSAGES
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.turn import EpisodeSource, Passage, RecentConversation, Turn
 from muniment.memory.domain.usage import (
@@ -29,16 +30,16 @@ from muniment.memory.domain.usage import (
     SpaceActivity,
     UsageReport,
 )
+from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.operation.usage import UsageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.writes import send_due_time
+from muniment.memory.stores.postgres.writes import send_due_time, send_jobs
 
 _LEDGER, _READ, _WRITE, _CONSENT = map(load_blocks, ("ledger", "read", "write", "consent"))
-_USAGE, _ROLES = load_blocks("usage"), load_blocks("roles")
+_USAGE, _ROLES, _MESSAGES = map(load_blocks, ("usage", "roles", "messages"))
 _EVENT_FIELDS = tuple(OpsEvent.__dataclass_fields__)
 
 
@@ -140,6 +141,41 @@ class PostgresLedger(TurnLedger):
         async with self._connections.reading(scope) as conn:
             cursor = await conn.execute(_CONSENT["consents"], params)
             return [rows.parse_consent(row) for row in await cursor.fetchall()]
+
+
+class PostgresMessages(MessageStore):
+    """The `MessageStore` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
+
+    async def append_messages(
+        self,
+        scope: Scope,
+        session: str,
+        messages: Sequence[tuple[Turn, bytes]],
+        *,
+        earlier: int,
+        days: int | None,
+        now: datetime,
+        jobs: Sequence[Job] = (),
+    ) -> list[TurnId]:
+        params = {"space": scope.space, "session": session, "earlier": earlier, "latest": KNOWN_MESSAGES}
+        params |= {
+            "messages": rows.encode_turns([(scope, turn) for turn, _ in messages], [hashed for _, hashed in messages]),
+            "days": days,
+            "now": now,
+        }
+        async with self._connections.sending(scope, now) as conn:
+            cursor = await conn.execute(_MESSAGES["append"], params)
+            await send_jobs(conn, jobs)
+        return [TurnId(id_) for id_ in require_row(await cursor.fetchone())["added"]]
+
+    async def read_window(self, scope: Scope, session: str, size: int) -> list[Turn]:
+        async with self._connections.reading(scope) as conn:
+            params = {"space": scope.space, "session": session, "size": size}
+            cursor = await conn.execute(_MESSAGES["window"], params)
+            return [rows.parse_turn(row) for row in reversed(await cursor.fetchall())]
 
 
 class PostgresUsage(UsageStore):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
@@ -340,22 +340,17 @@ def encode_edges(plans: Sequence[WritePlan]) -> str | None:
     return encode_rows(rows) if rows else None
 
 
-def encode_turns(turns: Iterable[tuple[Scope, Turn]]) -> str:
+def encode_turns(turns: Iterable[tuple[Scope, Turn]], hashes: Sequence[bytes] = ()) -> str:
     """Encode turns as rows of the ledger, with the agent, the project and the application of their scopes.
 
-    A turn that comes twice is one row."""
-    return encode_rows(list({turn.id: _encode_turn(scope, turn) for scope, turn in turns}.values()))
-
-
-def encode_messages(scope: Scope, messages: Iterable[tuple[Turn, bytes]]) -> str:
-    """Encode messages, each with its hash, as rows of the ledger."""
-    return encode_rows([_encode_turn(scope, turn) | {"hash": f"\\x{hashed.hex()}"} for turn, hashed in messages])
-
-
-def _encode_turn(scope: Scope, turn: Turn) -> dict[str, Any]:
-    line: dict[str, Any] = {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
-    line |= {name: getattr(turn, name) for name in _TURN_FIELDS}
-    return line | {"agent_id": scope.agent, "project_id": scope.project, "app_id": scope.app}
+    A turn that comes twice is one row. With `hashes` they are messages, each with its hash."""
+    rows: list[dict[str, Any]] = []
+    for (scope, turn), hashed in zip_longest(turns, hashes):
+        row = {name: getattr(turn, name) for name in _TURN_FIELDS}
+        row |= {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
+        row |= {"agent_id": scope.agent, "project_id": scope.project, "app_id": scope.app}
+        rows.append(row if hashed is None else row | {"hash": f"\\x{hashed.hex()}"})
+    return encode_rows(rows if hashes else list({row["turn_id"]: row for row in rows}.values()))
 
 
 def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any] | Projection]) -> str:

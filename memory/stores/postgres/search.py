@@ -171,8 +171,9 @@ class PostgresSearches:
         if category in search.categories:  # the lists of a large space count words by category
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
         limits = (space["limits"],) if space["limited"] else ()
+        filters = _read_filters(search.filters)
         text, names = _build_statement(
-            (*(f"by_{name}" for name in _read_filters(search.filters)), *limits),
+            (*(f"by_{name}" for name in filters), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -186,7 +187,7 @@ class PostgresSearches:
             scan=scan,
         )
         model, dimensions = self._model, len(search.vector)
-        params = {**space, **_read_filters(search.filters), **_build_params(search, model)}
+        params = {**space, **filters, **_build_params(search, model)}
         values = [params[name] for name in names]
         if scan:
             return text, values

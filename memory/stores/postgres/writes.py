@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
+from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.plan import Change, KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import RequestKey, Scope
 from muniment.memory.errors import BadInput, StoreError
@@ -30,15 +31,16 @@ from muniment.memory.stores.postgres.bulk.bulk_insert import (
 from muniment.memory.stores.postgres.bulk.transfer import UNFIT, build_unfit_error, load_rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
-from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _TRANSFER, _CONSENT, _MAINTENANCE, _SWITCH = (
-    load_blocks(name) for name in ("write", "transfer", "consent", "maintenance", "embedder_switch")
+_WRITE, _TRANSFER, _CONSENT, _MAINTENANCE, _SWITCH, _JOBS = (
+    load_blocks(name) for name in ("write", "transfer", "consent", "maintenance", "embedder_switch", "jobs")
 )
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 _BY_KEY = "memories_by_key"  # the index: one active memory has a stable key
 _MAX_HEIRS = 16  # steps from a superseded memory to the one that stays
+JOB_PRIORITY = 0
+_IN_ORDER: frozenset[JobName] = frozenset({"extract", "build", "build_missed", "end_sessions"})
 KEPT_REQUESTS = timedelta(days=1)  # how long a request may be sent again
 
 
@@ -289,3 +291,27 @@ async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ..
 async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
     """Send that a row of the space, of this time, is due after `retention`. The caller has written it before."""
     await conn.execute(_MAINTENANCE["advance_due_time"], {"space": scope.space, "at": at, "keep": retention})
+
+
+async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
+    """Enqueue in the caller's transaction, without waiting in a pipeline. A job that waits already keeps its time."""
+    for job in jobs:
+        await conn.execute(_JOBS["enqueue_full" if job.turns else "enqueue"], encode_job(job))
+
+
+def encode_job(job: Job) -> dict[str, Any]:
+    """Return the row of a job."""
+    scope = job.scope
+    dedup_key = f"{scope.space}:{job.name}:{job.key}"
+    return {
+        "name": job.name,
+        "priority": JOB_PRIORITY,
+        # Turns of a space are extracted in order; a job that waits for its time must not block them.
+        "lock": str(scope.space) if job.name in _IN_ORDER else dedup_key,
+        "dedup_key": dedup_key,
+        "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
+        "at": job.at,
+        "space": scope.space,
+        "session": job.key,
+        "turns": job.turns,
+    }

@@ -22,7 +22,7 @@ from muniment.faces.cli.options import (
     split_list,
 )
 from muniment.faces.cli.output import memories as view, screen, terminal
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS
 from muniment.memory.domain.query import ListRequest, MemoryPage
@@ -98,8 +98,8 @@ def list_memories(
         pinned=pinned,
         tag=tag,
         contains=contains,
-        since=None if since is None else codec.parse_time(since, "--since"),
-        until=None if until is None else codec.parse_end_time(until, "--until"),
+        since=None if since is None else query_codec.parse_time(since, "--since"),
+        until=None if until is None else query_codec.parse_end_time(until, "--until"),
         everywhere=everywhere,
         limit=limit,
         offset=offset,

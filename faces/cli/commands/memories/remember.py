@@ -9,7 +9,7 @@ import typer
 from muniment.faces.cli import session
 from muniment.faces.cli.commands.memories.change import print_receipt
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, Project, Session, User, check_text
-from muniment.memory import codec
+from muniment.memory import query_codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import REACHES
 from muniment.memory.domain.plan import Receipt
@@ -56,7 +56,7 @@ def remember_statement(
     statement = check_text(text, "TEXT")
     if reach not in REACHES:
         raise BadInput(f"--reach: unknown reach {reach!r}; allowed: {', '.join(REACHES)}")
-    end = None if expires is None else codec.parse_time(expires, "--expires")
+    end = None if expires is None else query_codec.parse_time(expires, "--expires")
 
     async def work() -> Receipt:
         async with session.open_memory(settings, quiet=as_json) as memory:

@@ -17,10 +17,9 @@ from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
 from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.queueing import encode_job
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
-from muniment.memory.stores.postgres.writes import KEPT_REQUESTS
+from muniment.memory.stores.postgres.writes import KEPT_REQUESTS, encode_job
 
 _MAINTENANCE, _READ, _ROLES = load_blocks("maintenance"), load_blocks("read"), load_blocks("roles")
 _ERASURE = load_blocks("erasure")

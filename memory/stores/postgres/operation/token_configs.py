@@ -17,8 +17,8 @@ from muniment.memory.errors import Conflict
 from muniment.memory.ports.operation.token_configs import StoredToken, TokenConfigRow, TokenConfigStore
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.operation.tokens import insert_grant, parse_grant, revoke_grant
-from muniment.memory.stores.postgres.queueing import send_jobs
 from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.writes import send_jobs
 
 _CONFIGS, _ROLES, _SWITCH = load_blocks("token_configs"), load_blocks("roles"), load_blocks("embedder_switch")
 _GRANT = ("id", "tenant", "owner", "agents", "scopes", "created_at", "expires_at", "revoked_at")
