@@ -34,12 +34,15 @@ async def add_history(memory: Memory, scope: Scope, messages: Sequence[Message],
 def insert_window(messages: Sequence[Message], window: Sequence[Message]) -> list[Message]:
     """Return [system][window][messages]: those of the window that the request has are left out.
 
-    The result is a valid conversation: what is wrong in a chain of calls is left out, and results follow their call. A
-    request that is valid is returned with its own messages untouched."""
+    The result is a valid conversation: what is wrong in a chain of calls is left out, and results follow their call.
+    The window begins with a user's message, as templates of models demand it, or with calls whose results the request
+    has. A request that is valid is returned with its own messages untouched."""
     known = {hash_message(turn) for message in messages if (turn := _make_turn(message)) is not None}
     system = list(takewhile(lambda message: message.get("role") in _SYSTEM, messages))
     fresh = [message for message in window if not _is_among(message, known)]
-    return list(_join_chains([*system, *fresh, *messages[len(system) :]]))
+    whole, at = [*system, *fresh, *messages[len(system) :]], len(system)
+    leading = range(at, at + sum(1 for _ in takewhile(lambda message: message.get("role") != "user", fresh)))
+    return list(_join_chains(whole, leading, own=range(at + len(fresh), len(whole))))
 
 
 def _make_turn(message: Message) -> Turn | None:
@@ -51,12 +54,12 @@ def _is_among(message: Message, known: Collection[bytes]) -> bool:
     return turn is None or hash_message(turn) in known
 
 
-def _join_chains(messages: Sequence[Message]) -> Iterator[Message]:
+def _join_chains(messages: Sequence[Message], leading: Collection[int], own: Collection[int]) -> Iterator[Message]:
     """The messages with each call directly before its results; calls without results, and results without a call, are
-    left out."""
+    left out, as is what leads the window and has no result among the request's own."""
     answered, results = _match_results(messages)
     for n, message in enumerate(messages):
-        if message.get("role") == "tool":
+        if message.get("role") == "tool" or (n in leading and not any(place in own for place in results[n])):
             continue
         calls = _list_calls(message)
         if not calls:
@@ -64,15 +67,16 @@ def _join_chains(messages: Sequence[Message]) -> Iterator[Message]:
             continue
         if kept := _keep_calls(message, calls, [call for k, call in enumerate(calls) if (n, k) in answered]):
             yield kept
-        yield from results[n]
+        yield from (messages[place] for place in results[n])
 
 
-def _match_results(messages: Sequence[Message]) -> tuple[set[tuple[int, int]], dict[int, list[Message]]]:
-    """The calls that have a result, by the places of their message and in it; and the results of each message, in
-    order. Of several calls with one id a result belongs to those of the last message before it that have none."""
+def _match_results(messages: Sequence[Message]) -> tuple[set[tuple[int, int]], dict[int, list[int]]]:
+    """The calls that have a result, by the places of their message and in it; and the places of the results of each
+    message, in order. Of several calls with one id a result belongs to those of the last message before it that have
+    none."""
     waiting: dict[Any, list[tuple[int, int]]] = {}
     answered: set[tuple[int, int]] = set()
-    results: dict[int, list[Message]] = defaultdict(list)
+    results: dict[int, list[int]] = defaultdict(list)
     for n, message in enumerate(messages):
         if message.get("role") != "tool":
             for k, call in reversed([*enumerate(_list_calls(message))]):
@@ -80,7 +84,7 @@ def _match_results(messages: Sequence[Message]) -> tuple[set[tuple[int, int]], d
         elif places := waiting.get(message.get("tool_call_id")):
             place = places.pop()
             answered.add(place)
-            results[place[0]].append(message)
+            results[place[0]].append(n)
     return answered, results
 
 

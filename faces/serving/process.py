@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import uvicorn
 from starlette.types import ASGIApp
 
+from muniment.faces.serving.head_limit import BoundedProtocol
 from muniment.memory.errors import BadInput
 
 _BACKLOG = 2048
@@ -50,6 +51,7 @@ async def serve_application(
     come for a moment yet are answered, what is under way gets its seconds, and the call returns."""
     config = uvicorn.Config(
         app,
+        http=BoundedProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

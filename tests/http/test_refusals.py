@@ -6,6 +6,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.heads import check_head_limit
 from tests.http.conftest import Serving
 from tests.http.test_endpoints import keep
 
@@ -34,6 +35,11 @@ def test_tokens_that_are_none(serving: Serving) -> None:
         refuse(httpx.get(f"{serving.url}/memories", headers=header), 401)
     with serving.client(serving.token(days=-1)) as expired:
         refuse(expired.get("/memories"), 401)
+
+
+def test_a_large_head(serving: Serving) -> None:
+    """A head of more than 64 kB is refused before any token is looked at, and what follows is not read."""
+    check_head_limit(serving.url)
 
 
 @pytest.mark.timeout(120)

@@ -5,14 +5,17 @@ import json
 import random
 import socket
 import zlib
+from collections.abc import Callable
 
+import brotli
 import httpx
 import pytest
+import zstandard
 
+from muniment.faces.proxy.upstream.collecting import Answer as Collected, Collector, NotCollected, read_completion
 from muniment.testing.openai_answers import Answer
 from tests.proxy.conftest import Proxy, Teach, Upstream
 
-_BROTLI = bytes.fromhex("0b05807b226f6b223a20747275657d03")  # no package for it is installed: nobody here reads it
 _PIECES = (
     '"temperature" : 1.0', '"top_p":1e400', '"seed": 123456789012345678901234567890', '"x\\u0041":"\\ud83d"',
     '"metadata": {"a":1,"a":2, "b":[ ]}', '"stop":["\\n","é","\\u00e9"]', '"n":1', '"tools":[ {"type":"function"} ]',
@@ -115,7 +118,12 @@ def test_any_status(proxy: Proxy, token: str, upstream: Upstream, status: int) -
 _COMPLETION = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "An otter."}}], "usage": None}
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate", "br", "identity"])
+def _pack_brotli(raw: bytes) -> bytes:
+    packed: bytes = brotli.compress(raw, quality=1)
+    return packed
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate", "br", "zstd", "identity", "compress"])
 def test_encodings(proxy: Proxy, token: str, upstream: Upstream, encoding: str) -> None:
     """An encoded body goes through encoded, as the client asked for; it is stored where its encoding can be read."""
     text = json.dumps(_COMPLETION).encode()
@@ -124,8 +132,10 @@ def test_encodings(proxy: Proxy, token: str, upstream: Upstream, encoding: str) 
         "gzip": gzip.compress(text),
         "deflate": zlib.compress(text),
         "raw deflate": plain.compress(text) + plain.flush(),
-        "br": _BROTLI,
+        "br": brotli.compress(text),
+        "zstd": zstandard.compress(text),
         "identity": text,
+        "compress": text,  # nothing here reads it, so nobody looks what is in it
     }[encoding]
     named = (("content-encoding", encoding.removeprefix("raw ")), ("content-type", "application/json"))
     upstream.answer_next(Answer(headers=named, body=raw))
@@ -136,7 +146,26 @@ def test_encodings(proxy: Proxy, token: str, upstream: Upstream, encoding: str) 
     proxy.wait_kept(headers)
     proxy.chat(token, "And then?")
     was_stored = "An otter." in upstream.requests[-1].raw.decode()
-    assert was_stored == (encoding != "br")
+    assert was_stored == (encoding != "compress")
+    assert ("nothing here reads its encoding" in str(proxy.read_lines(headers["x-muniment-request-id"]))) != was_stored
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"), [("gzip", gzip.compress), ("br", _pack_brotli), ("zstd", zstandard.compress)]
+)
+def test_encodings_that_become_endless(encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    """A short answer that becomes a long text is given up; so is one that is of another encoding, and what is cut off
+    is read as far as it goes."""
+    _read_packed(pack(b" " * 63_000_000 + json.dumps(_COMPLETION).encode()), encoding)
+    with pytest.raises(NotCollected, match="64,000,000 bytes"):
+        _read_packed(pack(b"\0" * 70_000_000), encoding)
+    for raw in (b"\xff\xff\xff\xff no", pack(json.dumps(_COMPLETION).encode())[:-20]):
+        with pytest.raises(NotCollected, match=r"its encoding cannot be read|not of the protocol"):
+            _read_packed(raw, encoding)
+
+
+def _read_packed(raw: bytes, encoding: str) -> Collected:
+    return Collector([raw], len(raw)).read_answer("application/json", encoding, read_completion, is_whole=True)
 
 
 def _events(*texts: str) -> tuple[bytes, ...]:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from muniment.testing.openai_answers import Answer
+from tests.heads import check_head_limit
 from tests.proxy.conftest import Proxy, Upstream
 
 USER = {"role": "user", "content": "Hello"}
@@ -36,6 +37,11 @@ def test_without_a_token(proxy: Proxy, given: str | None) -> None:
             answer = client.post(path, json={"messages": [USER]})
             refuse(answer, 401, answer.json()["error"]["code"])
             assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_large_head(proxy: Proxy) -> None:
+    """A head of more than 64 kB is refused before any token is looked at, and what follows is not read."""
+    check_head_limit(proxy.url)
 
 
 def test_a_token_for_something_else(proxy: Proxy, token: str, admin_token: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from itertools import dropwhile
 from typing import Any
 
 import pytest
@@ -57,6 +58,22 @@ def find_flaw(messages: Sequence[Message]) -> str | None:
     return None
 
 
+def find_false_start(messages: Sequence[Message], sent: Sequence[Message]) -> str | None:
+    """What a strict template would refuse: an assistant's message of the window before any of a user, unless the
+    request has a result of its calls."""
+    own = {id(message) for message in sent}
+    mended = [message["content"] for message in sent if message.get("tool_calls")]  # without calls that nobody answers
+    ids = {message.get("tool_call_id") for message in sent}
+    for message in messages:
+        if message["role"] == "user":
+            break
+        if message["role"] == "assistant" and (id(message) in own or message["content"] in mended):
+            break
+        if message["role"] == "assistant" and not ids & {call["id"] for call in message.get("tool_calls", ())}:
+            return f"the window begins with {message}"
+    return None
+
+
 @pytest.mark.parametrize(
     ("window", "request_", "expected"),
     [
@@ -73,19 +90,34 @@ def find_flaw(messages: Sequence[Message]) -> str | None:
         # A call that nobody has answered, and a result whose call is gone.
         ([result("0"), user("A"), assistant(None, "1")], [user("B")], [user("A"), user("B")]),
         ([], [result("0"), user("B")], [user("B")]),
-        ([assistant("So:", "1", "2"), result("2")], [user("B")], [assistant("So:", "2"), result("2"), user("B")]),
-        ([assistant("So:", "1")], [user("B")], [assistant("So:"), user("B")]),
+        (
+            [user("A"), assistant("So:", "1", "2"), result("2")],
+            [user("B")],
+            [user("A"), assistant("So:", "2"), result("2"), user("B")],
+        ),
+        ([user("A"), assistant("So:", "1")], [user("B")], [user("A"), assistant("So:"), user("B")]),
+        # What an assistant says, or calls, before the window's first message of a user; but for a call that goes on.
+        ([assistant("A")], [SYSTEM, user("B")], [SYSTEM, user("B")]),
+        ([assistant("A"), user("B"), assistant("C")], [user("D")], [user("B"), assistant("C"), user("D")]),
+        ([assistant("A", "1"), result("1"), assistant("C")], [user("D")], [user("D")]),
+        ([user("A"), assistant("B")], [user("A"), user("D")], [user("A"), user("D")]),
+        (
+            [assistant("X"), assistant("A", "1", "2"), result("2")],
+            [result("1")],
+            [assistant("A", "1", "2"), result("2"), result("1")],
+        ),
+        ([assistant("X")], [assistant("A"), user("B")], [assistant("A"), user("B")]),
         # Two conversations at once: a result directly follows its call, in the order of the results.
         (
-            [assistant(None, "1", "2"), user("X"), result("2"), assistant("Y"), result("1")],
+            [user("A"), assistant(None, "1", "2"), user("X"), result("2"), assistant("Y"), result("1")],
             [user("B")],
-            [assistant(None, "1", "2"), result("2"), result("1"), user("X"), assistant("Y"), user("B")],
+            [user("A"), assistant(None, "1", "2"), result("2"), result("1"), user("X"), assistant("Y"), user("B")],
         ),
         # Ids that an upstream gives again and again.
         (
-            [assistant("a", "0"), result("0", "r")],
+            [user("A"), assistant("a", "0"), result("0", "r")],
             [assistant("b", "0"), result("0", "s"), user("B")],
-            [assistant("a", "0"), result("0", "r"), assistant("b", "0"), result("0", "s"), user("B")],
+            [user("A"), assistant("a", "0"), result("0", "r"), assistant("b", "0"), result("0", "s"), user("B")],
         ),
     ],
 )  # fmt: skip
@@ -121,7 +153,9 @@ def test_the_result_is_always_valid(data: st.DataObject) -> None:
     window = window[data.draw(st.integers(0, len(window))) :]
     sent = [SYSTEM] * data.draw(st.integers(0, 1)) + said[data.draw(st.integers(0, len(said))) :] + [user("new")]
     sent = sent[: data.draw(st.integers(1, len(sent)))]
-    assert find_flaw(insert_window(sent, window)) is None
+    whole = insert_window(sent, window)
+    assert find_flaw(whole) is None
+    assert find_false_start(whole, sent) is None
 
 
 @given(conversations(), conversations(), st.data())
@@ -140,4 +174,4 @@ def test_a_client_without_history_has_all_of_it(said: list[Message]) -> None:
     """A window that is valid stands whole before a new message, but for what is said again now."""
     whole = insert_window([SYSTEM, user("new")], said)
     spoken = [message for message in said if message["content"] or message.keys() & {"tool_calls", "tool_call_id"}]
-    assert whole == [SYSTEM, *spoken, user("new")]
+    assert whole == [SYSTEM, *dropwhile(lambda message: message["role"] != "user", spoken), user("new")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import brotli
 import orjson
 
 from muniment.faces.proxy.exchange import Usage
@@ -16,19 +16,12 @@ from muniment.faces.proxy.request.body import replace_unstorable
 
 MAX_BYTES = 16_000_000  # of an answer that is kept to be read
 _MAX_DECODED = 64_000_000
+_TOO_LONG = f"it has more than {_MAX_DECODED:,} bytes"
 _EVENT_STREAM = "text/event-stream"
 _DONE = b"[DONE]"
 # The last event of a stream, with the blank line behind it.
 _END = re.compile(rb"^(?:data: ?\[DONE\]|event: ?response\.completed)\r?\n(?:[^\r\n]+\r?\n)*\r?\n", re.MULTILINE)
-_PORTION = 1024
-# Packages that may be installed, by the encoding that they read: how a decoder is made, and the error that it raises.
-_DECODERS: Mapping[str, Sequence[tuple[str, Callable[[Any], Callable[[bytes], bytes]], str]]] = {
-    "br": (
-        ("brotli", lambda package: package.Decompressor().process, "error"),
-        ("brotlicffi", lambda package: package.Decompressor().process, "error"),
-    ),
-    "zstd": (("zstandard", lambda package: package.ZstdDecompressor().decompressobj().decompress, "ZstdError"),),
-}
+_ZSTD_WINDOW = 2**23  # bytes; what RFC 9659 allows over HTTP
 
 
 class NotCollected(Exception):
@@ -212,28 +205,37 @@ def _decode_once(raw: bytes, name: str) -> bytes:
         return _inflate(raw, (16 + zlib.MAX_WBITS,))
     if name == "deflate":
         return _inflate(raw, (zlib.MAX_WBITS, -zlib.MAX_WBITS))  # some send it without its header
-    for module, make, error in _DECODERS.get(name, ()):
-        try:
-            found = importlib.import_module(module)
-        except ImportError:
-            continue
-        try:
-            return _run_decoder(raw, make(found))
-        except getattr(found, error):
-            raise NotCollected("its encoding cannot be read") from None
+    if name == "br":
+        return _read_brotli(raw)
+    if name == "zstd":
+        return _read_zstd(raw)
     raise NotCollected("nothing here reads its encoding")
 
 
-def _run_decoder(raw: bytes, decode: Callable[[bytes], bytes]) -> bytes:
-    """Return what a decoder makes of small portions, so that a short text that becomes endless is noticed."""
-    parts: list[bytes] = []
-    size = 0
-    for begin in range(0, len(raw), _PORTION):
-        parts.append(decode(raw[begin : begin + _PORTION]))
-        size += len(parts[-1])
-        if size > _MAX_DECODED:
-            raise NotCollected(f"it has more than {_MAX_DECODED:,} bytes")
-    return b"".join(parts)
+def _read_brotli(raw: bytes) -> bytes:
+    decoder = brotli.Decompressor()
+    try:
+        text: bytes = decoder.process(raw, output_buffer_limit=_MAX_DECODED)
+    except brotli.error:
+        raise NotCollected("its encoding cannot be read") from None
+    if not decoder.can_accept_more_data():
+        raise NotCollected(_TOO_LONG)
+    return text
+
+
+def _read_zstd(raw: bytes) -> bytes:
+    try:
+        import zstandard  # noqa: PLC0415 - LangGraph brings it along; nothing of ours requires it
+    except ImportError:
+        raise NotCollected("nothing here reads its encoding") from None
+    decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    try:
+        text = decoder.stream_reader(raw, read_across_frames=True).read(_MAX_DECODED + 1)
+    except zstandard.ZstdError:
+        raise NotCollected("its encoding cannot be read") from None
+    if len(text) > _MAX_DECODED:
+        raise NotCollected(_TOO_LONG)
+    return text
 
 
 def _inflate(raw: bytes, windows: Sequence[int]) -> bytes:
@@ -244,6 +246,6 @@ def _inflate(raw: bytes, windows: Sequence[int]) -> bytes:
         except zlib.error:
             continue
         if decoder.unconsumed_tail:
-            raise NotCollected(f"it has more than {_MAX_DECODED:,} bytes")
+            raise NotCollected(_TOO_LONG)
         return text
     raise NotCollected("its encoding cannot be read")
