@@ -113,6 +113,7 @@ class Handling:
                     days=config.history_days,
                     timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
                     announcement=announcement,
+                    window=prepared.window,
                 )
         LOG.debug("memory: the exchange is %s", "kept" if exchange.is_stored else "not to be kept")
         if self.service.account is not None:
