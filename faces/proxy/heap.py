@@ -32,6 +32,6 @@ class Heap:
 def _find_trim() -> Callable[[int], int] | None:
     """The function of glibc; None for another library."""
     try:
-        return ctypes.CDLL(None).malloc_trim  # type: ignore[no-any-return]
+        return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
         return None
