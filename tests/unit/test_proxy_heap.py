@@ -4,7 +4,7 @@ import asyncio
 import gc
 import platform
 
-import psutil
+import psutil  # type: ignore[import-untyped] # it has no types
 import pytest
 
 from muniment.faces.proxy.heap import LARGE_BYTES, Heap
