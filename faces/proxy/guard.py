@@ -171,8 +171,12 @@ class Guard:
         state: MutableMapping[str, Any] = visit.scope.setdefault("state", {})
         state["request_id"], state["grant"] = REQUEST_ID.get(), visit.token.grant if visit.token else None
         state["incoming"] = self._make_incoming(visit, raw)
+        size = len(raw)
         del raw
-        await run_until_gone(self._app, visit.scope, body, visit.send_message)
+        try:
+            await run_until_gone(self._app, visit.scope, body, visit.send_message)
+        finally:
+            self._service.heap.note_body(size)
 
     def _make_incoming(self, visit: _Visit, raw: bytes) -> Incoming | None:
         """Return what goes on with a request; None for one of administration."""

@@ -18,17 +18,23 @@ _SYSTEM = ("system", "developer")
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # of turns that are only compared
 
 
-async def add_history(memory: Memory, scope: Scope, messages: Sequence[Message], size: int) -> list[Message]:
-    """Return the messages of a request with those of the last `size` of the token's session before them that it does
-    not have. Raises StoreError.
+async def add_history(
+    memory: Memory, scope: Scope, messages: Sequence[Message], window: Sequence[Turn]
+) -> list[Message]:
+    """Return the messages of a request with those of the token's session before them, the `window`, that it does not
+    have. Raises StoreError.
 
     They are compared as they are stored: a message with a secret is known again."""
-    window = await memory.sessions.read_window(scope, size)
     if not window:
         return insert_window(messages, ())
-    sent = make_turns(messages, session=scope.session or "", at=_NO_TIME)
-    known = {hash_message(turn) for turn in await memory.sessions.sanitize_messages(sent)}
-    return insert_window(messages, [make_message(turn) for turn in window if hash_message(turn) not in known])
+    sent = {hash_message(turn): turn for turn in make_turns(messages, session=scope.session or "", at=_NO_TIME)}
+    hashes = [hash_message(turn) for turn in window]
+    known, stored = sent.keys() & hashes, set(hashes)
+    if known != stored:  # to look for secrets takes long: not in what is stored as it is sent
+        rest = [turn for digest, turn in sent.items() if digest not in stored]
+        known |= {hash_message(turn) for turn in await memory.sessions.sanitize_messages(rest)}
+    fresh = [turn for turn, digest in zip(window, hashes, strict=True) if digest not in known]
+    return insert_window(messages, [make_message(turn) for turn in fresh])
 
 
 def insert_window(messages: Sequence[Message], window: Sequence[Message]) -> list[Message]:

@@ -12,6 +12,7 @@ from uuid import UUID
 import httpx2
 
 from muniment.faces.proxy.exchange import Exchange
+from muniment.faces.proxy.heap import Heap
 from muniment.faces.proxy.logs import LOG
 from muniment.faces.proxy.request.prompt import RecalledTurns, Template
 from muniment.faces.proxy.storing import StoringOrder
@@ -59,5 +60,6 @@ class ProxyService:
     account: Callable[[UUID, Exchange], Coroutine[Any, Any, None]] | None = None  # counts an exchange of a token
     recalled: RecalledTurns = field(default_factory=RecalledTurns)
     background: Background = field(default_factory=Background)
+    heap: Heap = field(default_factory=Heap)
     storing: StoringOrder = field(default_factory=StoringOrder)
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when no more requests are wanted

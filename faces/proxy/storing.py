@@ -89,9 +89,10 @@ async def store_exchange(
     days: int | None,
     timeout_seconds: float,
     announcement: Announcement | None = None,
+    window: Sequence[Turn] | None = None,
 ) -> None:
     """Append what an exchange said to the scope's session, kept for so many days, None for ever; and learn from the
-    user's new messages.
+    user's new messages. `window`: the last messages of the session before the request; None where they are not known.
 
     It raises nothing: what cannot be stored in time is one line of the log. An exchange of which nothing is to be
     stored leaves nothing."""
@@ -101,7 +102,7 @@ async def store_exchange(
             return
         try:
             async with asyncio.timeout(timeout_seconds):
-                said = await _append_messages(memory, scope, exchange, days, turn)
+                said = await _append_messages(memory, scope, exchange, days, turn, window)
                 turn.end()
                 step = "learned from"
                 async with turn.order.get_learning_lock(scope):
@@ -125,13 +126,18 @@ class _Said:
 
 
 async def _append_messages(
-    memory: Memory, scope: Scope, exchange: Exchange, days: int | None, turn: Announcement
+    memory: Memory,
+    scope: Scope,
+    exchange: Exchange,
+    days: int | None,
+    turn: Announcement,
+    window: Sequence[Turn] | None,
 ) -> _Said:
     sent = make_turns(exchange.messages, session=scope.session or "", at=exchange.at)
     told = [*sent, *_make_answer(memory, scope, exchange)]
     await turn.wait_turn()
     async with turn.order.slots:
-        before = await _read_before(memory, scope, sent)
+        before = await _read_before(memory, scope, sent, window)
         added = await memory.sessions.append_messages(scope, told, days=days)
     return _Said(before, sent, {each.id: each for each in added})
 
@@ -153,7 +159,12 @@ def _make_answer(memory: Memory, scope: Scope, exchange: Exchange) -> list[Turn]
     return [] if turn is None else [turn]
 
 
-async def _read_before(memory: Memory, scope: Scope, sent: Sequence[Turn]) -> Sequence[Turn]:
+async def _read_before(
+    memory: Memory, scope: Scope, sent: Sequence[Turn], window: Sequence[Turn] | None
+) -> Sequence[Turn]:
     """The last messages of the session, where a client sends a user's message without what it answers."""
-    is_short = any(turn.role == "user" for turn in sent[:_CONTEXT])
-    return await memory.sessions.read_window(scope, _CONTEXT) if is_short else ()
+    if not any(turn.role == "user" for turn in sent[:_CONTEXT]):
+        return ()
+    if window is not None and len(window) >= _CONTEXT:
+        return window[-_CONTEXT:]
+    return await memory.sessions.read_window(scope, _CONTEXT)

@@ -165,7 +165,8 @@ async def test_stored_is_redacted_and_known_again(memory: Memory, database_url: 
     (one,) = called["tool_calls"]
     assert one["id"] == answered["tool_call_id"]
     assert one["function"]["arguments"].startswith("{")
-    assert await add_history(memory, WHO, [*said, assistant("Done."), user("Next?")], 50) == [
+    window = await memory.sessions.read_window(WHO, 50)
+    assert await add_history(memory, WHO, [*said, assistant("Done."), user("Next?")], window) == [
         *said,
         assistant("Done."),
         user("Next?"),

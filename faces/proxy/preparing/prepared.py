@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from muniment.faces.proxy.request.body import Body, encode_value
 from muniment.faces.proxy.request.prompt import Recollection
 from muniment.faces.proxy.upstream.collecting import Read
 from muniment.memory.client import Memory
+from muniment.memory.domain.turn import Turn
 
 T = TypeVar("T")
 _LARGE = 200_000  # bytes of a body that is read and written in a thread
@@ -26,6 +27,7 @@ class Prepared:
     found: Recollection = field(default=Recollection(), repr=False)  # what memory was shown
     summary: str = ""  # of what memory did, for the header of the answer
     memory: Memory | None = field(default=None, repr=False)  # in which the exchange is kept; None: in none
+    window: Sequence[Turn] | None = field(default=None, repr=False)  # the session before; None: it is not known
     read: Read | None = None  # how the answer is read; None: it is not
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from muniment.faces.proxy.deadlines import run_within
 from muniment.faces.proxy.errors import MemoryAway, Refusal
@@ -17,8 +18,11 @@ from muniment.faces.proxy.request.messages import find_last_user, join_text
 from muniment.faces.proxy.request.prompt import Recollection
 from muniment.faces.proxy.service import ProxyService
 from muniment.memory.client import Memory
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import ModelError, MunimentError, StoreError, TokenConfigError
 
+T = TypeVar("T")
+S = TypeVar("S")
 AGENT = "supervisor"  # its allowlist says what a token's programs are shown
 
 
@@ -29,6 +33,7 @@ class Recalled:
     memory: Memory = field(repr=False)
     found: Recollection = field(repr=False)
     messages: Sequence[Mapping[str, Any]] = field(repr=False)  # with those of the session before them
+    window: Sequence[Turn] | None = field(repr=False)  # the latest of the session; None: they were not read
 
 
 async def ask_memory(
@@ -58,12 +63,28 @@ async def ask_memory(
 async def _ask_memory(
     service: ProxyService, incoming: Incoming, messages: Sequence[Mapping[str, Any]], *, with_history: bool
 ) -> Recalled:
-    memory, scope = await service.memories.get(incoming.token), incoming.token.scope
-    found = await _recall(service, incoming, memory, messages)
-    if with_history:
-        await service.storing.wait_for_exchanges(scope)
-        messages = await add_history(memory, scope, messages, incoming.config.session_window_size)
-    return Recalled(memory, found, messages)
+    memory = await service.memories.get(incoming.token)
+    recalling = _recall(service, incoming, memory, messages)
+    if not with_history:
+        return Recalled(memory, await recalling, messages, None)
+    found, window = await _run_both(recalling, _read_window(service, incoming, memory))
+    return Recalled(memory, found, await add_history(memory, incoming.token.scope, messages, window), window)
+
+
+async def _read_window(service: ProxyService, incoming: Incoming, memory: Memory) -> Sequence[Turn]:
+    scope = incoming.token.scope
+    await service.storing.wait_for_exchanges(scope)
+    return await memory.sessions.read_window(scope, incoming.config.session_window_size)
+
+
+async def _run_both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, S]) -> tuple[T, S]:
+    """Return what both return, which run at once. Where one raises, the other is ended."""
+    beside = asyncio.create_task(other)
+    try:
+        return await one, await beside
+    finally:
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
 
 
 async def _recall(

@@ -32,10 +32,10 @@ async def prepare_request(service: ProxyService, incoming: Incoming) -> Prepared
 async def _prepare_chat(service: ProxyService, incoming: Incoming) -> Prepared:
     body, items = await run_beside(incoming, lambda: _read_chat(incoming))
     sent = [item.value for item in items]
-    placed, found, memory = items, Recollection(), None
+    placed, found, memory, window = items, Recollection(), None, None
     if incoming.privacy != "off":
         recalled = await ask_memory(service, incoming, sent)
-        found, memory = recalled.found, recalled.memory
+        found, memory, window = recalled.found, recalled.memory, recalled.window
         own = {id(item.value): item for item in items}
         history = [own.get(id(message)) or make_item(message) for message in recalled.messages]
         _check_last(items, history)
@@ -52,6 +52,7 @@ async def _prepare_chat(service: ProxyService, incoming: Incoming) -> Prepared:
         found=found,
         summary=describe_memory(incoming, found),
         memory=memory,
+        window=window,
         read=read_completion,
     )
 

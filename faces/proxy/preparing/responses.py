@@ -23,11 +23,11 @@ async def prepare_response(service: ProxyService, incoming: Incoming) -> Prepare
     """Return what goes upstream for a request for a response. Raises Refusal."""
     body, items = await run_beside(incoming, lambda: _read_items(incoming))
     sent = [_make_message(item.value) for item in items]
-    placed, found, memory = items, Recollection(), None
+    placed, found, memory, window = items, Recollection(), None, None
     if incoming.privacy != "off":
         is_whole = bool(items) and not any(body.get_value(key) for key in _HISTORY_ELSEWHERE)
         recalled = await ask_memory(service, incoming, sent, with_history=is_whole)
-        found, memory = recalled.found, recalled.memory
+        found, memory, window = recalled.found, recalled.memory, recalled.window
         placed = _insert_history(items, sent, recalled.messages)
         placed = insert_into_user(placed, service.template.render_memories(found.lines), _TEXT_PART)
 
@@ -42,6 +42,7 @@ async def prepare_response(service: ProxyService, incoming: Incoming) -> Prepare
         found=found,
         summary=describe_memory(incoming, found),
         memory=memory,
+        window=window,
         read=read_response,
     )
 

@@ -49,12 +49,11 @@ class Body:
         if not spans:
             raise BadRequest(key, "is missing; a list is wanted")
         begin, end = spans[-1]
-        raw = self.raw[begin:end]
         try:
-            places = find_elements(raw.decode("latin-1"), (0, end - begin))
+            places = find_elements(str(memoryview(self.raw)[begin:end], "latin-1"), (0, end - begin))
         except BadJson:
             raise BadRequest(key, "is no list") from None
-        return tuple(RawItem.parse(raw[slice(*place)]) for place in places)
+        return tuple(RawItem.parse(self.raw[begin + one : begin + other]) for one, other in places)
 
     def build(self, values: Mapping[str, bytes]) -> bytes:
         """Return the body with these raw values, each in every place that its key has, or as the first of all members
