@@ -134,16 +134,16 @@ def list_features(sentence: str) -> Iterator[tuple[list[int], float]]:
         for a, b, c in zip(marked, marked[1:], marked[2:], strict=False)
         if a == "^" or c == "$" or _CJK.match(b)
     )
-    yield _weigh(names, 1.0)
     signs = [_classify_word(word, is_first=not n) for n, word in enumerate(written)]
     shape = ["^", "^", *signs, "$"]
     shapes = {f"k {a} {b}" for a, b in pairwise(shape)}
     shapes.update(f"k {a} {b} {c}" for a, b, c in zip(shape, shape[1:], shape[2:], strict=False))
-    yield _weigh(shapes, _SHAPE_SHARE)
     starts = {f"q {' '.join(signs[:n])}" for n in (1, 2, 3)} | {f"v {' '.join(words[:n])}" for n in (1, 2)}
-    yield _weigh(starts, _SHAPE_SHARE)
     long = [word for word in words if len(word) >= _LONG_WORD]
-    yield _weigh({f"c {word[:4]}" for word in long} | {f"e {word[-3:]}" for word in long}, _LETTERS_SHARE)
+    letters = {f"c {word[:4]}" for word in long} | {f"e {word[-3:]}" for word in long}
+    groups = ((names, 1.0), (shapes, _SHAPE_SHARE), (starts, _SHAPE_SHARE), (letters, _LETTERS_SHARE))
+    for group, share in groups:
+        yield _find_places(group), share / max(1, len(group)) ** 0.5
     yield _find_places(_list_signals(sentence, written)), _SIGNAL_SHARE
 
 
@@ -169,10 +169,6 @@ def _list_signals(sentence: str, written: Sequence[str]) -> Iterator[str]:
     yield f"f {share}"
     if len(written) >= _LONG_WORD:
         yield f"f long {share}"
-
-
-def _weigh(names: set[str], share: float) -> tuple[list[int], float]:
-    return _find_places(names), share / max(1, len(names)) ** 0.5
 
 
 def _classify_word(word: str, *, is_first: bool) -> str:

@@ -171,9 +171,8 @@ class PostgresSearches:
         if category in search.categories:  # the lists of a large space count words by category
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
         limits = (space["limits"],) if space["limited"] else ()
-        filters = _read_filters(search.filters)
         text, names = _build_statement(
-            (*(f"by_{name}" for name in filters), *limits),
+            (*(f"by_{name}" for name in _FILTERS if getattr(search.filters, name) is not None), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -187,7 +186,7 @@ class PostgresSearches:
             scan=scan,
         )
         model, dimensions = self._model, len(search.vector)
-        params = {**space, **filters, **_build_params(search, model)}
+        params = {**space, **_build_params(search), "model": model}
         values = [params[name] for name in names]
         if scan:
             return text, values
@@ -212,10 +211,12 @@ class PostgresSearches:
         return head.is_complete
 
 
-def _build_params(search: Search, model: str) -> dict[str, Any]:
+def _build_params(search: Search) -> dict[str, Any]:
     terms = [[tokens.hash_lexeme(form) for form in tokens.list_verb_forms(term)] for term in search.terms]
     words = list(chain.from_iterable(terms))
     return {
+        **{name: getattr(search.filters, name) for name in _FILTERS},
+        "without_tags": list(search.filters.without_tags or ()),  # a tuple would be a row
         **{name: getattr(search.weights, name) for name in _WEIGHTS},
         "speakers": list(search.speakers),
         "highest": tokens.WEIGHT_CEILING,
@@ -224,7 +225,6 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
         **rows.OF_USER,
         "hints": list(search.hints),
         "vector": None if search.vector is NO_VECTOR else HalfVector(search.vector),
-        "model": model,
         "categories": list(search.categories),
         "units": rows.encode_unit_vectors(terms),
         "words": words,
@@ -240,13 +240,11 @@ def _build_params(search: Search, model: str) -> dict[str, Any]:
 
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
-    filters = _read_filters(search.filters)
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    narrowing = [f"by_{name}" for name in filters]
+    narrowing = [f"by_{name}" for name in _FILTERS if getattr(search.filters, name) is not None]
     text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in (*narrowing, space["limits"])))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
-    found = {"categories": list(search.categories), "pattern": pattern, "limit": _MAX_WORDS}
-    return await conn.execute(text, {**space, **filters, **found})
+    return await conn.execute(text, {**space, **_build_params(search), "pattern": pattern, "limit": _MAX_WORDS})
 
 
 def build_reader_params(reader: Reader, as_of: Revision | None) -> dict[str, Any]:
@@ -262,12 +260,6 @@ def build_reader_params(reader: Reader, as_of: Revision | None) -> dict[str, Any
         "as_of": as_of,
         "limits": "by_limits" if as_of is None else "by_limits_then",
     }
-
-
-def _read_filters(filters: Filters) -> dict[str, Any]:
-    """Return the filters that are set, as parameters: a tuple would be a row."""
-    values = {name: value for name in _FILTERS if (value := getattr(filters, name)) is not None}
-    return {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 async def _send_as_of(conn: Connection, block: str, params: Mapping[str, Any]) -> AsyncCursor[DictRow]:
