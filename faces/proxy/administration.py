@@ -18,6 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from muniment.faces.proxy.accounts import DEFAULT_DAYS, read_usage
 from muniment.faces.proxy.errors import BadRequest, Refusal
+from muniment.faces.proxy.logs import LOG
+from muniment.faces.proxy.storing import StoringOrder
 from muniment.memory import bootstrap, codec
 from muniment.memory.bootstrap import ProxyAccounts, TokenConfigs
 from muniment.memory.config.settings import Settings
@@ -35,12 +37,14 @@ _NO_ADMIN = "the token does not permit this: it wants an administrator's, of thi
 class Administration:
     """An ASGI application; its requests have the `grant` of who asks in their state. It raises Refusal.
 
-    `accounts` and `configs` are opened as the owner of the tables. `memories` are told what has changed."""
+    `accounts` and `configs` are opened as the owner of the tables. `memories` are told what has changed, and `storing`
+    says what is still being stored."""
 
     accounts: ProxyAccounts
     configs: TokenConfigs
     memories: ConfiguredMemories
     settings: Settings
+    storing: StoringOrder
     _erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,6 +78,7 @@ class Administration:
             return JSONResponse({"object": "list", "data": [show_token(each) for each in await self.configs.list()]})
         if request.method == "POST":
             token, made = await self.configs.register(await _read_fields(request))
+            LOG.info("token %s: registered", made.grant.id)
             return JSONResponse(show_token(await self.configs.get(made.grant.id), token), 201)
         return _refuse_method("GET, POST")
 
@@ -83,6 +88,7 @@ class Administration:
         if request.method in ("PUT", "PATCH"):
             detail = await self.configs.update(id_, await _read_fields(request))
             await self.memories.invalidate(id_)
+            LOG.info("token %s: updated", id_)
             return JSONResponse(show_token(detail))
         if request.method == "DELETE":
             return JSONResponse(await self._delete_token(request, id_))
@@ -116,10 +122,14 @@ class Administration:
         if erase == "false":
             await self.configs.delete(id_)
             await self.memories.invalidate(id_)
+            LOG.info("token %s: deleted", id_)
             return answer
         scope = await self.configs.revoke(id_)
         await self.memories.invalidate(id_)
-        return answer | {"erased": await self._erase_memory(scope)}
+        await self.storing.finish_exchanges(scope)  # those that come later find the token revoked
+        erased = await self._erase_memory(scope)
+        LOG.info("token %s: deleted, and its memory erased", id_)
+        return answer | {"erased": erased}
 
     async def _erase_memory(self, scope: MemoryScope) -> Mapping[str, Any]:
         """Erase what the token's memory has, with the token and its configuration. May be repeated after an error."""
@@ -134,13 +144,16 @@ class Administration:
 
 
 @asynccontextmanager
-async def open_administration(settings: Settings, memories: ConfiguredMemories) -> AsyncIterator[Administration]:
-    """Open the administration of the tokens whose memories these are. Raises StoreDown."""
+async def open_administration(
+    settings: Settings, memories: ConfiguredMemories, storing: StoringOrder
+) -> AsyncIterator[Administration]:
+    """Open the administration of the tokens whose memories these are, and whose exchanges are stored in this order.
+    Raises StoreDown."""
     async with (
         bootstrap.open_token_configs(settings, as_owner=True) as configs,
         bootstrap.open_proxy_accounts(settings) as accounts,
     ):
-        yield Administration(accounts=accounts, configs=configs, memories=memories, settings=settings)
+        yield Administration(accounts=accounts, configs=configs, memories=memories, settings=settings, storing=storing)
 
 
 def show_token(detail: TokenDetail, token: SecretStr | None = None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
@@ -48,6 +48,12 @@ class StoringOrder:
         if (last := self._last.get(scope.space)) is not None:
             await asyncio.shield(last)
 
+    async def finish_exchanges(self, scope: Scope) -> None:
+        """Wait until what is announced for the scope's space is appended and learned from, or has failed."""
+        await self.wait_for_exchanges(scope)
+        async with self.get_learning_lock(scope):  # in the order in which it is asked for
+            pass
+
     def forget(self, space: SpaceId, done: asyncio.Future[None]) -> None:
         """Drop what is appended."""
         if self._last.get(space) is done:
@@ -90,9 +96,12 @@ async def store_exchange(
     timeout_seconds: float,
     announcement: Announcement | None = None,
     window: Sequence[Turn] | None = None,
+    is_valid: Callable[[], Awaitable[bool]] | None = None,
 ) -> None:
     """Append what an exchange said to the scope's session, kept for so many days, None for ever; and learn from the
     user's new messages. `window`: the last messages of the session before the request; None where they are not known.
+    `is_valid` says whether the token is valid, and is asked when it is the exchange's turn: of one that was deleted
+    meanwhile nothing is stored.
 
     It raises nothing: what cannot be stored in time is one line of the log. An exchange of which nothing is to be
     stored leaves nothing."""
@@ -102,6 +111,10 @@ async def store_exchange(
             return
         try:
             async with asyncio.timeout(timeout_seconds):
+                await turn.wait_turn()
+                if is_valid is not None and not await is_valid():
+                    _log.info("the exchange %s is not stored: its token is not valid any more", exchange.request_id)
+                    return
                 said = await _append_messages(memory, scope, exchange, days, turn, window)
                 turn.end()
                 step = "learned from"
@@ -135,7 +148,6 @@ async def _append_messages(
 ) -> _Said:
     sent = make_turns(exchange.messages, session=scope.session or "", at=exchange.at)
     told = [*sent, *_make_answer(memory, scope, exchange)]
-    await turn.wait_turn()
     async with turn.order.slots:
         before = await _read_before(memory, scope, sent, window)
         added = await memory.sessions.append_messages(scope, told, days=days)

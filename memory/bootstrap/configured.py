@@ -106,7 +106,8 @@ class EndpointModels(TokenModels):
         """Return an embedder of an endpoint, or the one of this machine."""
         if config.api_key is None:
             return self.make_stored(_find_local_name(self._settings))
-        from muniment.memory.models.openai.embedder import OpenAIEmbedder  # noqa: PLC0415 - the client is slow to import
+        from muniment.memory.models.openai.client import EndpointNames  # noqa: PLC0415 - slow to import
+        from muniment.memory.models.openai.embedder import OpenAIEmbedder  # noqa: PLC0415 - as above
 
         return OpenAIEmbedder(
             config.model,
@@ -119,6 +120,7 @@ class EndpointModels(TokenModels):
             options=config.options,
             connections=self._open_connections(),
             cache_size=_CACHED_VECTORS,
+            names=EndpointNames("embed_api_key", "embed_base_url", "embed_body"),
         )
 
     def make_stored(self, name: str) -> Embedder:
@@ -139,6 +141,7 @@ class EndpointModels(TokenModels):
 
     def _make_chat_model(self, config: TokenConfig, key: SecretStr) -> ChatModel:
         from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - as above
+        from muniment.memory.models.openai.client import EndpointNames  # noqa: PLC0415 - as above
 
         body = dict(config.memory_llm_body)
         return OpenAIChat(
@@ -150,6 +153,7 @@ class EndpointModels(TokenModels):
             max_output_tokens=self._settings.model.max_output_tokens,
             options=body,
             connections=self._open_connections(),
+            names=EndpointNames("memory_llm_api_key", "memory_llm_base_url", "memory_llm_body"),
         )
 
     async def close(self) -> None:

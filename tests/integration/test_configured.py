@@ -121,6 +121,18 @@ async def test_wishes_do_not_change_the_form(database_url: str, tmp_path: Path, 
             assert chat["messages"][0]["content"].rstrip().endswith("nothing else.")
 
 
+async def test_an_error_of_an_endpoint_names_the_fields(database_url: str, tmp_path: Path) -> None:
+    """A key that is refused, of the model and of the embedder: what of the token is to be changed."""
+    with ScriptedOpenAI(fail="unauthorized") as server:
+        async with open_tokens(database_url, tmp_path) as tokens:
+            engine = (await tokens.memories.get(await tokens.register(server))).engine
+            assert engine.model is not None
+            with pytest.raises(ModelError, match=r"refuses the key \(memory_llm_api_key\)"):
+                await engine.model.chat([])
+            with pytest.raises(ModelError, match=r"refuses the key \(embed_api_key\)"):
+                await engine.embedder.embed_query("teal")
+
+
 async def test_dimensions_are_checked(database_url: str, tmp_path: Path) -> None:
     """An endpoint that answers with other dimensions than the token says is refused."""
     with ScriptedOpenAI() as server:

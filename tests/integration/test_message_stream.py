@@ -332,6 +332,35 @@ async def test_a_token_that_learns_slowly_holds_up_nobody(database_url: str) -> 
         assert len(await memory.list(others[0])) > 0
 
 
+async def test_a_token_that_is_deleted_while_its_exchanges_are_stored(database_url: str) -> None:
+    """Who waits for what is announced waits for what is learned of it, too; a later exchange finds the token gone."""
+    embedder, order, is_there = BlockedEmbedder(), StoringOrder(), True
+
+    async def is_valid() -> bool:
+        return is_there
+
+    async with engine(database_url, embedder=embedder) as memory:
+
+        def begin(text: str) -> asyncio.Task[None]:
+            announced, exchanged = order.announce_exchange(WHO), exchange([user(text)], assistant("OK."))
+            return asyncio.create_task(
+                store_exchange(
+                    memory, WHO, exchanged, days=None, timeout_seconds=30, announcement=announced, is_valid=is_valid
+                )
+            )
+
+        first = begin("I live in Porto.")
+        await order.wait_for_exchanges(WHO)
+        is_there = False
+        later, finishing = begin("I live in Rome."), asyncio.create_task(order.finish_exchanges(WHO))
+        await later
+        await asyncio.sleep(0.1)
+        assert not finishing.done()
+        embedder.released.set()
+        await asyncio.gather(first, finishing)
+        assert [each["content"] for each in await read(memory)] == ["I live in Porto.", "OK."]
+
+
 async def test_a_failure_is_one_line(memory: Memory, caplog: pytest.LogCaptureFixture, database_url: str) -> None:
     """A database that refuses, one that is slow, and a defect: one line with the id of the request, and no text."""
     with psycopg.connect(database_url, autocommit=True) as conn:

@@ -213,6 +213,9 @@ def test_deleted_with_its_memory(proxy: Proxy, admin: httpx.Client, upstream: Sc
     assert kept[0] > 0
     assert kept[1:] == (1, 0)
     assert gone == (0, 0, 0)
+    for each, what in zip(made, ("deleted", "deleted, and its memory erased"), strict=True):
+        assert f"token {each['id']}: registered\n" in proxy.log
+        assert f"token {each['id']}: {what}\n" in proxy.log
     for each in made:
         check_refusal(admin.delete(f"{ADDRESS}/{each['id']}?erase=true"), 404, "not_found")
         assert proxy.chat(each["token"], "hello").status_code == 401

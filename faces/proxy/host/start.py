@@ -40,7 +40,7 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
         try:
             async with (
                 open_service(settings, template) as service,
-                open_administration(settings, service.memories) as administration,
+                open_administration(settings, service.memories, service.storing) as administration,
             ):
                 await _serve(service, administration, listener)
         finally:

@@ -209,7 +209,7 @@ def _translate_batch_errors(chat: OpenAIChat, *, ignored_statuses: Collection[in
 
     An error with one of the ignored statuses is dropped."""
     try:
-        with translate_errors(chat.name, chat.client):
+        with translate_errors(chat.name, chat.client, chat.names):
             try:
                 yield
             except ValueError:

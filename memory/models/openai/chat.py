@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
 from muniment.memory.models.openai.client import (
     OPENAI_HOST,
+    SETTINGS,
     UNKNOWN_OPTION,
+    EndpointNames,
     make_timeout,
     open_client,
     translate_errors,
@@ -71,9 +73,10 @@ class OpenAIChat:
     """A chat model with tools; `name` is the model's name at the endpoint (`base_url`, or OpenAI itself).
 
     `timeout_seconds` is per attempt, `max_output_tokens` per answer. `options` are in the body of each request as they
-    are; they win over what is set here but messages, tools and streaming. Failures are ModelTimeout, ModelRateLimited,
-    ModelUnavailable, ModelError (a request that the endpoint does not accept) or BadModelAnswer (refused, empty,
-    malformed, tool arguments that are not a JSON object, structured output that was cut off).
+    are; they win over what is set here but messages, tools and streaming. Errors name what to set by `names`. They are
+    ModelTimeout, ModelRateLimited, ModelUnavailable, ModelError (a request that the endpoint does not accept) or
+    BadModelAnswer (refused, empty, malformed, tool arguments that are not a JSON object, structured output that was cut
+    off).
 
     When an endpoint refuses structured output or a temperature, the request is sent again without it, and so are all
     later ones; the prompt then contains the schema.
@@ -90,7 +93,9 @@ class OpenAIChat:
         max_output_tokens: int = 800,
         options: Mapping[str, Any] | None = None,
         connections: httpx2.AsyncClient | None = None,
+        names: EndpointNames = SETTINGS,
     ) -> None:
+        self.names = names
         self._model, self._options = model, dict(options or {})
         self._client = open_client(
             api_key=api_key,
@@ -201,7 +206,7 @@ class OpenAIChat:
         return self._options | body
 
     async def _send_request(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
-        with translate_errors(self._model, self._client):
+        with translate_errors(self._model, self._client, self.names):
             # As extra_body: the client converts typed messages one by one, at 0.13 ms for each.
             create = self._client.chat.completions.with_raw_response.create
             raw = await create(model=self._model, messages=(), extra_body=body)
@@ -209,7 +214,7 @@ class OpenAIChat:
 
     async def _stream_answer(self, body: dict[str, Any]) -> AsyncIterator[str | ChatAnswer]:
         parts = StreamedParts()
-        with translate_errors(self._model, self._client):
+        with translate_errors(self._model, self._client, self.names):
             create = self._client.chat.completions.with_streaming_response.create
             async with create(model=self._model, messages=(), extra_body=body) as response:
                 if "event-stream" not in response.headers.get("content-type", ""):

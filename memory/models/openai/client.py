@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
@@ -19,14 +20,26 @@ OPENAI_HOST = "api.openai.com"
 _NO_KEY = "none"  # a local endpoint needs no key, but the client does
 _CONNECT_SECONDS = 5.0
 _STATUS_HINTS: Mapping[int, str] = {
-    401: ": it refuses the key (OPENAI_API_KEY)",
-    403: ": it refuses the key (OPENAI_API_KEY)",
-    404: ": it has no such model (MUNIMENT_MODEL) or path (OPENAI_BASE_URL)",
+    401: ": it refuses the key ({key})",
+    403: ": it refuses the key ({key})",
+    404: ": it has no such model ({model}) or path ({url})",
 }
 SLOW = (408, 504)
 UNACCEPTABLE = (400, 413, 422)
 UNKNOWN_OPTION = (400, 422)
 _OPTIONS = ("response_format", "temperature")  # what a refusal may name
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointNames:
+    """What an endpoint's key, address and model are called where they are set: errors name them."""
+
+    key: str = "OPENAI_API_KEY"
+    url: str = "OPENAI_BASE_URL"
+    model: str = "MUNIMENT_MODEL"
+
+
+SETTINGS = EndpointNames()  # of the installation
 
 
 def open_connections() -> httpx2.AsyncClient:
@@ -64,12 +77,12 @@ def make_timeout(seconds: float) -> openai.Timeout:
 
 
 @contextmanager
-def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
-    """Raise failures of the client as ModelError that names the host, without their cause, which may quote the key or
-    the texts."""
+def translate_errors(model: str, client: openai.AsyncOpenAI, names: EndpointNames = SETTINGS) -> Iterator[None]:
+    """Raise failures of the client as ModelError that names the host and what to set, without their cause, which may
+    quote the key or the texts."""
     host = _name_host(client)
     if client.api_key == _NO_KEY and client.base_url.host == OPENAI_HOST:
-        raise ModelUnavailable(f"OPENAI_API_KEY is empty, and {host} wants a key.", model=model, sent=False)
+        raise ModelUnavailable(f"{names.key} is empty, and {host} wants a key.", model=model, sent=False)
     try:
         yield
     except RuntimeError:
@@ -80,13 +93,13 @@ def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
             "The model's client has been closed.", model=model, sent=client.max_retries > 0
         ) from None
     except openai.APITimeoutError as error:
-        raise _build_timeout_error(error, model, client) from None
+        raise _build_timeout_error(error, model, client, names) from None
     except openai.APIConnectionError as error:
         # A request that was never sent costs nothing. By name: the client has changed its HTTP library before.
         if type(error.__cause__).__name__ == "ConnectError":
             why = _find_connection_failure(error)
             raise ModelUnavailable(
-                f"The model's host {host} cannot be reached: {why} (OPENAI_BASE_URL).", model=model, sent=False
+                f"The model's host {host} cannot be reached: {why} ({names.url}).", model=model, sent=False
             ) from None
         raise ModelUnavailable(f"The model's host {host} has broken off the connection.", model=model) from None
     except openai.RateLimitError as error:
@@ -96,7 +109,7 @@ def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
             retry_after=_parse_seconds(error.response.headers.get("retry-after")),
         ) from None
     except openai.APIStatusError as error:
-        raise _build_status_error(error, model, host) from None
+        raise _build_status_error(error, model, host, names) from None
     except openai.OpenAIError:
         raise BadModelAnswer(model=model) from None
 
@@ -107,10 +120,12 @@ def _name_host(client: openai.AsyncOpenAI) -> str:
     return f"{url.host}:{url.port}" if url.port else url.host
 
 
-def _build_timeout_error(error: openai.APITimeoutError, model: str, client: openai.AsyncOpenAI) -> ModelError:
+def _build_timeout_error(
+    error: openai.APITimeoutError, model: str, client: openai.AsyncOpenAI, names: EndpointNames
+) -> ModelError:
     host = _name_host(client)
     if type(error.__cause__).__name__ == "ConnectTimeout":
-        return ModelUnavailable(f"The model's host {host} does not answer (OPENAI_BASE_URL).", model=model, sent=False)
+        return ModelUnavailable(f"The model's host {host} does not answer ({names.url}).", model=model, sent=False)
     seconds = client.timeout.read if isinstance(client.timeout, openai.Timeout) else client.timeout
     return ModelTimeout(
         f"The model at {host} has not answered within {seconds:g} seconds (model.timeout_seconds).",
@@ -131,7 +146,7 @@ def _find_connection_failure(error: BaseException) -> str:
     return "no connection"
 
 
-def _build_status_error(error: openai.APIStatusError, model: str, host: str) -> ModelError:
+def _build_status_error(error: openai.APIStatusError, model: str, host: str, names: EndpointNames) -> ModelError:
     status = error.status_code
     if status in SLOW:
         return ModelTimeout(f"The model's host {host} answers with status {status}.", model=model, status=status)
@@ -141,7 +156,7 @@ def _build_status_error(error: openai.APIStatusError, model: str, host: str) -> 
         return ModelError(
             f"The model's host {host} does not accept the request ({status}).", model=model, status=status, **options
         )
-    hint = _STATUS_HINTS.get(status, "")
+    hint = _STATUS_HINTS.get(status, "").format(key=names.key, url=names.url, model=names.model)
     return ModelUnavailable(f"The model's host {host} answers with status {status}{hint}.", model=model, status=status)
 
 

@@ -18,6 +18,8 @@ from muniment.memory.models.sharing import CACHE_SIZE, EmbeddingQueue, TextBatch
 if TYPE_CHECKING:
     import httpx2  # the openai client brings it, which is imported late
 
+    from muniment.memory.models.openai.client import EndpointNames
+
 # Of the best-known models: an answer with other dimensions comes from another model.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 REQUEST_TEXTS = 256
@@ -61,10 +63,12 @@ class OpenAIEmbedder:
         options: Mapping[str, Any] | None = None,
         connections: httpx2.AsyncClient | None = None,
         cache_size: int = CACHE_SIZE,
+        names: EndpointNames | None = None,
     ) -> None:
         # Most of a second to import, and not needed by the offline embedder.
-        from muniment.memory.models.openai.client import open_client  # noqa: PLC0415
+        from muniment.memory.models.openai.client import SETTINGS, open_client  # noqa: PLC0415
 
+        self._names = names or SETTINGS
         self._model, self._name, self._options = model, name or model, dict(options or {})
         self._dimensions = dimensions or OPENAI_DIMENSIONS.get(model)
         self._client = open_client(
@@ -151,7 +155,7 @@ class OpenAIEmbedder:
     async def _request_vectors(self, texts: Sequence[str]) -> list[Vector]:
         from muniment.memory.models.openai.client import translate_errors  # noqa: PLC0415 - as above
 
-        with translate_errors(self._model, self._client):
+        with translate_errors(self._model, self._client, self._names):
             # An empty input is refused by the endpoint; a space is not.
             raw = await self._client.embeddings.with_raw_response.create(
                 model=self._model,
