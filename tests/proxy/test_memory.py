@@ -134,11 +134,13 @@ def test_responses(proxy: Proxy, upstream: Upstream, taught: str) -> None:
         kept = client.post("/v1/responses", json={"model": "m", "prompt": {"id": "pmpt_1"}})
         assert kept.status_code == 200
         assert "input" not in read_sent(upstream)
+    token = proxy.register(upstream, session_window_size=2)  # the question and its answer
+    with proxy.client(token) as client:
         upstream.answer_next(stream_response(build_response("A whale, too.", {})))
         stream = client.post("/v1/responses", json={"model": "m", "input": "Say otter.", "stream": True})
         assert b"response.completed" in stream.content
         proxy.wait_kept(stream.headers)
-    proxy.chat(taught, "And?")
+    proxy.chat(token, "And?")
     assert "A whale, too." in upstream.requests[-1].raw.decode()
 
 
