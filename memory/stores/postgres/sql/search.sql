@@ -300,7 +300,7 @@ select {m.shown_columns} from {source}
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s) {limited}
   and (%(as_of)s::bigint is not null or m.memory_id not in (
     select p.memory_id from muniment.projections p
-      join muniment.memories w on w.space_id = p.space_id and w.memory_id = p.superseded_by and w.category = any(%(categories)s)
+      join muniment.memories w on w.space_id = %(space)s and w.memory_id = p.superseded_by and w.category = any(%(categories)s)
     where p.space_id = %(space)s and p.type = 'user_profile' and p.status in ('support', 'outranked')
       and not ({{has_limits}} and muniment.has_ended(p.space_id, p.superseded_by, null, %(at)s::timestamptz))))
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
