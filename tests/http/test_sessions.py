@@ -50,12 +50,14 @@ def test_a_session(ana: httpx.Client, serving: Serving) -> None:
 
 
 def test_what_a_program_keeps_comes_back(ana: httpx.Client) -> None:
-    """Numbers beyond 64 bits and controls are stored, and read again by each address and in an export."""
-    kept = {"far": 10**30, "near": -1e308, "text": "a\u0001b\u007f\U0001f600", "\u0002": [2**64 - 1]}
+    """Large numbers and controls are stored, and read again by each address and in an export."""
+    kept = {"far": 2**63 - 1, "near": -1e308, "text": "a\u0001b\u007f\U0001f600", "\u0002": [-(2**63)]}
     turn = TURNS[0] | {"payload": kept}
+    beyond = turn | {"payload": {"far": 2**64 - 1}}  # of more than 64 bits
+    assert ana.post("/turns", json={"session": "s1", "turns": [beyond]}).status_code == 422
     assert ana.post("/turns", json={"session": "s1", "turns": [turn]}).status_code == 200
     assert ana.patch("/v1/sessions/s1", json={"metadata": kept}).status_code == 200
-    expected = {"far": 10**30, "near": -(10**308), "text": "ab\U0001f600", "": [2**64 - 1]}
+    expected = {"far": 2**63 - 1, "near": -(10**308), "text": "ab\U0001f600", "": [-(2**63)]}
     record = ana.get("/v1/sessions/s1").json()
     found = [record["session"]["metadata"], record["turns"][0]["payload"]]
     found += [ana.get("/v1/sessions").json()["sessions"][0]["metadata"]]

@@ -204,19 +204,22 @@ async def test_a_filter_that_cannot_be(filters: dict[str, Any]) -> None:
 
 
 async def test_a_filter_beyond_every_memory(database_url: str) -> None:
-    """A number of any size is a number: all or nothing is below it."""
+    """A number of 64 bits is a number: all or nothing is below it. A larger one is refused by its place."""
     async with engine(database_url) as memory:
         await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
-        for filters, found in ({"importance_min": 2**70}, 0), ({"importance_max": 2**70}, 1):
+        for filters, found in ({"importance_min": 2**62}, 0), ({"importance_max": 2**62}, 1):
             asked = query_codec.parse_query({"query": "cat on the mat", "filters": filters})
             assert len((await memory.query(scope(), "supervisor", asked)).hits) == found
+        beyond = query_codec.parse_query({"query": "cat on the mat", "filters": {"importance_min": 2**70}})
+        with pytest.raises(BadInput, match="importance_min"):
+            await memory.query(scope(), "supervisor", beyond)
 
 
 async def test_pages_that_cannot_be(database_url: str) -> None:
     """A limit below one or beyond Postgres is a BadInput, not a failing database."""
     async with engine(database_url) as memory:
-        for limit, offset in (-1, 0), (2**70, 0), (1, -1):
-            with pytest.raises(BadInput, match="limit"):
+        for limit, offset, name in (-1, 0, "limit"), (2**70, 0, "limit"), (1, -1, "offset"):
+            with pytest.raises(BadInput, match=name):
                 await memory.list(scope(), limit=limit, offset=offset)
         with pytest.raises(BadInput, match="limit"):
             await memory.history(scope(), limit=0)
@@ -226,7 +229,7 @@ async def test_pages_that_cannot_be(database_url: str) -> None:
 async def test_a_thread_that_postgres_cannot_name(database_url: str, thread: str) -> None:
     """The error says what is wrong with the name; the database is not to blame."""
     async with engine(database_url) as memory:
-        with pytest.raises(BadInput, match="a name has"):
+        with pytest.raises(BadInput, match="has a NUL or half a character"):
             await memory.learn(scope(thread=thread), said("Hi, call me Ana."))
         assert await memory.list(scope()) == []
 

@@ -306,7 +306,7 @@ async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
                   '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
                   now() + case n when 3000 then '-1 minute' else '1 hour' end::interval
                 from generate_series(1, 5000) n""")
-        named = {"worker": number, "names": ["tend", "extract"], "start": "", "end": None}
+        named = {"worker": number, "names": ["tend", "extract"], "own_names": [], "start": "", "end": None}
         async with memory.engine.store._connections.connect() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
             await conn.execute("set local role muniment_worker")
             await conn.execute(jobs._JOBS["by_index"])
