@@ -85,8 +85,10 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
         def __getattr__(self, name: str) -> object:
             return getattr(memory.engine.store.jobs, name)
 
-        async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
-            found = await memory.engine.store.jobs.take_job(worker, names)
+        async def take_job(
+            self, worker: int, names: Sequence[JobName], own_names: Sequence[JobName] = ()
+        ) -> JobTicket | None:
+            found = await memory.engine.store.jobs.take_job(worker, names, own_names)
             await asyncio.sleep(0.0 if found else 0.3)
             return found
 
