@@ -198,6 +198,6 @@ def _refuse_method(allowed: str) -> Response:
 
 def _load_modules() -> tuple[ModuleType, ModuleType]:
     # LangGraph takes a second to import, and only an erasure needs it.
-    from muniment.graph import checkpointer, erasure  # noqa: PLC0415
+    from muniment.graph import checkpointer, erasure  # noqa: PLC0415 - only an erasure needs the graph
 
     return checkpointer, erasure

@@ -73,7 +73,7 @@ async def open_configured_memories(settings: Settings, memory: Memory) -> AsyncI
 
 async def _make_configs(settings: Settings, store: TokenConfigStore, clock: Clock) -> TokenConfigs:
     # The library takes a moment to load, and only these tokens need it.
-    from muniment.memory.stores.token_seal import TokenSeal  # noqa: PLC0415
+    from muniment.memory.stores.token_seal import TokenSeal  # noqa: PLC0415 - its library is in an extra
 
     key = await asyncio.to_thread(load_token_key, settings.home)
     name = _find_local_name(settings)

@@ -133,7 +133,7 @@ def _clean_message(message: Mapping[str, Any]) -> Mapping[str, Any]:
     kept: dict[str, Any] = {"role": "assistant", "content": message.get("content")}
     if calls := message.get("tool_calls"):
         kept["tool_calls"] = list(calls)
-    return replace_unstorable(kept)  # type: ignore[no-any-return]
+    return replace_unstorable(kept)  # type: ignore[no-any-return] # of an object it makes one
 
 
 def read_response(reader: Reader) -> Answer:

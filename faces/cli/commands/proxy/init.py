@@ -23,7 +23,7 @@ def initialize_proxy(folder: Folder = Path()) -> None:
     """
     with require_extra():
         # The extra brings the protocol's libraries: nothing for the other commands to wait for, or to need.
-        from muniment.faces.proxy.host.init import initialize_folder  # noqa: PLC0415
+        from muniment.faces.proxy.host.init import initialize_folder  # noqa: PLC0415 - slow to import, and in an extra
     with terminal.show_spinner("making the database…", quiet=False):
         token = session.run_async(initialize_folder(folder))
     screen.print_stderr("muniment: the administrator's token, which is shown only now:")

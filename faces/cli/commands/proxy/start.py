@@ -36,5 +36,5 @@ def start_proxy(
     """
     with require_extra():
         # The extra brings the web server: nothing for the other commands to wait for, or to need.
-        from muniment.faces.proxy.host.start import start_proxy as start  # noqa: PLC0415
+        from muniment.faces.proxy.host.start import start_proxy as start  # noqa: PLC0415 - slow to import, and in an extra
     session.run_async(start(folder, host, port))

@@ -33,7 +33,7 @@ def load_folder(folder: Path) -> Settings:
     """The settings of the proxy in a folder. Raises NotInitialized, InitInterrupted, BadConfig."""
     with require_extra():
         # The extra brings the protocol's libraries: nothing for other commands to wait for, or to need.
-        from muniment.faces.proxy.host.folder import ProxyFolder  # noqa: PLC0415
+        from muniment.faces.proxy.host.folder import ProxyFolder  # noqa: PLC0415 - slow to import, and in an extra
     found = ProxyFolder.find_folder(folder)
     found.require_initialized()
     return load_proxy_settings(found.path)
@@ -43,7 +43,7 @@ def load_folder(folder: Path) -> Settings:
 async def open_configs(settings: Settings, *, quiet: bool) -> AsyncIterator[TokenConfigs]:
     """The tokens with a configuration, to be changed. Raises StoreDown, BadConfig."""
     # The bootstrap brings the database's driver: nothing for `--help` to wait for.
-    from muniment.memory import bootstrap  # noqa: PLC0415
+    from muniment.memory import bootstrap  # noqa: PLC0415 - slow to import, and in an extra
 
     async with AsyncExitStack() as stack:
         with require_extra(), terminal.show_spinner("opening the database…", quiet=quiet):
