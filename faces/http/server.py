@@ -11,6 +11,7 @@ from muniment.faces.http.request_log import start_log
 from muniment.faces.http.service import Service
 from muniment.faces.mcp.endpoint import McpEndpoint
 from muniment.faces.serving.process import (
+    forbid_core_files as forbid_core_files,  # noqa: PLC0414 - for the command
     listen_on as listen_on,  # noqa: PLC0414 - for the command
     serve_application,
 )

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import gc
+import resource
 import signal
 import socket
 from collections.abc import Iterator
@@ -26,6 +27,11 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Capture none."""
         yield
+
+
+def forbid_core_files() -> None:
+    """Let the system write no core file of this process or of those that it starts: their memory holds keys."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def listen_on(host: str, port: int) -> socket.socket:

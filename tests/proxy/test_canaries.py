@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped] # it has no types
@@ -24,6 +27,7 @@ def test_canaries(database_url: str, tmp_path: Path) -> None:
     with (
         ScriptedOpenAI() as upstream,
         ScriptedOpenAI(structured({"facts": []})) as models,
+        wish_core_files(),
         run_host(tmp_path / "proxy", database_url, LOG_LEVEL="DEBUG") as host,
     ):
         token = host.register(
@@ -52,15 +56,28 @@ def test_canaries(database_url: str, tmp_path: Path) -> None:
         assert [answer.status_code for answer in seen] == [200, 401, 422, 422, 404, 502, 401]
         host.wait_stored(token, 2)
         assert {request.headers["authorization"] for request in upstream.requests} == {f"Bearer {KEYS['llm_api_key']}"}
+        folder = Path(psutil.Process(host.process.pid).cwd())
         arguments = " ".join(psutil.Process(host.process.pid).cmdline())
-        host.process.send_signal(signal.SIGABRT)  # dies as of a defect, and may leave a core
-        host.process.wait(30)
+        host.process.send_signal(signal.SIGABRT)  # dies as of a defect, and would leave its memory in a core file
+        assert host.process.wait(30) == -signal.SIGABRT
+        assert not [*folder.glob(f"core*{host.process.pid}"), *folder.glob("core")]
         written = host.log + arguments + "".join(answer.text for answer in seen) + read_files(tmp_path)
         secrets = [*KEYS.values(), token.secret, wrong]
         assert [secret for secret in secrets if secret in written] == []
         assert [secret for secret in secrets if host.find_word(secret)] == []
         assert SAID not in host.log
         check_rows(host)
+
+
+@contextmanager
+def wish_core_files() -> Iterator[None]:
+    """What is started here writes a core file when it dies, unless it forbids it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
 
 
 def read_files(folder: Path) -> str:

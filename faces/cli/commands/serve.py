@@ -50,6 +50,7 @@ def serve_memory(
         from muniment.faces.http import server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise BadConfig(f"serve needs {error.name}: install muniment[serve]") from None
+    server.forbid_core_files()
     with contextlib.closing(server.listen_on(host, port)) as listener:
         session.run_async(_serve(settings, listener, with_worker=not no_worker))
 

@@ -18,7 +18,7 @@ from muniment.faces.proxy.logs import LOG, start_log
 from muniment.faces.proxy.request.prompt import Template
 from muniment.faces.proxy.service import ProxyService
 from muniment.faces.proxy.upstream.forwarding import make_client
-from muniment.faces.serving.process import listen_on, serve_application
+from muniment.faces.serving.process import forbid_core_files, listen_on, serve_application
 from muniment.faces.serving.rate_limit import RateLimits
 from muniment.memory import bootstrap
 from muniment.memory.config.proxy_folder import load_proxy_settings
@@ -30,6 +30,7 @@ async def start_proxy(path: Path, host: str | None = None, port: int | None = No
 
     `host` and `port` go before the settings. Raises InitInterrupted, NotInitialized, TemplateError, BadConfig,
     BadInput for an address that is taken, StoreDown."""
+    forbid_core_files()
     folder = ProxyFolder.find_folder(path)
     folder.require_initialized()
     settings = load_proxy_settings(folder.path)
