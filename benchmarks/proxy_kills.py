@@ -42,13 +42,13 @@ def answer_last(body: dict[str, Any]) -> str:
 
 
 async def tell(proxy: Proxied, name: str, done: asyncio.Event, sent: list[dict[str, str]]) -> None:
-    """One client of one token: each message is sent until it is answered, with the four before it."""
+    """One client of one token: each message is sent until it is answered, with the forty before it."""
     number = 0
     async with proxy.open_client(name) as client:
         while not done.is_set():
             number += 1
             message = {"role": "user", "content": f"I have been to town number {number} of {name}."}
-            await send(client, [*sent[-4:], message])
+            await send(client, [*sent[-40:], message])
             sent += [message, {"role": "assistant", "content": f"Noted: {message['content']}"}]
 
 
