@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import socket
@@ -64,8 +65,9 @@ class RecordingGateway:
         self.requests: list[Seen] = []
         self.complaints: list[str] = []
         self.results, self.statuses, self.after = results, dict(statuses or {}), after
+        self.handlers: set[_Handler] = set()
         self._stop = threading.Event()
-        self._server: ThreadingHTTPServer | None = None
+        self._server: _Server | None = None
 
     @property
     def base_url(self) -> str:
@@ -78,8 +80,7 @@ class RecordingGateway:
 
     def __enter__(self) -> Self:
         handler = type("Handler", (_Handler,), {"gateway": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), handler)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -87,11 +88,16 @@ class RecordingGateway:
         self.stop()
 
     def stop(self) -> None:
-        """Stop listening: who comes later is refused, also where a connection is kept."""
+        """Stop: what is being answered is answered, and who comes later is refused, also on a connection that was
+        kept."""
         self._stop.set()
         if self._server:
             self._server.shutdown()
             self._server.server_close()
+        for handler in [*self.handlers]:
+            if not handler.is_busy:
+                with contextlib.suppress(OSError):
+                    handler.connection.shutdown(socket.SHUT_RDWR)
 
     def answer(self, handler: _Handler, seen: Seen) -> None:
         """Answer a request that has been recorded. A handler's thread calls it."""
@@ -133,11 +139,24 @@ def find_problems(seen: Seen) -> list[str]:
     return wrong
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
 class _Handler(BaseHTTPRequestHandler):
     gateway: RecordingGateway
     protocol_version = "HTTP/1.1"
+    is_busy = False
+
+    def handle(self) -> None:
+        self.gateway.handlers.add(self)
+        with contextlib.suppress(OSError):
+            super().handle()
+        self.gateway.handlers.discard(self)
 
     def handle_any(self) -> None:
+        self.is_busy = True
         length = int(self.headers.get("content-length") or 0)
         raw = self.rfile.read(length)
         seen = Seen(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, raw)
@@ -148,6 +167,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.gateway.answer(self, seen)
         except OSError:  # the client is gone
             self.close_connection = True
+        self.is_busy = False
+        self.close_connection |= self.gateway.wait(0)
 
     do_POST = do_GET = do_PUT = handle_any  # noqa: N815 - the names that the server looks up
 
@@ -168,12 +189,13 @@ class _Handler(BaseHTTPRequestHandler):
 @dataclass(frozen=True)
 class Hostility:
     """How a gateway misbehaves, and what its client has to say: the category and the status of a failed search, or the
-    number of results that are used."""
+    number of results that are used. `only_search`: as an answer to the other operations it is as good as any."""
 
     answer: Callable[[HostileGateway, _Handler, Seen], None]
     category: str | None = None
     status: int | None = None
     count: int = 0
+    only_search: bool = False
 
 
 def _send(body: bytes | str, status: int = 200, **headers: str) -> Callable[..., None]:
@@ -215,8 +237,15 @@ def _send_half(gateway: HostileGateway, handler: _Handler, _: Seen) -> None:
 
 
 def _keep_silent(gateway: HostileGateway, handler: _Handler, _: Seen) -> None:
-    gateway.wait(60)
     handler.close_connection = True
+    handler.connection.settimeout(0.05)
+    while not gateway.wait(0):
+        try:
+            if not handler.connection.recv(1):
+                gateway.abandoned.set()
+                break
+        except TimeoutError:
+            continue
 
 
 def _hang_up(gateway: HostileGateway, handler: _Handler, _: Seen) -> None:
@@ -254,10 +283,10 @@ HOSTILE: Mapping[str, Hostility] = {
     "silent": Hostility(_keep_silent, "timeout"),
     "endless": Hostility(_send_without_end, "too_large", 200),
     "a list": Hostility(_send("[]"), "invalid_shape"),
-    "data": Hostility(_send('{"data": []}'), "invalid_shape"),
+    "data": Hostility(_send('{"data": []}'), "invalid_shape", only_search=True),
     "null": Hostility(_send("null"), "invalid_shape"),
     "a text": Hostility(_send('"results"'), "invalid_shape"),
-    "results are an object": Hostility(_send('{"results": {"text": "a"}}'), "invalid_shape"),
+    "results are an object": Hostility(_send('{"results": {"text": "a"}}'), "invalid_shape", only_search=True),
     "no JSON": Hostility(_send('{"results": ['), "invalid_json"),
     "empty": Hostility(_send(""), "invalid_json"),
     "a page": Hostility(_send("<html>Log in</html>", content_type="text/html"), "invalid_json"),
@@ -282,17 +311,23 @@ HOSTILE: Mapping[str, Hostility] = {
 
 
 class HostileGateway(RecordingGateway):
-    """A gateway that misbehaves as HOSTILE names it, at the paths in `at`; elsewhere it is as it should be."""
+    """A gateway that misbehaves as HOSTILE names it, at the paths in `at`; elsewhere it is as it should be.
+
+    `abandoned` is set once a client has closed its connection before the answer was sent whole."""
 
     def __init__(self, kind: str, *, at: Sequence[str] = ROUTES) -> None:
         super().__init__()
         self.kind, self.at = HOSTILE[kind], at
+        self.abandoned = threading.Event()
 
     def answer(self, handler: _Handler, seen: Seen) -> None:
-        if seen.path in self.at:
+        if seen.path not in self.at:
+            return super().answer(handler, seen)
+        try:
             self.kind.answer(self, handler, seen)
-        else:
-            super().answer(handler, seen)
+        except OSError:
+            self.abandoned.set()
+            raise
 
 
 def find_closed_port() -> int:

@@ -78,7 +78,8 @@ class GatewayClient:
         await self._call("flush", **self._build_session(session_id))
 
     async def close(self) -> None:
-        await self._http.aclose()
+        with silence_library():
+            await self._http.aclose()
 
     def _build_session(self, session_id: str) -> dict[str, Any]:
         return {
