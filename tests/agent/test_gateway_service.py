@@ -52,6 +52,12 @@ def read_lines(reference: str | None) -> list[Any]:
     return [json.loads(line) for line in lines]
 
 
+def describe_failure(operation: str, kind: str) -> dict[str, Any]:
+    expected = HOSTILE[kind]
+    status = {} if expected.status is None else {"status": expected.status}
+    return {"operation": operation, "category": expected.category, **status}
+
+
 # --- Recall -----------------------------------------------------------------------------------------------------------
 
 
@@ -98,8 +104,7 @@ async def test_b101_a_hostile_gateway_is_an_event(kind: str) -> None:
         assert recall.audit.fields["result_count"] == expected.count
         assert len(read_lines(recall.reference) if recall.reference else []) == expected.count
     else:
-        fields = {"operation": "search", "category": expected.category}
-        fields |= {} if expected.status is None else {"status": expected.status}
+        fields = describe_failure("search", kind)
         assert recall.audit == AuditEvent("memory_gateway_recall_failed", fields)
         assert recall.reference is None
     assert INSTRUCTIONS not in str(recall)
@@ -248,8 +253,7 @@ async def test_b126_add_failure_skips_flush(kind: str) -> None:
         ) as service:
             events = await service.persist_after_run("s", EXCHANGE)
     assert gateway.paths == [ADD]
-    fields = {"operation": "add", "category": expected.category}
-    fields |= {} if expected.status is None else {"status": expected.status}
+    fields = describe_failure("add", kind)
     assert list(events) == [AuditEvent("memory_gateway_add_failed", fields)]
     assert KEY not in show_value(events[0])
 
@@ -265,8 +269,7 @@ async def test_b126_flush_failure_preserves_the_add(kind: str) -> None:
         ) as service:
             events = await service.persist_after_run("s", EXCHANGE)
     assert gateway.paths == [ADD, FLUSH]
-    fields = {"operation": "flush", "category": expected.category, "add_succeeded": True}
-    fields |= {} if expected.status is None else {"status": expected.status}
+    fields = describe_failure("flush", kind) | {"add_succeeded": True}
     assert list(events) == [
         AuditEvent("memory_gateway_add_succeeded", {"session_id": "chat:s", "message_count": 2}),
         AuditEvent("memory_gateway_flush_failed", fields),
@@ -325,7 +328,7 @@ async def test_a_cancelled_run_passes_through(path: str) -> None:
     with HostileGateway("silent", at=[path]) as gateway:
         async with open_service(gateway.base_url, timeoutSeconds=60) as service:
             run = service.recall_before_run("s", "a") if path == SEARCH else service.persist_after_run("s", EXCHANGE)
-            task = asyncio.create_task(run)  # type: ignore[arg-type] # either of two results
+            task = asyncio.create_task(run)
             while path not in gateway.paths:
                 await asyncio.sleep(0.01)
             task.cancel()
