@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Sequence
 
 from muniment.memory.domain.gateway.config import SCOPES
@@ -18,9 +18,19 @@ REFERENCE_RULE = (
 MAX_REFERENCE = 32_000  # characters: a hundred memories of the engine, which have at most 280 each
 # In JSON any character may be written as its number. A "<" can begin a tag or a token of a chat template; the others
 # nobody sees: controls, marks of direction, line separators, characters without a width, tags.
-_DISGUISES = re.compile(
-    "[<\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
+_DISGUISES = (
+    "<", "\x7f-\x9f", "\u00ad", "\u061c", "\u180e", "\u200b", "\u200e-\u200f", "\u2028-\u202e", "\u2060-\u206f",
+    "\ufeff", "\ufff9-\ufffb", "\U000e0000-\U000e0fff",
+)  # fmt: skip
+
+
+def _list_escapes() -> dict[int, str]:
+    """The numbers of the characters -> how JSON writes them; beyond 16 bits they are two numbers."""
+    numbers = [number for each in _DISGUISES for number in range(ord(each[0]), ord(each[-1]) + 1)]
+    return {number: f"\\u{number:04x}" if number < 2**16 else json.dumps(chr(number)).strip('"') for number in numbers}
+
+
+_ESCAPES = _list_escapes()
 
 
 def render_reference(items: Sequence[RecalledItem]) -> tuple[str | None, int]:
@@ -32,6 +42,8 @@ def render_reference(items: Sequence[RecalledItem]) -> tuple[str | None, int]:
     usable = [item for item in items if item.text and item.text.strip()]
     room = MAX_REFERENCE
     for item in usable:
+        if len(item.text or "") > room:
+            continue
         line = _encode_item(item)
         if len(line) < room:
             lines.append(line)
@@ -50,9 +62,4 @@ def _encode_item(item: RecalledItem) -> str:
         shown["source_scope"] = item.source_scope
     if item.resource_uri:
         shown["resource_uri"] = item.resource_uri
-    return _DISGUISES.sub(_escape_character, dump_compact(shown))
-
-
-def _escape_character(match: re.Match[str]) -> str:
-    units = match.group().encode("utf-16-be")
-    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+    return dump_compact(shown).translate(_ESCAPES)

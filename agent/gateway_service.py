@@ -85,6 +85,10 @@ class GatewayService:
             return added, AuditEvent("memory_gateway_flush_failed", failure)
         return added, AuditEvent("memory_gateway_flush_succeeded", {"session_id": chat})
 
+    async def check_reachable(self) -> bool:
+        """Whether the gateway answers at all, within the configured time. It raises nothing."""
+        return await self._gateway.check_reachable()
+
     def _build_messages(self, exchange: Exchange) -> list[GatewayMessage]:
         asked = max(1, _to_milliseconds(exchange.asked_at))
         answered = max(asked + 1, _to_milliseconds(exchange.answered_at))  # a clock may stand still or go back

@@ -9,7 +9,8 @@ from muniment.memory.domain.gateway.wire import GatewayMessage, RecalledItem
 
 
 class Gateway(Protocol):
-    """A memory behind three routes. Each method sends one request, once, and raises GatewayError where it fails."""
+    """A memory behind three routes. Search, add and flush send one request, once, and raise GatewayError where it
+    fails."""
 
     async def search(self, conversation_id: str, query: str) -> list[RecalledItem]:
         """Return what the gateway finds in the configured scopes, best first, at most as many as are configured."""
@@ -21,6 +22,11 @@ class Gateway(Protocol):
 
     async def flush(self, session_id: str) -> None:
         """Ask the gateway to learn from the messages of a session now."""
+        ...
+
+    async def check_reachable(self) -> bool:
+        """Whether there is any answer to `GET /health`, within the configured time. It sends no key and raises
+        nothing."""
         ...
 
     async def close(self) -> None:

@@ -297,6 +297,24 @@ async def test_a_cookie_is_not_kept() -> None:
     assert "cookie" not in gateway.requests[1].headers
 
 
+@pytest.mark.parametrize("status", [200, 404, 503])
+async def test_whoever_answers_is_reachable(status: int) -> None:
+    with RecordingGateway(statuses={"/health": status}) as gateway:
+        async with open_client(gateway) as client:
+            assert await client.check_reachable()
+    [request] = gateway.requests
+    assert (request.method, request.path, request.raw) == ("GET", "/health", b"")
+    assert KEY not in json.dumps(request.headers)
+
+
+async def test_who_does_not_answer_is_not_reachable() -> None:
+    async with open_gateway(make_config(f"http://127.0.0.1:{find_closed_port()}")) as client:
+        assert not await client.check_reachable()
+    with RecordingGateway(after=lambda path: time.sleep(0.5)) as gateway:
+        async with open_client(gateway, timeout_seconds=0.1) as client:
+            assert not await client.check_reachable()
+
+
 def test_a_client_shows_no_key() -> None:
     client = GatewayClient(make_config("http://127.0.0.1:1"))
     assert KEY not in show_value(client)

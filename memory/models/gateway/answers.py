@@ -11,6 +11,7 @@ import orjson
 from muniment.memory.domain.gateway.wire import Category, Operation, RecalledItem
 
 _MAX_TEXT = 4_000  # characters of a result's text that are kept; a memory of the engine has 280
+_MAX_OBJECTS = 50_000  # objects and lists of an answer; a million empty ones would hold the event loop for a while
 _MAX_NAME = 2_048  # characters of another field; a longer one is left out
 
 
@@ -24,7 +25,9 @@ class UnusableAnswer(Exception):
 
 def parse_answer(operation: Operation, content: bytes) -> dict[str, Any]:
     """Return the JSON object that an answer is; that of a search has a list `results`. Raises UnusableAnswer for what
-    is no JSON, NaN among it, and for another shape."""
+    is no JSON, NaN among it, for another shape, and for too many objects."""
+    if content.count(b"{") + content.count(b"[") > _MAX_OBJECTS:
+        raise UnusableAnswer("too_large")
     try:
         answer = orjson.loads(content)
     except orjson.JSONDecodeError:

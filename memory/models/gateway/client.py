@@ -23,6 +23,9 @@ MAX_BYTES = 4 * 2**20  # of an answer: a hundred results, each with a vector in 
 _UNAUTHORIZED = 401
 _NO_CONTENT = {204: b"{}"}  # a success that says nothing
 _IDLE_SECONDS = 1.0  # an idle connection is closed here before a server does it, since no request is sent twice
+# Besides its own errors the library lets through those of the socket, of names that cannot be looked up (ValueError),
+# and of a client that has been closed (RuntimeError).
+_LIBRARY_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RuntimeError)
 _HEADERS = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
 
 
@@ -77,6 +80,17 @@ class GatewayClient:
     async def flush(self, session_id: str) -> None:
         await self._call("flush", **self._build_session(session_id))
 
+    async def check_reachable(self) -> bool:
+        try:
+            with silence_library():
+                async with (
+                    asyncio.timeout(self._config.timeout_seconds),
+                    self._http.stream("GET", f"{self._config.base_url}/health"),
+                ):
+                    return True
+        except _LIBRARY_ERRORS:
+            return False
+
     async def close(self) -> None:
         with silence_library():
             await self._http.aclose()
@@ -113,9 +127,7 @@ class GatewayClient:
             return _Failure(error.category, error.status)
         except (TimeoutError, httpx2.TimeoutException):
             return _Failure("timeout")
-        # Besides its own errors the library lets through those of the socket, of names that cannot be looked up
-        # (ValueError), and of a client that has been closed (RuntimeError).
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RuntimeError):
+        except _LIBRARY_ERRORS:
             return _Failure("connection")
         except asyncio.CancelledError as error:
             return _Cancelled(error.args)
