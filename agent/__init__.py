@@ -1,1 +1,1 @@
-"""What an agent has beside the engine: its curated files, and the service that recalls and persists through a gateway."""
+"""What an agent has beside the engine: its curated files, its configuration, and what it asks of a gateway."""
