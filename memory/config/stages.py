@@ -61,9 +61,9 @@ _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
 # machine, and what is built into a graph when it is made.
 FIXED = (
     "database.*", "jobs.*", "serve.*", "proxy.*", "users.*", "curated.*", "session_ledger.search_agents",
-    "model.prompt_folder", "model.tool_schema", "model.tool_rounds", "model.handoffs", "redact.patterns", "redact.deny_tags",
-    "redact.deny_paths", "redact.deny_projects", "spend.currency", "spend.prices", "embedders.*.scripts",
-    "embedders.*.reads", "checkpoints.messages", "checkpoints.durability",
+    "model.prompt_folder", "model.tool_schema", "model.tool_rounds", "model.handoffs", "redact.patterns",
+    "redact.deny_tags", "redact.deny_paths", "redact.deny_projects", "spend.currency", "spend.prices",
+    "embedders.*.scripts", "embedders.*.reads", "checkpoints.messages", "checkpoints.durability",
 )  # fmt: skip
 _BY_NAME = frozenset({("forgetting", "scopes"), ("observations", "types")})  # settings of their own, by names
 _BOUNDS = {
