@@ -43,7 +43,7 @@ def test_killed_at_each_step(quick_folder: Path) -> None:
     """A writer that is killed before or after any call of the system leaves the old file or the new one."""
     seen = run_scene("kill_at_each_step", quick_folder)
     assert set(seen["states"]) == {"old", "new"}
-    assert len(seen["states"]) >= 100
+    assert len(seen["states"]) > 80
     assert seen["leftovers"] > 0  # some were killed with their draft on the disk
     assert seen["failed"] == 0  # and the next write has removed it
 
@@ -54,7 +54,7 @@ def test_killed_at_random(quick_folder: Path) -> None:
     assert len(seen["found"]) == 100
     counts = [int(text.removesuffix("\n").rpartition("\n§\ncount ")[2]) for text in seen["found"]]
     assert counts == sorted(counts)
-    assert counts[-1] > 0
+    assert counts[-1] >= 100
     heads = {text.rpartition("count ")[0] for text in seen["found"]}
     assert heads == {"The build server is in Oslo.\n§\nReleases are on Tuesdays.\nThe notes are in English. 🙂\n§\n"}
     assert seen["left"] == [".MEMORY.md.lock", "MEMORY.md"]

@@ -3,6 +3,7 @@
 It forks, so that a hundred processes start in a second. What it has seen is one JSON value on standard output."""
 
 import asyncio
+import io
 import json
 import os
 import random
@@ -17,12 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from muniment.agent.curated import storage
 from muniment.agent.curated.calls import CuratedCall
 from muniment.agent.curated.files import CuratedFiles
 from muniment.memory.errors import CuratedFileError
 
-STEPS_IN = (storage.__file__, "pathlib.py")
 FIXED = ["The build server is in Oslo.", "Releases are on Tuesdays.\nThe notes are in English. 🙂"]
 
 
@@ -89,9 +88,10 @@ def _write_until(folder: Path, step: int) -> None:
     """Write, and be killed at the step of this number."""
     seen = 0
 
-    def count(frame: FrameType, event: str, _: Any) -> None:
+    def count(_: FrameType, event: str, function: Any) -> None:
         nonlocal seen
-        if event in {"c_call", "c_return"} and frame.f_code.co_filename.endswith(STEPS_IN):
+        is_file = isinstance(getattr(function, "__self__", None), io.IOBase)
+        if event in {"c_call", "c_return"} and (is_file or getattr(function, "__module__", "") in {"posix", "fcntl"}):
             if seen == step:
                 os.kill(os.getpid(), signal.SIGKILL)
             seen += 1
@@ -104,26 +104,32 @@ def _write_until(folder: Path, step: int) -> None:
 
 
 def kill_at_random(folder: Path, times: int = 100) -> Any:
-    """A writer that counts in an entry is killed after up to ten milliseconds or so; what the file has each time."""
+    """A writer that counts in an entry is killed up to five milliseconds after it has written; what the file has each
+    time."""
     warm_up(folder)
     dice = random.Random(7)
     path = folder / "MEMORY.md"
     path.write_text("\n§\n".join([*FIXED, "count 0"]) + "\n", encoding="utf-8")
     found = []
+
+    def work(tell: int) -> None:
+        files = CuratedFiles(folder)
+        number = int(path.read_text(encoding="utf-8").rpartition(" ")[2])
+        while True:
+            number += 1
+            call = CuratedCall(target="memory", action="replace", old_text="count ", content=f"count {number}")
+            files._apply(call)
+            os.write(tell, b"!")
+
     for _ in range(times):
-
-        def work() -> None:
-            files = CuratedFiles(folder)
-            number = int(path.read_text(encoding="utf-8").rpartition(" ")[2])
-            while True:
-                number += 1
-                call = CuratedCall(target="memory", action="replace", old_text="count ", content=f"count {number}")
-                files._apply(call)
-
-        pid = fork(work)
-        time.sleep(dice.random() / 100)
+        written, tell = os.pipe()
+        pid = fork(partial(work, tell))
+        os.read(written, 1)
+        time.sleep(dice.random() / 200)
         os.kill(pid, signal.SIGKILL)
         wait_for(pid)
+        os.close(written)
+        os.close(tell)
         found.append(path.read_text(encoding="utf-8"))
     apply(CuratedFiles(folder), action="replace", old_text="count ", content="count 0")
     return {"found": found, "left": sorted(each.name for each in folder.iterdir())}
