@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from muniment.agent.curated.calls import Target
 from muniment.agent.curated.encoding import FileText
 from muniment.agent.curated.entries import count_chars, find_entries
-from muniment.agent.curated.screening import Problem, Screen
+from muniment.agent.curated.screening import ProblemKind, Screen
 
-_PROBLEMS: Mapping[Problem, str] = {
+_PROBLEMS: Mapping[ProblemKind, str] = {
     "instruction": "reads as an instruction, so prompts do not show it; write a fact instead",
     "hidden": "has invisible characters, so prompts do not show it",
     "secret": "has what looks like a secret, which prompts do not show; take it out",
@@ -18,28 +18,28 @@ _PROBLEMS: Mapping[Problem, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class FileProblem:
     """Something wrong with a file, or with its entry of this number, counted from 1."""
 
     target: Target
-    problem: str
+    text: str
     entry: int | None = None
 
 
-def check_file(target: Target, file: FileText, limit: int, screen: Screen) -> Iterator[Finding]:
+def check_file(target: Target, file: FileText, limit: int, screen: Screen) -> Iterator[FileProblem]:
     """Return what is wrong: the encoding, the limit, and entries that are there twice, instruct, hide letters or have a
     secret."""
     if file.bad_byte is not None:
-        problem = f"is no valid {file.codec.upper()} at byte {file.bad_byte}, so it takes no change; save it as UTF-8"
-        yield Finding(target=target, problem=problem)
+        text = f"is no valid {file.codec.upper()} at byte {file.bad_byte}, so it takes no change; save it as UTF-8"
+        yield FileProblem(target=target, text=text)
     texts = [entry.text for entry in find_entries(file.text)]
     used = count_chars(texts)
     if used > limit:
-        yield Finding(target=target, problem=f"has {used:,} of {limit:,} characters, so it takes no new entry")
+        yield FileProblem(target=target, text=f"has {used:,} of {limit:,} characters, so it takes no new entry")
     places: dict[str, int] = {}
     for number, text in enumerate(texts, 1):
         first = places.setdefault(text, number)
         if first != number:
-            yield Finding(target=target, problem=f"says the same as entry {first}", entry=number)
+            yield FileProblem(target=target, text=f"says the same as entry {first}", entry=number)
         for problem in screen.screen_entry(text).problems:
-            yield Finding(target=target, problem=_PROBLEMS[problem], entry=number)
+            yield FileProblem(target=target, text=_PROBLEMS[problem], entry=number)

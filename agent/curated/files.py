@@ -9,7 +9,7 @@ from pathlib import Path
 
 from muniment.agent.curated.calls import FILE_NAMES, TARGETS, CuratedCall, CuratedResult, Target
 from muniment.agent.curated.changes import Outcome, change_text
-from muniment.agent.curated.checking import Finding, check_file
+from muniment.agent.curated.checking import FileProblem, check_file
 from muniment.agent.curated.editing import prepare_edit
 from muniment.agent.curated.encoding import FileText, decode_text
 from muniment.agent.curated.entries import count_chars, find_entries
@@ -76,18 +76,18 @@ class CuratedFiles:
         await asyncio.to_thread(self._open_file(target).change_bytes, change)
         return prepared.notes
 
-    async def check(self) -> tuple[Finding, ...]:
-        """Return what is wrong with the files. Raises nothing: a file that cannot be read is a finding."""
+    async def check(self) -> tuple[FileProblem, ...]:
+        """Return what is wrong with the files. Raises nothing: a file that cannot be read is a problem."""
         return await asyncio.to_thread(lambda: tuple(chain.from_iterable(map(self._check_file, TARGETS))))
 
     def _open_file(self, target: Target) -> StoredFile:
         return StoredFile(self.folder / FILE_NAMES[target])
 
-    def _check_file(self, target: Target) -> list[Finding]:
+    def _check_file(self, target: Target) -> list[FileProblem]:
         try:
             file = decode_text(self._open_file(target).read_bytes())
         except CuratedFileError as error:
-            return [Finding(target=target, problem=str(error))]
+            return [FileProblem(target=target, text=str(error))]
         return [*check_file(target, file, self._limits[target], self._screen)]
 
     def _apply(self, call: CuratedCall) -> CuratedResult:

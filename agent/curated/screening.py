@@ -16,7 +16,7 @@ from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
 BLOCKED = "[BLOCKED]"
-Problem: TypeAlias = Literal["instruction", "hidden", "secret"]
+ProblemKind: TypeAlias = Literal["instruction", "hidden", "secret"]
 _HALVES = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Letters that a model reads and a person does not see, or that turn the order of what is seen. The joiners of emoji and
@@ -33,7 +33,7 @@ class ScreenedEntry:
     text: str
     redacted: str
     shown: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ProblemKind, ...] = ()
 
     @property
     def is_blocked(self) -> bool:
@@ -50,7 +50,7 @@ class Screen:
     def screen_entry(self, text: str) -> ScreenedEntry:
         """Return what is shown of an entry: without secrets, and nothing of one that instructs or hides letters."""
         redacted = self.redact_secrets(text)
-        problems: list[Problem] = []
+        problems: list[ProblemKind] = []
         if redacted != text:
             problems.append("secret")
         if _HIDDEN.search(_FLAG.sub("", text)):

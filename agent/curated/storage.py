@@ -24,10 +24,10 @@ _POLL_SECONDS = 0.01
 class StoredFile:
     """A file by its path. Where that is a symbolic link, the file that it points to is read and written."""
 
-    def __init__(self, path: Path, *, wait_seconds: float = 10.0) -> None:
+    def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
         self.name = path.name
         self._path = path
-        self._wait_seconds = wait_seconds
+        self._lock_seconds = lock_seconds
 
     def read_bytes(self) -> bytes:
         """Return what the file has; nothing where there is none. Raises CuratedFileError."""
@@ -67,7 +67,7 @@ class StoredFile:
         """The lock is on a file beside: the file itself is replaced by each change, and its lock would be gone."""
         descriptor = os.open(real.parent / f".{real.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            deadline = time.monotonic() + self._wait_seconds
+            deadline = time.monotonic() + self._lock_seconds
             while True:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

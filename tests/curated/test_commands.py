@@ -85,7 +85,7 @@ def test_check(muniment: Muniment, folder: Path) -> None:
     ]
     assert SECRET not in checked.out
     encoded = muniment("curated", "check", "--json")
-    assert (encoded.code, len(encoded.json["findings"])) == (1, 6)
+    assert (encoded.code, len(encoded.json["problems"])) == (1, 6)
 
 
 def test_edit(muniment: Muniment, folder: Path, tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_lock_is_held(tmp_path: Path) -> None:
 
     def change(_: bytes) -> None:
         with pytest.raises(Busy, match=r"^MEMORY\.md: "):
-            StoredFile(path, wait_seconds=0).change_bytes(lambda _: b"second")
+            StoredFile(path, lock_seconds=0).change_bytes(lambda _: b"second")
 
     StoredFile(path).change_bytes(change)
     assert not path.exists()

@@ -81,9 +81,8 @@ async def test_which_entry(tmp_path: Path) -> None:
     none = await call(tmp_path, target="memory", action="replace", old_text="coffee", content="x")
     assert (none["ok"], none["entries"]) == (False, ["tea", "tea at four", "tea at five"])
     assert "in no entry" in none["message"]
-    assert (await call(tmp_path, target="memory", action="remove", old_text="tea"))["entries"] == [
-        "tea at four", "tea at five",
-    ]  # fmt: skip
+    whole = await call(tmp_path, target="memory", action="remove", old_text="tea")
+    assert whole["entries"] == ["tea at four", "tea at five"]
 
 
 async def test_over_the_limit(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import typer
 
 from muniment.agent.curated.calls import FILE_NAMES
-from muniment.agent.curated.checking import Finding
+from muniment.agent.curated.checking import FileProblem
 from muniment.agent.curated.files import make_curated_files
 from muniment.faces.cli import session
 from muniment.faces.cli.commands.curated.folder import Folder
@@ -26,18 +26,18 @@ def check_files(folder: Folder = None, as_json: AsJson = False) -> None:
       muniment curated check
     """
     files = make_curated_files(load_settings(), folder)
-    findings = session.run_async(files.check())
+    problems = session.run_async(files.check())
     if as_json:
-        screen.print_json({"folder": str(files.folder), "findings": [asdict(finding) for finding in findings]})
-    elif findings:
-        for finding in findings:
-            screen.print_line(_format_finding(finding))
+        screen.print_json({"folder": str(files.folder), "problems": [asdict(problem) for problem in problems]})
+    elif problems:
+        for problem in problems:
+            screen.print_line(_format_problem(problem))
     else:
         screen.print_line("Both files are as they should be.")
-    if findings:
+    if problems:
         raise typer.Exit(1)
 
 
-def _format_finding(finding: Finding) -> str:
-    place = f", entry {finding.entry}" if finding.entry else ""
-    return f"{FILE_NAMES[finding.target]}{place}: {finding.problem}"
+def _format_problem(problem: FileProblem) -> str:
+    place = f", entry {problem.entry}" if problem.entry else ""
+    return f"{FILE_NAMES[problem.target]}{place}: {problem.text}"
