@@ -38,4 +38,4 @@ def prepare_edit(name: str, former: bytes, edited: bytes, limit: int, screen: Sc
     )
     if used > limit and used >= before:
         raise BadInput(f"{name}: has {used:,} characters; allowed: {limit:,}")
-    return PreparedEdit(edited if text == file.text else file.encode(text), tuple(dict.fromkeys(notes)))
+    return PreparedEdit(edited if text == file.text else file.encode_text(text), tuple(dict.fromkeys(notes)))

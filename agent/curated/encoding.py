@@ -18,7 +18,7 @@ class FileText:
     codec: str = "utf-8"
     bad_byte: int | None = None
 
-    def encode(self, text: str) -> bytes:
+    def encode_text(self, text: str) -> bytes:
         """Return another text in the encoding of this one, with the same mark."""
         return self.mark + text.encode(self.codec)
 

@@ -76,7 +76,7 @@ class CuratedFiles:
         await asyncio.to_thread(self._open_file(target).change_bytes, change)
         return prepared.notes
 
-    async def check(self) -> tuple[FileProblem, ...]:
+    async def check_files(self) -> tuple[FileProblem, ...]:
         """Return what is wrong with the files. Raises nothing: a file that cannot be read is a problem."""
         return await asyncio.to_thread(lambda: tuple(chain.from_iterable(map(self._check_file, TARGETS))))
 
@@ -100,7 +100,7 @@ class CuratedFiles:
             is_changed = outcome.text is not None and outcome.text != file.text
             if outcome.text is None or not is_changed:
                 return None
-            changed = file.encode(outcome.text)
+            changed = file.encode_text(outcome.text)
             file = replace(file, text=outcome.text)
             return changed
 

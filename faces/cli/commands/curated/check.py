@@ -26,7 +26,7 @@ def check_files(folder: Folder = None, as_json: AsJson = False) -> None:
       muniment curated check
     """
     files = make_curated_files(load_settings(), folder)
-    problems = session.run_async(files.check())
+    problems = session.run_async(files.check_files())
     if as_json:
         screen.print_json({"folder": str(files.folder), "problems": [asdict(problem) for problem in problems]})
     elif problems:
