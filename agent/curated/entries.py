@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SEPARATOR = "§"
+BETWEEN = f"\n{SEPARATOR}\n"  # of two entries, as they are counted and shown
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n?|\n")
 
@@ -41,7 +42,7 @@ def unify_line_ends(text: str) -> str:
 
 def count_chars(texts: Sequence[str]) -> int:
     """Return how many characters (code points) entries have with the lines between them; each line end is one."""
-    return len(f"\n{SEPARATOR}\n".join(texts))
+    return len(BETWEEN.join(texts))
 
 
 def find_entries(text: str) -> tuple[Entry, ...]:

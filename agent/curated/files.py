@@ -133,7 +133,7 @@ class CuratedFiles:
         if file.bad_byte is not None:
             problems.append(f"{FILE_NAMES[target]} is no valid {file.codec.upper()}: it is shown as well as it can be")
         if shown < len(texts):
-            problems.append(f"{len(texts) - shown} more entries are not shown")
+            problems.append(f"of {len(texts):,} entries the first {shown:,} are shown")
         return FileSnapshot(
             target=target,
             limit=limit,

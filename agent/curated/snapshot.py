@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muniment.agent.curated.calls import Target
-from muniment.agent.curated.entries import SEPARATOR
+from muniment.agent.curated.entries import BETWEEN
 from muniment.agent.curated.screening import ScreenedEntry
 
 _SHOWN_LIMITS = 4  # of a file far over its limit a model is shown the first entries, so many times the limit at most
@@ -38,7 +38,7 @@ class FileSnapshot:
         if self.problem:
             lines.append(f"({self.problem})")
         if self.entries:
-            text = f"\n{SEPARATOR}\n".join(entry.shown for entry in self.entries)
+            text = BETWEEN.join(entry.shown for entry in self.entries)
             fence = "`" * max(3, *(len(run) + 1 for run in ["", *_FENCE.findall(text)]))
             lines += [fence, text, fence]
         return "\n".join(lines)
@@ -64,4 +64,5 @@ def count_shown(texts: Sequence[str], limit: int) -> int:
         chars += len(text)
         if chars > most:
             return number
+        chars += len(BETWEEN)
     return len(texts)

@@ -39,10 +39,10 @@ class CuratedTool(BaseTool):
         super().__init__(**fields)
         self._files = files
 
-    def _run(self, **arguments: Any) -> str:
+    def _run(self, /, **arguments: Any) -> str:
         raise NotImplementedError(f"{self.name} has no synchronous call: await ainvoke")
 
-    async def _arun(self, **arguments: Any) -> str:
+    async def _arun(self, /, **arguments: Any) -> str:
         try:
             result = await self._files.apply(parse_call(arguments))
         except (BadInput, Busy, CuratedFileError) as error:

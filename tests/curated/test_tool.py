@@ -202,6 +202,7 @@ async def test_instruction_is_written_and_said(tmp_path: Path) -> None:
         ({"target": "user", "action": "remove", "old_text": "  "}, "old_text: is empty"),
         ({"target": "user", "action": "remove", "old_text": "\udc00"}, "old_text: has half a character"),
         ({"target": "user", "action": "remove", "old_text": "x", "path": "/etc"}, "an unknown argument is given"),
+        ({"target": "user", "action": "add", "content": "x", "self": 1, "config": {}}, "an unknown argument is given"),
     ],
 )
 async def test_refused(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
@@ -237,9 +238,9 @@ async def test_far_over_the_limit(tmp_path: Path) -> None:
     """Of a file of many times its limit a prompt shows the first entries and says how many more there are."""
     (tmp_path / "MEMORY.md").write_text("\n§\n".join(f"{n:03}{'x' * 57}" for n in range(100)), encoding="utf-8")
     prompt = await read_prompt(tmp_path)
-    assert "(96 more entries are not shown)" in prompt
-    assert "003x" in prompt
-    assert "004x" not in prompt
+    assert "(of 100 entries the first 3 are shown)" in prompt
+    assert "002x" in prompt
+    assert "003x" not in prompt
 
 
 def test_tool_is_asynchronous(tmp_path: Path) -> None:
