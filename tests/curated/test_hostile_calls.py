@@ -5,6 +5,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from muniment.agent.curated.calls import CuratedResult, parse_call
 from muniment.agent.curated.files import CuratedFiles
 from muniment.agent.curated.screening import Screen
@@ -88,6 +90,7 @@ def predict(call: dict[str, Any], texts: list[str], limit: int) -> list[str] | N
     return after if after == texts or len("\n§\n".join(after)) <= limit else None
 
 
+@pytest.mark.timeout(600)  # of as many calls as MUNIMENT_TEST_CURATED_CALLS says
 async def test_hostile_calls(quick_folder: Path) -> None:
     """After each call the files have what the oracle says, within their limits, without a secret or half an entry."""
     dice = random.Random(20)
