@@ -83,6 +83,14 @@ class NoSession(NotFound):
     """There is no such session, or none any more."""
 
 
+class CuratedFileError(MunimentError):
+    """A curated file cannot be read or written."""
+
+
+class FileChanged(CuratedFileError):
+    """A curated file was changed by somebody else meanwhile."""
+
+
 class StoreError(MunimentError):
     """The database could not do it."""
 

@@ -45,7 +45,8 @@ def muniment(
     Start with `muniment chat`, then see `muniment list`.
 
     Exit codes: 0 done, 1 the model failed, 2 usage or bad input, 3 denied, 4 not found, 5 configuration, 6 database,
-    7 busy: another process is at it, try again later, 8 to 10 the folder of a proxy is not ready, 130 interrupted.
+    7 busy: another process is at it, try again later, 8 to 10 the folder of a proxy is not ready,
+    11 a curated file cannot be read or written, 130 interrupted.
     Errors are one line on standard error; with --json one object {"error": …} on standard output.
     """
     if context.invoked_subcommand is None:

@@ -104,6 +104,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "sessions": ("sessions:app", "What was said, session by session."),
     "share": ("share:app", "Who may read the memory of a project or an agent beside their own."),
+    "curated": ("curated:app", "The two files that an agent keeps: what it has noted, and what it knows about you."),
     "config": ("config:app", "The settings of each stage, which running processes follow when they change."),
     "token": ("token:app", "What a program shows to say for whom it asks."),
     "checkpoints": ("checkpoints:app", "Prune the state of threads, or bring it from another saver."),

@@ -57,6 +57,14 @@ class Serving(SettingsPart):
     traces_url: str | None
 
 
+class CuratedFolder(SettingsPart):
+    """Where the curated files are, null for `curated` in the home folder, and how many characters each may have."""
+
+    folder: Annotated[str, Field(min_length=1)] | None
+    memory_chars: Annotated[int, Field(ge=1, le=100_000)]
+    user_chars: Annotated[int, Field(ge=1, le=100_000)]
+
+
 class Users(SettingsPart):
     """Where a run of the graph has to name its user; else it is the user `me`."""
 

@@ -20,7 +20,16 @@ from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_forgetting, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
-from muniment.memory.config.processes import Checkpoints, Database, Jobs, Proxying, Serving, Threads, Users
+from muniment.memory.config.processes import (
+    Checkpoints,
+    CuratedFolder,
+    Database,
+    Jobs,
+    Proxying,
+    Serving,
+    Threads,
+    Users,
+)
 from muniment.memory.config.recall import CallerSettings, RecallSettings
 from muniment.memory.config.refusals import describe_refusal
 from muniment.memory.config.schema import (
@@ -97,6 +106,7 @@ class _Sections(SettingsPart):
     serve: Serving
     proxy: Proxying
     users: Users
+    curated: CuratedFolder
 
 
 SECTIONS = tuple(_Sections.model_fields)

@@ -40,7 +40,7 @@ _EDGES = " \t>|*#\"'`<-~"  # stripped from a sentence
 
 # Instructions. A clause without a subject commands; `the user always runs` informs.
 _START = r"(?:^|[.;:!?,\n(\[\"'*#>-][^\S\n]*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
-_ORDERS = lazy_compile(
+_COMMANDS = (
     r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules"
     r"|guidelines|directions|directives|restrictions|context|messages?|memory|memories|conversation|training|told)\b"
     r"|\b(?:you|(?:the\s+|any\s+|all\s+|every\s+)?(?:ai|assistants?|(?:language\s+)?models?|chatbots?|bots?|agents?"
@@ -59,21 +59,29 @@ _ORDERS = lazy_compile(
     r"|\bpretend\s+(?:to\s+be|that|you)\b|\byou\s+are\s+now\b|\byour\s+(?:new\s+|real\s+|only\s+|true\s+)?(?:task|goal"
     r"|job|role|instructions?|purpose|mission|objective)\s+(?:is|are)\b|\b(?:without\s+(?:telling|informing|asking"
     r"|notifying)|(?:tell|inform|ask|convince|persuade|remind)\s+the\s+)(?:the\s+)?user\b|\bthe\s+user\s+(?:has\s+"
-    r"|have\s+|had\s+)?(?:already\s+)?(?:wants?|wishes|prefers?|asked|asks|requested|authori[sz]e[sd]?|agree[sd]?"
-    r"|consent(?:s|ed)?|approve[sd]?|allow(?:s|ed)?|would\s+like|permit(?:s|ted)?|instruct(?:s|ed))\b",
-    re.IGNORECASE | re.MULTILINE,
+    r"|have\s+|had\s+)?(?:already\s+)?(?:authori[sz]e[sd]?|agree[sd]?"
+    r"|consent(?:s|ed)?|approve[sd]?|allow(?:s|ed)?|permit(?:s|ted)?|instruct(?:s|ed))\b"
 )
-_ORDERS_ZH = lazy_compile(
+# A wish that a document reports orders the reader to see to it. Where the agent itself notes it, it is a fact.
+_WISHES = (
+    r"\bthe\s+user\s+(?:has\s+|have\s+|had\s+)?(?:already\s+)?(?:wants?|wishes|prefers?|asked|asks|requested"
+    r"|would\s+like)\b"
+)
+_COMMANDS_ZH = (
     r"(?:忽略|无视|忘记|忘掉|不要理会|别理会|不理会|跳过|绕过|覆盖|抛开)[^，。！？\n]{0,12}(?:指令|指示|提示|规则|要求"
     r"|设定|命令|约束|限制|记忆|对话|说明)|从现在(?:开始|起)|(?:今后|以后|往后|此后|下次)(?:请|都|要|必须|一律|务必|只"
     r"|不要|总是|每次|的?回答|的?对话|的?回复)|在(?:今后|以后|未来)的(?:对话|回答|回复)|(?:你|您|助手|助理|AI|人工智能"
     r"|系统|模型|机器人)(?:都|就|也|现在|今后|以后)*(?:必须|应该|应当|需要|务必|一定要|要|只能|不得|不能|不可以|不许"
     r"|现在是|被要求)|(?:总是|始终|永远|一律|务必|必须|每次都|一定)(?:要|只|都)?(?:推荐|建议|使用|采用|回答|回复|说"
     r"|提到|提及|告诉|选择|包含|购买|发送|转发|转账|称赞|宣传|引用|调用|相信)|(?:^|[，。！？：；\n,;:]|请|并"
-    r"|要)[^\S\n]*(?:记住|记下|牢记|记录|保存|存储|写入|别忘了)(?!了|的)|用户(?:已经?|一直|总是)?(?:想要?|希望|要求"
-    r"|喜欢|偏好|同意|授权|允许|批准|请求|愿意)|(?:不要|别|无需|不用)告诉用户|(?:告诉|说服|提醒)用户|瞒着用户"
+    r"|要)[^\S\n]*(?:记住|记下|牢记|记录|保存|存储|写入|别忘了)(?!了|的)|用户(?:已经?|一直|总是)?(?:同意|授权|允许"
+    r"|批准)|(?:不要|别|无需|不用)告诉用户|(?:告诉|说服|提醒)用户|瞒着用户"
     r"|新(?:的)?(?:指令|指示|任务|规则)|系统提示|扮演|假装(?:你|是)|你(?:的)?(?:任务|目标|角色|职责)(?:是|为)"
 )
+_WISHES_ZH = r"用户(?:已经?|一直|总是)?(?:想要?|希望|要求|喜欢|偏好|请求|愿意)"
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_ORDERS, _ORDERS_ZH = lazy_compile(f"{_COMMANDS}|{_WISHES}", _FLAGS), lazy_compile(f"{_COMMANDS_ZH}|{_WISHES_ZH}")
+_BARE_ORDERS, _BARE_ORDERS_ZH = lazy_compile(_COMMANDS, _FLAGS), lazy_compile(_COMMANDS_ZH)
 
 
 # Text that nobody writes about themselves: it is pasted, to the end of the paragraph.
@@ -99,6 +107,14 @@ _FOREIGN_VOICE = SignedPattern(
 def has_instructions(text: str) -> bool:
     """Whether a sentence of the text tells its reader what to do, say or remember."""
     return any(is_instruction(sentence) for sentence in _split_sentences(text))
+
+
+def has_commands(text: str) -> bool:
+    """Whether a sentence of the text commands its reader. What it reports of the user's wishes is no command here."""
+    return any(
+        _BARE_ORDERS.search(sentence) or (CJK.search(sentence) and _BARE_ORDERS_ZH.search(sentence))
+        for sentence in _split_sentences(text)
+    )
 
 
 def find_instructions(text: str) -> Iterator[str]:
