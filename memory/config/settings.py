@@ -20,7 +20,7 @@ from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_forgetting, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
-from muniment.memory.config.processes import Checkpoints, Database, Jobs, Proxying, Serving, Threads, Users
+from muniment.memory.config.processes import Checkpoints, Database, Gatewaying, Jobs, Proxying, Serving, Threads, Users
 from muniment.memory.config.recall import CallerSettings, RecallSettings
 from muniment.memory.config.refusals import describe_refusal
 from muniment.memory.config.schema import (
@@ -96,6 +96,7 @@ class _Sections(SettingsPart):
     jobs: Jobs
     serve: Serving
     proxy: Proxying
+    gateway: Gatewaying
     users: Users
 
 
@@ -345,6 +346,8 @@ def _check_forgetting(source: _Source, content: _FileContent) -> None:
 
 
 def _check_search_agents(source: _Source, content: _FileContent) -> None:
+    if content.gateway.agent not in content.allowlists:
+        raise source.build_error(("gateway", "agent"), f"has no allowlist: {content.gateway.agent!r}")
     for name in content.session_ledger.search_agents:
         if name not in content.allowlists:
             raise source.build_error(("session_ledger", "search_agents"), f"has no allowlist: {name!r}")
