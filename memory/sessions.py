@@ -92,7 +92,7 @@ class Sessions:
         session without turns. Raises StoreError, ModelError."""
         return await self.engine.run_checked(scope, lambda engine: engine.chat_keeper.flush_session(scope, session))
 
-    async def recall(self, scope: Scope, agent: str, request: RecallRequest) -> Sequence[RecallHit]:
+    async def recall_message(self, scope: Scope, agent: str, request: RecallRequest) -> Sequence[RecallHit]:
         """Return what an agent is reminded of by a message of a chat, best first: memories, and turns of the chat of
         which nothing was kept. Raises Denied, BadInput, StoreError."""
         return await self.engine.engines.run(

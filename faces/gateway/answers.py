@@ -13,7 +13,7 @@ class ResultAnswer(BaseModel):
     """What was recalled: a memory, or a message of the chat of which nothing was kept."""
 
     id: str
-    session_id: str | None = Field(description="Where it was said first; null of what was said in no session.")
+    session_id: str | None = Field(description="Where it was said; null of what was said in no session.")
     text: str
     score: float = Field(description="The first has the highest. Scores of two requests are not of one scale.")
     source_scope: RecallScope = Field(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from muniment.faces.gateway.bodies import IdentityBody
+from muniment.faces.gateway.bodies import CHAT_PREFIX, IdentityBody
 from muniment.faces.http.access import check_name
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.domain.scope import Grant, Permission, Scope, make_gateway_scope
@@ -44,7 +44,7 @@ class Caller:
 
     def make_scope(self, session: str, field: str) -> Scope:
         """Return the scope of a chat of the user. Raises BadInput for a name that cannot be one, with the field."""
-        check_name(session, field)
+        check_name(session.removeprefix(CHAT_PREFIX), field)
         return make_gateway_scope(self.user, self.app, self.project, tenant=self.grant.tenant, session=session)
 
 

@@ -19,6 +19,7 @@ from muniment.faces.http.errors import ERROR_RESPONSES, make_error, make_respons
 from muniment.faces.http.service import get_service
 from muniment.memory import codec
 from muniment.memory.domain.layers.chat import RecallHit, RecallRequest
+from muniment.memory.domain.memory import is_from_document
 from muniment.memory.domain.query import Hit
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -53,7 +54,7 @@ async def search_memories(body: SearchBody, request: Request) -> Response:
     chat = CHAT_PREFIX + body.conversation_id
     scope = caller.make_scope(chat, "conversation_id")
     wanted = RecallRequest(text=body.query, chat=chat, scopes=tuple(dict.fromkeys(body.scope)), top_k=body.top_k)
-    hits = await caller.sessions.recall(scope, caller.agent, wanted)
+    hits = await caller.sessions.recall_message(scope, caller.agent, wanted)
     return make_response({"results": [_encode_result(hit) for hit in hits]})
 
 
@@ -130,13 +131,12 @@ def _encode_result(hit: RecallHit) -> dict[str, Any]:
     shared = {"score": round(hit.score, 4), "source_scope": hit.source}
     if isinstance(hit.found, Hit):
         memory = hit.found.memory
-        is_resource = memory.trust == "document"
         return {
             "id": str(memory.id),
             "session_id": memory.session_id,
             "text": memory.text,
             **shared,
-            "resource_uri": memory.source if is_resource else None,
+            "resource_uri": memory.source if is_from_document(memory) else None,
             "raw": encode_hit(hit.found, "full"),
         }
     turn = hit.found.turn

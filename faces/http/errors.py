@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
-from muniment.faces.http.strict_json import encode_json
+from muniment.faces.http.strict_json import FIELD, encode_json
 from muniment.faces.serving.request_ids import REQUEST_ID
 from muniment.memory import codec
 from muniment.memory.errors import (
@@ -45,7 +44,6 @@ STATUSES: Mapping[type[BaseException], int] = {
     NotReady: 503,
     MunimentError: 500,
 }
-_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _RETRYABLE = frozenset({409, 429, 503})
 _HTTP_TYPES = {404: ("NotFound", "There is no such address."), 405: ("MethodNotAllowed", "Not by this method.")}
 
@@ -127,7 +125,7 @@ def describe_invalid(errors: Sequence[Mapping[str, Any]], *, names_unknown: bool
     for error in errors:
         place = [str(part) for part in error["loc"]]
         if error["type"] == "extra_forbidden":  # the name is the input's, too
-            place = place if names_unknown and _FIELD.fullmatch(place[-1]) else place[:-1]
+            place = place if names_unknown and FIELD.fullmatch(place[-1]) else place[:-1]
         if error["type"] == "json_invalid":
             place = place[:1]
         described.append({"in": ".".join(place), "why": error["msg"]})

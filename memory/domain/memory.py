@@ -153,6 +153,11 @@ TRUSTS: tuple[Trust, ...] = get_args(Trust)
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 
+def is_from_document(memory: StoredMemory) -> bool:
+    """Whether a memory was taken in from a document, whose address is its source."""
+    return memory.trust == "document" and memory.source is not None
+
+
 def is_note(fact: Fact | None) -> bool:
     """Whether a fact stands in a person's own words, so that it is compared by them."""
     return fact is not None and fact.predicate in _WORDED

@@ -20,6 +20,7 @@ from muniment.memory.rules.policy.tokens import SECRET_BYTES, format_token, hash
 
 _CACHE_SPAN = timedelta(seconds=30)  # a revoked token is refused after so long at the latest
 _MAX_CACHED = 10_000
+_NO_TOKEN = ""  # whose digest no token has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +83,8 @@ class Tokens:
 
         Each refusal costs the same work, a digest and a look into the database, so that its time does not say which of
         the two was wrong. Raises StoreError."""
-        digest, now = self._hash(token.get_secret_value()), self.clock.now()
+        text = token.get_secret_value()
+        digest, now = self._hash(text if is_token(text) else _NO_TOKEN), self.clock.now()
         since, grant = self._cached.get(digest, (now - _CACHE_SPAN, None))
         is_fresh = grant is not None and since <= now < since + _CACHE_SPAN
         if not is_fresh or not _is_valid_for(grant, owner, now):

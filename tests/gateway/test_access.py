@@ -10,6 +10,7 @@ import pytest
 from muniment.memory.bootstrap import Tokens
 from muniment.memory.domain.scope import Grant, make_gateway_scope
 from muniment.memory.stores.postgres.operation.tokens import PostgresTokens
+from muniment.testing.fakes import FixedClock
 from tests.gateway.conftest import Client, Host, open_host
 
 UNKNOWN = "mun_" + "A" * 43
@@ -121,6 +122,17 @@ async def test_revoked(host: Host, ana: Client) -> None:
         unknown = await ask(replace(ana, http=fresh.http, key=UNKNOWN))
     assert (answer.status_code, unknown.status_code) == (401, 401)
     assert answer.json()["error"]["message"] == unknown.json()["error"]["message"]
+
+
+async def test_a_revoked_key_ends_in_time(host: Host, ana: Client) -> None:
+    """A process that knows a key refuses it 30 seconds after it was revoked."""
+    clock = FixedClock(host.memory.now())
+    object.__setattr__(host.tokens, "clock", clock)
+    assert (await ask(ana)).status_code == 200
+    [grant] = await host.issuer.list_grants()
+    await host.issuer.revoke_token(grant.id)
+    clock.advance(31)
+    assert (await ask(ana)).status_code == 401
 
 
 async def test_too_often(host: Host, ana: Client) -> None:

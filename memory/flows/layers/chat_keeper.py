@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.layers.chat import RECALL_SCOPES, RecallHit, RecallRequest, RecallScope
+from muniment.memory.domain.memory import StoredMemory, is_from_document
 from muniment.memory.domain.query import Filters, Hit, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -92,18 +93,17 @@ class ChatKeeper:
     async def _name_sources(self, scope: Scope, request: RecallRequest, hits: Sequence[Hit]) -> list[RecallHit]:
         """Say of each memory which of the scopes it is of."""
         is_wide, has_chat = "all_user_memory" in request.scopes, "current_chat" in request.scopes
-        turns = {turn for hit in hits for turn in hit.memory.turns} if is_wide and has_chat else set()
-        said = await self.chats.find_of_session(scope, request.chat, [*turns]) if turns else frozenset()
+        ids = [hit.memory.id for hit in hits] if is_wide and has_chat else []
+        said = await self.chats.find_said_in(scope, request.chat, ids) if ids else frozenset()
 
-        def name_source(hit: Hit) -> RecallScope:
-            memory = hit.memory
-            if is_wide and has_chat and (memory.session_id == request.chat or not said.isdisjoint(memory.turns)):
+        def name_source(memory: StoredMemory) -> RecallScope:
+            if memory.id in said:
                 return "current_chat"
-            if "resources" in request.scopes and memory.trust == "document" and memory.source is not None:
+            if "resources" in request.scopes and is_from_document(memory):
                 return "resources"
             return "all_user_memory" if is_wide else "current_chat"
 
-        return [RecallHit(source=name_source(hit), score=hit.score, found=hit) for hit in hits]
+        return [RecallHit(source=name_source(hit.memory), score=hit.score, found=hit) for hit in hits]
 
     async def _find_turns(self, scope: Scope, request: RecallRequest) -> list[RecallHit]:
         """Return the messages of the chat of which nothing was kept, each with the score and the threshold of a memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 
@@ -17,8 +17,8 @@ class ChatStore(Protocol):
         """Return the latest messages of a session, oldest first."""
         ...
 
-    async def find_of_session(self, scope: Scope, session: str, turns: Sequence[TurnId]) -> frozenset[TurnId]:
-        """Return those of the turns that are of the session."""
+    async def find_said_in(self, scope: Scope, session: str, memories: Sequence[MemoryId]) -> frozenset[MemoryId]:
+        """Return those of the memories that were said in a session, there first or as well."""
         ...
 
     async def has_kept(self, scope: Scope, session: str, since: int, until: int) -> bool:

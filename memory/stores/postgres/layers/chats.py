@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.ports.layers.chats import ChatStore
@@ -27,11 +27,11 @@ class PostgresChats(ChatStore):
             cursor = await conn.execute(_CHATS["end"], params)
             return [rows.parse_turn(row) for row in reversed(await cursor.fetchall())]
 
-    async def find_of_session(self, scope: Scope, session: str, turns: Sequence[TurnId]) -> frozenset[TurnId]:
-        params = {"space": scope.space, "session": session, "turns": list(turns)}
+    async def find_said_in(self, scope: Scope, session: str, memories: Sequence[MemoryId]) -> frozenset[MemoryId]:
+        params = {"space": scope.space, "said_in": session, "memories": list(memories)}
         async with self._connections.reading(scope) as conn:
-            cursor = await conn.execute(_CHATS["of_session"], params)
-            return frozenset(TurnId(row["turn_id"]) for row in await cursor.fetchall())
+            cursor = await conn.execute(_CHATS["said_in"], params)
+            return frozenset(MemoryId(row["memory_id"]) for row in await cursor.fetchall())
 
     async def has_kept(self, scope: Scope, session: str, since: int, until: int) -> bool:
         params = {"space": scope.space, "session": session, "since": since, "until": until}

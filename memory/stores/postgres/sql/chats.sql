@@ -3,9 +3,9 @@ select {{ledger.turn}} from muniment.turns t
 where t.space_id = %(space)s and t.session_id = %(session)s and {{ledger.spoken}}
 order by t.position desc, t.at desc, t.turn_id limit %(limit)s
 
--- name: of_session (those of the turns that are of the session)
-select t.turn_id from muniment.turns t
-where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.session_id = %(session)s
+-- name: said_in (those of the memories that were said in a session)
+select m.memory_id from muniment.memories m
+where m.space_id = %(space)s and m.memory_id = any(%(memories)s) and {{search.said_in}}
 
 -- name: kept (whether a plan has consumed a turn, or an extraction has found something in it)
 (t.consumed_rev is not null or exists (
