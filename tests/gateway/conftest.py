@@ -123,7 +123,7 @@ async def ana(host: Host) -> Client:
 
 
 @pytest.fixture
-def process(database_url: str, tmp_path: Path) -> Iterator[Serving]:
+def gateway_process(database_url: str, tmp_path: Path) -> Iterator[Serving]:
     """`muniment gateway` without a worker."""
     serving = Serving(
         make_environment(database_url, tmp_path / "home"), tmp_path / "log", ("--no-worker",), command="gateway"

@@ -39,31 +39,31 @@ def converse(base: str, key: str) -> list[Any]:
     return [added.json()["status"], flushed.json()["status"], [one["text"] for one in found.json()["results"]]]
 
 
-def test_from_the_first_command_to_the_end(process: Serving) -> None:
+def test_from_the_first_command_to_the_end(gateway_process: Serving) -> None:
     """A user is made, the service starts, remembers and ends with 0; the key is in no log and no process list."""
-    key = make_user(process.environment)
-    process.start()
-    assert httpx.get(f"{process.url}/health").json()["status"] == "ok"
-    added, flushed, texts = converse(process.url, key)
+    key = make_user(gateway_process.environment)
+    gateway_process.start()
+    assert httpx.get(f"{gateway_process.url}/health").json()["status"] == "ok"
+    added, flushed, texts = converse(gateway_process.url, key)
     assert (added, flushed) == ("added", "extracted")
     assert any("eu-west-3" in text for text in texts)
-    assert converse(process.url, key)[:2] == ["unchanged", "no_extraction"]
-    metrics = httpx.get(f"{process.url}/metrics").text
+    assert converse(gateway_process.url, key)[:2] == ["unchanged", "no_extraction"]
+    metrics = httpx.get(f"{gateway_process.url}/metrics").text
     assert 'operation="/memories/search"' in metrics
-    arguments = Path(f"/proc/{process.process.pid}/cmdline").read_bytes().decode()
-    assert process.stop() == 0
-    for text in (process.log, metrics, arguments):
+    arguments = Path(f"/proc/{gateway_process.process.pid}/cmdline").read_bytes().decode()
+    assert gateway_process.stop() == 0
+    for text in (gateway_process.log, metrics, arguments):
         assert key not in text
         assert "eu-west-3" not in text
 
 
-def test_a_port_in_use(process: Serving) -> None:
+def test_a_port_in_use(gateway_process: Serving) -> None:
     """A port that is taken is one line and the exit code of usage."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         ended = subprocess.run(
             [PROGRAM, "gateway", "--port", port],
-            env=process.environment,
+            env=gateway_process.environment,
             capture_output=True,
             text=True,
             timeout=30,
@@ -73,26 +73,26 @@ def test_a_port_in_use(process: Serving) -> None:
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_beside_serve(process: Serving, tmp_path: Path) -> None:
+def test_beside_serve(gateway_process: Serving, tmp_path: Path) -> None:
     """By a setting `muniment serve` answers the routes below /gateway, with the same keys; its own stay closed."""
     (tmp_path / "settings.yaml").write_text("gateway: {beside_serve: true}\n")
-    process.environment["MUNIMENT_CONFIG"] = str(tmp_path / "settings.yaml")
-    process.command = "serve"
-    key = make_user(process.environment)
-    process.start()
-    assert converse(f"{process.url}/gateway", key)[:2] == ["added", "extracted"]
-    assert httpx.get(f"{process.url}/gateway/health").status_code == 200
-    assert "/memories/search" in httpx.get(f"{process.url}/gateway/openapi.json").json()["paths"]
-    assert httpx.post(f"{process.url}/memories/search", json={}).status_code == 401
-    assert httpx.get(f"{process.url}/gateway/memories").status_code == 404
+    gateway_process.environment["MUNIMENT_CONFIG"] = str(tmp_path / "settings.yaml")
+    gateway_process.command = "serve"
+    key = make_user(gateway_process.environment)
+    gateway_process.start()
+    assert converse(f"{gateway_process.url}/gateway", key)[:2] == ["added", "extracted"]
+    assert httpx.get(f"{gateway_process.url}/gateway/health").status_code == 200
+    assert "/memories/search" in httpx.get(f"{gateway_process.url}/gateway/openapi.json").json()["paths"]
+    assert httpx.post(f"{gateway_process.url}/memories/search", json={}).status_code == 401
+    assert httpx.get(f"{gateway_process.url}/gateway/memories").status_code == 404
     head = {"Authorization": f"Bearer {key}"}
-    there = httpx.get(f"{process.url}/memories", headers=head).json()["memories"]
+    there = httpx.get(f"{gateway_process.url}/memories", headers=head).json()["memories"]
     assert any("eu-west-3" in one["text"] for one in there)  # the default application is the user's own memory
-    assert process.stop() == 0
+    assert gateway_process.stop() == 0
 
 
-def test_without_the_setting(process: Serving) -> None:
+def test_without_the_setting(gateway_process: Serving) -> None:
     """`muniment serve` has no gateway unless it is told to."""
-    process.command = "serve"
-    process.start()
-    assert httpx.get(f"{process.url}/gateway/health").status_code in (401, 404)
+    gateway_process.command = "serve"
+    gateway_process.start()
+    assert httpx.get(f"{gateway_process.url}/gateway/health").status_code in (401, 404)

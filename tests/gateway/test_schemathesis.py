@@ -48,24 +48,32 @@ def map_body(context, body):
 
 @pytest.mark.skipif(PROGRAM is None, reason="MUNIMENT_TEST_SCHEMATHESIS names no schemathesis")
 @pytest.mark.timeout(1200)
-def test_schemathesis(process: Serving, tmp_path: Path) -> None:
+def test_schemathesis(gateway_process: Serving, tmp_path: Path) -> None:
     """Examples, coverage and fuzzing, of bodies that are right and that are wrong, have declared answers alone."""
     (tmp_path / "settings.yaml").write_text(SETTINGS)
-    process.environment["MUNIMENT_CONFIG"] = str(tmp_path / "settings.yaml")
-    key = make_user(process.environment)
-    process.start()
-    converse(process.url, key)
+    gateway_process.environment["MUNIMENT_CONFIG"] = str(tmp_path / "settings.yaml")
+    key = make_user(gateway_process.environment)
+    gateway_process.start()
+    converse(gateway_process.url, key)
     (tmp_path / "schemathesis.toml").write_text(CONFIG.format(examples=os.environ.get("MUNIMENT_TEST_EXAMPLES", "50")))
     (tmp_path / "hooks.py").write_text(HOOKS)
-    command = ["--config-file", "schemathesis.toml", "run", f"{process.url}/openapi.json", "--seed", "1", "--no-color"]
+    command = [
+        "--config-file",
+        "schemathesis.toml",
+        "run",
+        f"{gateway_process.url}/openapi.json",
+        "--seed",
+        "1",
+        "--no-color",
+    ]
     ended = subprocess.run(
         [str(PROGRAM), *command],
         cwd=tmp_path,
-        env=process.environment | {"USER_KEY": key},
+        env=gateway_process.environment | {"USER_KEY": key},
         capture_output=True,
         text=True,
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert process.stop() == 0
-    assert "defect:" not in process.log
+    assert gateway_process.stop() == 0
+    assert "defect:" not in gateway_process.log
