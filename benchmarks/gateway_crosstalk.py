@@ -3,8 +3,8 @@
 python -m benchmarks.gateway_crosstalk [--users 50] [--seconds 60] [--json]
 
 The gateway runs in this process. Each user tells, flushes and asks in chats of the same names, in two applications;
-what is told has the mark of the user and the application. Every mark in an answer has to be its own, and so has every mark in a
-row of the database. The exit code is 1 where one is not, and where a request fails."""
+what is told has the mark of the user and the application. Every mark in an answer has to be its own, and so has every
+mark in a row of the database. The exit code is 1 where one is not, and where a request fails."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ python -m benchmarks.gateway_recall FILE [--json] [--limit N] [--conversations N
 
 Each speaker is a sender with the role `user`; a conversation is one chat of a user. There is no model: the rules learn.
 `current_chat` has the memories and the messages of which nothing was kept, `all_user_memory` the memories alone.
-`import` is the engine's own import, which keeps every turn word for word, asked by `memory.query` with the threshold of all
-queries; `whole import` without one, as benchmarks.recall asks. A result counts for all turns that it rests on."""
+`import` is the engine's own import, which keeps every turn word for word, asked by `memory.query` with the threshold
+of all queries; `whole import` without one, as benchmarks.recall asks. A result counts for all turns it rests on."""
 
 from __future__ import annotations
 
@@ -120,9 +120,7 @@ def _name_turn(candidate: Candidate) -> str:
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
     rows = [(way, f"{100 * share:.1f}") for way, share in found[f"recall@{DEPTH}"].items()]
-    title = (
-        f"Evidence recall@{DEPTH}, percent; {found['questions']} questions of {found['conversations']} conversations"
-    )
+    about = f"{found['questions']} questions of {found['conversations']} conversations"
     yield harness.grid(f"Evidence recall@{DEPTH}, percent; {about}", ("", f"recall@{DEPTH}"), rows)
 
 
