@@ -19,7 +19,6 @@ from muniment.faces.http.errors import ERROR_RESPONSES, make_error, make_respons
 from muniment.faces.http.service import get_service
 from muniment.memory import codec
 from muniment.memory.domain.layers.chat import RecallHit, RecallRequest
-from muniment.memory.domain.memory import is_from_document
 from muniment.memory.domain.query import Hit
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -136,7 +135,7 @@ def _encode_result(hit: RecallHit) -> dict[str, Any]:
             "session_id": memory.session_id,
             "text": memory.text,
             **shared,
-            "resource_uri": memory.source if is_from_document(memory) else None,
+            "resource_uri": memory.source if memory.is_of_resource else None,
             "raw": encode_hit(hit.found, "full"),
         }
     turn = hit.found.turn

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.layers.chat import RECALL_SCOPES, RecallHit, RecallRequest, RecallScope
-from muniment.memory.domain.memory import StoredMemory, is_from_document
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Filters, Hit, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
@@ -99,7 +99,7 @@ class ChatKeeper:
         def name_source(memory: StoredMemory) -> RecallScope:
             if memory.id in said:
                 return "current_chat"
-            if "resources" in request.scopes and is_from_document(memory):
+            if "resources" in request.scopes and memory.is_of_resource:
                 return "resources"
             return "all_user_memory" if is_wide else "current_chat"
 
