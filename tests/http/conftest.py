@@ -33,6 +33,7 @@ class Serving:
     environment: dict[str, str]
     log_path: Path
     arguments: tuple[str, ...] = ()
+    command: str = "serve"
     tenant: str = "acme"
     url: str = ""
     process: subprocess.Popen[str] = field(init=False)
@@ -40,7 +41,7 @@ class Serving:
     def start(self) -> None:
         with self.log_path.open("a") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--port", "0", *self.arguments], env=self.environment, stderr=log, text=True
+                [PROGRAM, self.command, "--port", "0", *self.arguments], env=self.environment, stderr=log, text=True
             )
         until = time.monotonic() + START_SECONDS
         while not self.url:
