@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
+from muniment.agent.gateway_service import AuditEvent, Exchange, Recall
 from muniment.agent.skills import Skill
 
 DEFAULT_TOOL_LIMIT = 16
@@ -30,44 +30,6 @@ class Curated(Protocol):
         ...
 
 
-class Event(Protocol):
-    """A hidden event of a session: what came of a request to the gateway."""
-
-    @property
-    def name(self) -> str:
-        """The name of the event."""
-        ...
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """What is known of it, as JSON has it."""
-        ...
-
-
-class Recall(Protocol):
-    """What the gateway has given for a prompt."""
-
-    @property
-    def reference(self) -> str | None:
-        """The one labelled message for the model; None where nothing was found or the gateway failed."""
-        ...
-
-    @property
-    def audit(self) -> Event:
-        """What came of the request."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """A prompt and its final answer, word for word, with their times in UTC; the answer is the later one."""
-
-    prompt: str
-    asked_at: datetime
-    answer: str
-    answered_at: datetime
-
-
 class Gateway(Protocol):
     """The second memory of an agent. It raises nothing of its own: a failure is an event."""
 
@@ -75,7 +37,7 @@ class Gateway(Protocol):
         """Search once for what fits a prompt."""
         ...
 
-    async def persist_after_run(self, session: str, exchange: Exchange) -> Sequence[Event]:
+    async def persist_after_run(self, session: str, exchange: Exchange) -> Sequence[AuditEvent]:
         """Add an exchange to the session, and let the gateway build from it. Returns what came of both."""
         ...
 

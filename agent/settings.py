@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from muniment.agent.memory_section import check_keys, refuse_key
 from muniment.agent.parts import DEFAULT_TOOL_LIMIT, DEFAULT_USER
 from muniment.agent.skills import Skill, load_skills
 from muniment.memory.codec import is_storable
+from muniment.memory.domain.tokens.fields import is_base_url
 from muniment.memory.errors import BadConfig
 
-_KEYS = ("curatedFolder", "instructions", "memory", "model", "skillsFolder", "toolLimit", "user")
+AGENT_KEYS = ("curatedFolder", "instructions", "model", "skillsFolder", "toolLimit", "user")
 _MODEL_KEYS = ("baseUrl", "name")
 _MAX_NAME = 200
 _MAX_INSTRUCTIONS = 20_000
@@ -41,10 +42,10 @@ class AgentSettings:
 
 
 def parse_agent_settings(raw: Mapping[str, Any], folder: Path) -> AgentSettings:
-    """Return what an agent's file says beside its `memory` section. Paths in it begin at `folder`, that of the file.
+    """Return what an agent's file says in these keys; others are not looked at. Paths begin at `folder`, that of the
+    file.
 
     Raises BadConfig, which names the key and what is allowed, and never a value."""
-    _refuse_unknown(raw, "", _KEYS)
     skills = _read(raw, "skillsFolder", _is_name, "the path of a folder", "")
     curated = _read(raw, "curatedFolder", _is_name, "the path of a folder", "")
     limit = f"a whole number from 1 to {_MAX_TOOL_LIMIT}"
@@ -60,18 +61,12 @@ def parse_agent_settings(raw: Mapping[str, Any], folder: Path) -> AgentSettings:
 
 def _parse_model(raw: Any) -> ModelChoice:
     if not isinstance(raw, Mapping):
-        raise BadConfig("model: allowed: an object with name and baseUrl", key="model")
-    _refuse_unknown(raw, "model.", _MODEL_KEYS)
+        refuse_key("model", "allowed: an object with name and baseUrl")
+    check_keys(raw, _MODEL_KEYS, "model")
     return ModelChoice(
         name=_read(raw, "name", _is_name, "the name of a model", None, "model."),
         base_url=_read(raw, "baseUrl", _is_address, "an http:// or https:// URL without a login", None, "model."),
     )
-
-
-def _refuse_unknown(raw: Mapping[str, Any], place: str, keys: tuple[str, ...]) -> None:
-    if unknown := sorted(str(key) for key in raw if key not in keys):
-        shown = unknown[0] if unknown[0].isidentifier() and len(unknown[0]) <= 40 else "a key"
-        raise BadConfig(f"{place}{shown}: is unknown; allowed: {', '.join(keys)}", key=f"{place}{shown}")
 
 
 def _read(
@@ -80,7 +75,7 @@ def _read(
     if key not in raw:
         return default
     if not valid(raw[key]):
-        raise BadConfig(f"{place}{key}: allowed: {allowed}", key=f"{place}{key}")
+        refuse_key(f"{place}{key}", f"allowed: {allowed}")
     return raw[key]
 
 
@@ -104,8 +99,4 @@ def _is_limit(value: Any) -> bool:
 
 
 def _is_address(value: Any) -> bool:
-    try:
-        parts = urlsplit(value) if isinstance(value, str) else None
-    except ValueError:
-        return False
-    return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    return isinstance(value, str) and is_base_url(value)

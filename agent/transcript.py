@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from muniment.agent.parts import Event
+from muniment.agent.gateway_service import AuditEvent
 from muniment.memory.client import Memory
 from muniment.memory.codec import is_storable
 from muniment.memory.domain.ids import TurnId
@@ -58,7 +58,7 @@ def make_message(
     )
 
 
-def make_event(scope: Scope, key: str, event: Event, at: datetime) -> Turn:
+def make_event(scope: Scope, key: str, event: AuditEvent, at: datetime) -> Turn:
     """Return a hidden event as a turn that no search and no prompt has."""
     return Turn.make(
         session=scope.session or "",

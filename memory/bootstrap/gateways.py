@@ -9,13 +9,26 @@ from muniment.memory.domain.gateway.config import GatewayConfig
 from muniment.memory.ports.gateway import Gateway
 
 
+def create_gateway(config: GatewayConfig) -> Gateway:
+    """Return a gateway over HTTP; nothing is sent before it is asked. Close it at the end."""
+    from muniment.memory.models.gateway.client import GatewayClient  # noqa: PLC0415 - the HTTP library loads slowly
+
+    return GatewayClient(config)
+
+
 @asynccontextmanager
 async def open_gateway(config: GatewayConfig) -> AsyncIterator[Gateway]:
     """Open a gateway over HTTP; leaving the context closes its connections. Nothing is sent before it is asked."""
-    from muniment.memory.models.gateway.client import GatewayClient  # noqa: PLC0415 - the HTTP library loads slowly
-
-    client = GatewayClient(config)
+    client = create_gateway(config)
     try:
         yield client
     finally:
         await client.close()
+
+
+async def check_gateway(config: GatewayConfig) -> str | None:
+    """Ask a gateway for its health, without a key. Returns None where it answers, whatever it says, and else why it
+    does not."""
+    from muniment.memory.models.gateway.health import find_trouble  # noqa: PLC0415 - as above
+
+    return await find_trouble(config)

@@ -15,7 +15,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 
-from muniment.agent.parts import Event, Exchange, Host
+from muniment.agent.gateway_service import AuditEvent, Exchange
+from muniment.agent.parts import Host
 from muniment.agent.transcript import make_event, make_message, make_session_scope, record_turns
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -237,7 +238,7 @@ def _make_prompt_turn(state: HybridState, scope: Scope, settings: Settings) -> T
     return make_message(scope, state["asked"][0], "user", text, at, settings.limits.turn_chars)
 
 
-def _make_events(state: HybridState, scope: Scope, events: Sequence[Event], at: str) -> list[Turn]:
+def _make_events(state: HybridState, scope: Scope, events: Sequence[AuditEvent], at: str) -> list[Turn]:
     key = state["asked"][0]
     return [make_event(scope, f"{key} {event.name}", event, datetime.fromisoformat(at)) for event in events]
 
