@@ -1,52 +1,21 @@
-"""The graph `hybrid`: an agent with curated files, and a gateway beside them where its configuration names one."""
+"""The graph `hybrid` of this process's settings, for LangGraph's server: `langgraph.json` names it.
+
+The file of MUNIMENT_AGENT_CONFIG is read when this module is imported: what is wrong in it keeps the server from
+starting, and a change needs a restart. Memory, model and gateway connect at their first use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+import logging
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.tools import BaseTool
-from langgraph.graph import END, START, StateGraph
+from muniment.graph.agent_runtime import create_runtime
+from muniment.graph.hybrid_graph import build
+from muniment.memory.config.settings import load_settings
 
-from muniment.agent.parts import Host
-from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings
-from muniment.memory.ports.llm import ChatModel
-from muniment.nodes.chat_model import adapt_model
-from muniment.nodes.hybrid import run
-from muniment.nodes.hybrid.offline import OfflineModel
-from muniment.nodes.hybrid.state import HybridOutput, HybridState
-from muniment.nodes.hybrid.toolbox import make_tool_node
-from muniment.nodes.state import Input, Who
+__all__ = ["build", "builder", "graph"]
 
-_STEPS = (("begin", run.begin_run), ("recall", run.recall_memory), ("persist", run.persist_run))
-
-
-def build(
-    memory: Memory,
-    host: Host,
-    model: ChatModel | BaseChatModel | None = None,
-    settings: Settings | None = None,
-    *,
-    tools: Sequence[BaseTool | Callable[..., Any]] = (),
-) -> StateGraph[HybridState, Who, Input, HybridOutput]:
-    """The graph, not compiled: the caller adds a checkpointer. Without a model it only says what was recalled.
-
-    The tools of the agent are those given, the first of them `memory`, and its own: the search in its sessions and the
-    activation of skills. A model that fails ends a run with ModelError: then the gateway gets nothing. Raises
-    BadConfig."""
-    settings = settings or memory.engine.settings
-    graph = StateGraph(HybridState, context_schema=Who, input_schema=Input, output_schema=HybridOutput)
-    shared: dict[str, Any] = {"memory": memory, "settings": settings, "host": host}
-    for name, step in _STEPS:
-        graph.add_node(name, partial(step, **shared))
-    reply = partial(run.write_reply, **shared, model=adapt_model(model or OfflineModel()), tools=make_tool_node(tools))
-    graph.add_node("reply", reply)
-    graph.add_edge(START, "begin")
-    graph.add_edge("begin", "recall")
-    graph.add_edge("recall", "reply")
-    graph.add_edge("reply", "persist")
-    graph.add_edge("persist", END)
-    return graph
+_log = logging.getLogger(__name__)
+_runtime = create_runtime(load_settings())
+for _warning in _runtime.warnings:
+    _log.warning(_warning)
+builder = _runtime.build_graph()
+graph = builder.compile(name="hybrid")

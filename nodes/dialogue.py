@@ -101,9 +101,7 @@ async def run_dialogue(
     return finish_reply(answer, written.text)
 
 
-def read_reply(
-    answer: ChatAnswer, names: AbstractSet[str], prompt: Sequence[ChatMessage], model: str
-) -> WrittenAnswer:
+def read_reply(answer: ChatAnswer, names: AbstractSet[str], prompt: Sequence[ChatMessage], model: str) -> WrittenAnswer:
     """The text of an answer and the calls in it. Raises BadModelAnswer where nothing of it is for a person."""
     written = read_answer(answer.message.content, names, prompt)
     if answer.message.tool_calls or written.calls or written.text:

@@ -150,9 +150,7 @@ async def write_reply(
     message = stream.end_answer(answer, answer.message.content)
     last = toolbox.turns[-1].at if toolbox.turns else datetime.fromisoformat(state["at"])
     answered_at = _find_time(memory.now(), last.isoformat())
-    said = make_message(
-        scope, str(message.id), "assistant", str(message.text), answered_at, settings.limits.turn_chars
-    )
+    said = make_message(scope, str(message.id), "assistant", str(message.text), answered_at, settings.limits.turn_chars)
     await record_turns(memory, scope, [*toolbox.turns, said])
     return HybridState(messages=[message], at=answered_at.isoformat(), reply=str(message.text))
 
