@@ -66,10 +66,12 @@ async def test_b128_the_snapshot_and_the_tool_are_there_in_both_modes(database_u
 async def test_b129_the_search_comes_before_the_model(database_url: str, tmp_path: Path) -> None:
     """When the model is asked, the gateway has been searched, once, and has got nothing else."""
     seen: list[list[str]] = []
-    with (
-        RecordingGateway([RECALLED]) as gateway,
-        ScriptedOpenAI(reply=lambda _: seen.append(gateway.paths) or "Ok.") as model,
-    ):
+
+    def reply(_: dict[str, Any]) -> str:
+        seen.append(gateway.paths)
+        return "Ok."
+
+    with RecordingGateway([RECALLED]) as gateway, ScriptedOpenAI(reply=reply) as model:
         async with open_agent(database_url, tmp_path, model, gateway_section(gateway.base_url)) as agent:
             await agent.say("Which region?", session="s1")
     assert seen == [[SEARCH]]
@@ -85,7 +87,7 @@ async def test_b129_the_search_comes_before_the_model(database_url: str, tmp_pat
 
 async def test_b130_the_reference_stands_before_history_and_prompt(database_url: str, tmp_path: Path) -> None:
     """One labelled message of the user's role, in each request of a run, behind active skills; never in the history."""
-    replies = [
+    replies: list[Any] = [
         "First answer.", tool_call(SKILL_TOOL, {"name": "deploy"}), tool_call("look_up", {"word": "region"}), "Done.",
     ]  # fmt: skip
     skills = {"deploy": "CANARY_SKILL: always name the region."}
@@ -215,7 +217,7 @@ async def test_b136_the_curated_tool_asks_no_gateway(database_url: str, tmp_path
         {"target": "memory", "action": "remove", "old_text": "signed twice"},
         {"target": "user", "action": "add", "content": "The user lives in Porto."},
     ]
-    replies = [*(tool_call("memory", each) for each in calls), "Kept."]
+    replies: list[Any] = [*(tool_call("memory", each) for each in calls), "Kept."]
     with RecordingGateway() as gateway, ScriptedOpenAI(reply=replies) as model:
         async with open_agent(database_url, tmp_path, model, gateway_section(gateway.base_url)) as agent:
             await agent.say("Keep that.")

@@ -14,10 +14,10 @@ from muniment.memory.errors import Denied, ModelError, TooLarge
 from muniment.nodes.state import Who
 from muniment.testing import ScriptedOpenAI, tool_call
 from tests.agent.talk import KEY, gateway_section, open_agent, read_messages
-from tests.gateways import ADD, FLUSH, HOSTILE, SEARCH, HostileGateway, RecordingGateway, find_closed_port
+from tests.gateways import ADD, FLUSH, HOSTILE, SEARCH, HostileGateway, RecordingGateway, Seen, find_closed_port
 
 ADD_ENTRY = {"target": "user", "action": "add", "content": "The user lives in Porto."}
-REPLIES = [tool_call("memory", ADD_ENTRY), "It is kept."]
+REPLIES: list[Any] = [tool_call("memory", ADD_ENTRY), "It is kept."]
 
 
 def read_tool_results(model: ScriptedOpenAI) -> list[str]:
@@ -97,17 +97,25 @@ async def test_b134_a_failed_add_or_flush_changes_nothing(
     assert KEY not in repr(seen)
 
 
+class EndingGateway(RecordingGateway):
+    """A gateway that ends when it has answered an add."""
+
+    def answer(self, handler: Any, seen: Seen) -> None:
+        super().answer(handler, seen)
+        if seen.path == ADD:
+            handler.close_connection = True
+            self.stop()
+
+
 @pytest.mark.parametrize("when", ["at boot", "before recall", "between add and flush"])
 async def test_a_gateway_that_stops(database_url: str, tmp_path: Path, plain: dict[str, Any], when: str) -> None:
     """Each request is sent at most once, and nobody sees an error."""
-    with RecordingGateway() as gateway:
+    with EndingGateway() as gateway:
         url = gateway.base_url
         if when == "at boot":
             url = f"http://127.0.0.1:{find_closed_port()}"
         elif when == "before recall":
             gateway.stop()
-        else:
-            gateway.after = lambda path: gateway.stop() if path == ADD else None
         seen = await run_once(database_url, tmp_path, gateway_section(url, timeoutSeconds=1))
     assert drop_session(seen) == drop_session(plain)
     assert gateway.paths == ([SEARCH, ADD] if when == "between add and flush" else [])

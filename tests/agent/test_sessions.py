@@ -92,7 +92,7 @@ async def test_session_search_finds_the_agents_own_sessions(database_url: str, t
             await agent.say("我的猫叫小黑，它喜欢吃鱼。", session="two")
             await memory.conversation.record(ME, [said("A zeppelin of a chat.")])
             other = Scope(owner="bob", app=APP, session=f"{PREFIX}one")
-            await memory.conversation.record(other, [said("A zeppelin of bob.", session=f"{PREFIX}one")])
+            await memory.conversation.record(other, [said("A zeppelin of bob.", thread=f"{PREFIX}one")])
             for query, word in (("zeppelin", "Hangar 7"), ("小黑", "猫")):
                 model._reply = [tool_call(SEARCH_TOOL, {"query": query, "limit": 5}), "Found."]
                 model._chats = 0
