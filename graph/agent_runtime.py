@@ -68,6 +68,8 @@ class AgentRuntime:
             await self._gateway.close()
         if self._is_own:
             await self.memory.close()
+        elif self._model is not None:
+            await self._model.close()
 
     def build_graph(self) -> StateGraph[HybridState, Who, Input, HybridOutput]:
         """The graph, not compiled: the caller adds a checkpointer."""
