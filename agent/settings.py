@@ -81,7 +81,7 @@ def _read(
 
 def _find_folder(base: Path, given: str) -> Path:
     try:
-        return base / Path(given).expanduser()
+        return (base / Path(given).expanduser()).absolute()
     except RuntimeError:  # what pathlib raises when `~` has no home
         raise BadConfig("a folder begins with ~ but there is no home folder of that name") from None
 

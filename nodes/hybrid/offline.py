@@ -11,7 +11,7 @@ _HINT = (
     "No model is configured, so I can only repeat what I was given. To talk with a model, set MUNIMENT_MODEL and "
     "OPENAI_API_KEY (and OPENAI_BASE_URL for an endpoint other than OpenAI's) and start again."
 )
-_NOTHING = "The gateway has recalled nothing for this message."
+_NOTHING = "Nothing was recalled for this message."
 
 
 class OfflineModel:

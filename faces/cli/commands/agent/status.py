@@ -26,4 +26,8 @@ def show_status(config: Config = None, as_json: AsJson = False) -> None:
     if as_json:
         screen.print_json(status)
     else:
-        screen.print_fields({name: value for name, value in status.items() if value is not None})
+        screen.print_fields({name: _format_value(value) for name, value in status.items() if value is not None})
+
+
+def _format_value(value: object) -> object:
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else value
