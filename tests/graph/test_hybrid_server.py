@@ -55,7 +55,7 @@ async def test_a_run_on_the_server(server: Served, tmp_path: Path) -> None:
     modes: Any = ["values", "messages-tuple"]
     parts = []
     for text in ("Which region?", "Sure?"):
-        given = {"messages": [{"role": "user", "content": text}]}
+        given: Any = {"messages": [{"role": "user", "content": text}]}
         run = client.runs.stream(thread, "hybrid", input=given, context={"user": "ana"}, stream_mode=modes)
         parts += [(part.event, part.data) async for part in run]
     state = await client.threads.get_state(thread)

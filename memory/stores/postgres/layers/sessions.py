@@ -95,7 +95,13 @@ class PostgresSessions(SessionStore):
         app: str | None = None,
         unkept: bool = False,
     ) -> list[TurnHit]:
-        params: dict[str, Any] = {"space": scope.space, "session": session, "limit": limit, "unkept": unkept, "app": app}
+        params: dict[str, Any] = {
+            "space": scope.space,
+            "session": session,
+            "limit": limit,
+            "unkept": unkept,
+            "app": app,
+        }
         params |= {"units": rows.encode_unit_vectors((dimension,) for dimension in dimensions)}
         params |= {"heard": rows.encode_sparse_vector(dict.fromkeys(dimensions, 1.0))}
         params |= {"background": BACKGROUND_SIZE, "highest": WEIGHT_CEILING}
