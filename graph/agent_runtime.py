@@ -13,7 +13,7 @@ from langgraph.graph import StateGraph
 from muniment.agent.config import AgentConfig, load_agent_config
 from muniment.agent.curated.files import make_curated_files
 from muniment.agent.curated.tool import make_curated_tool
-from muniment.agent.gateway_service import GatewayService
+from muniment.agent.gateway_service import GatewayService, open_gateway_service
 from muniment.agent.parts import Host
 from muniment.graph.hybrid_graph import build
 from muniment.memory import bootstrap
@@ -111,10 +111,11 @@ async def read_status(settings: Settings, path: Path | None = None) -> dict[str,
         "hint": _SET_UP if memory.degraded else None,
     }
     if (section := memory.gateway) is not None:
-        trouble = await bootstrap.check_gateway(section)
+        async with open_gateway_service(memory) as service:
+            is_reachable = service is not None and await service.check_reachable()
         status |= {
             "address": section.base_url,
-            "reachable": "yes" if trouble is None else f"no ({trouble})",
+            "reachable": "yes" if is_reachable else "no",
             "gateway_user": section.user_id,
             "app": section.app_id,
             "project": section.project_id,

@@ -15,7 +15,7 @@ from muniment.memory.bootstrap.databases import (
     scrub_database,
     stop_server,
 )
-from muniment.memory.bootstrap.gateways import check_gateway, create_gateway, open_gateway
+from muniment.memory.bootstrap.gateways import create_gateway, open_gateway
 from muniment.memory.bootstrap.memories import create_memory, open_memory, read_settings_in_force
 from muniment.memory.bootstrap.models import make_chat_model, make_embedder, make_redactor, make_stored_embedder
 from muniment.memory.bootstrap.proxy_accounts import open_proxy_accounts, run_proxy_accounts
@@ -31,7 +31,6 @@ __all__ = [
     "Shares",
     "TokenConfigs",
     "Tokens",
-    "check_gateway",
     "create_gateway",
     "create_memory",
     "enable_keepalive",

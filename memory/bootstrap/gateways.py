@@ -24,11 +24,3 @@ async def open_gateway(config: GatewayConfig) -> AsyncIterator[Gateway]:
         yield client
     finally:
         await client.close()
-
-
-async def check_gateway(config: GatewayConfig) -> str | None:
-    """Ask a gateway for its health, without a key. Returns None where it answers, whatever it says, and else why it
-    does not."""
-    from muniment.memory.models.gateway.health import find_trouble  # noqa: PLC0415 - as above
-
-    return await find_trouble(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from muniment.memory.payload import FENCE_CLOSE, FENCE_OPEN
@@ -46,4 +47,13 @@ def find_reference(messages: Sequence[ChatMessage]) -> str:
         if message.role == "user" and message.content.rstrip().endswith(FENCE_CLOSE)
     ]
     lines = [line.strip() for block in blocks for line in block.splitlines()[2:]]  # below the fence and its note
-    return "\n".join(f"> {line}" for line in lines if line)
+    return "\n".join(f"> {_read_text(line)}" for line in lines if line)
+
+
+def _read_text(line: str) -> str:
+    """Return the text of a recalled item, which is a line of JSON; another line as it is."""
+    try:
+        item = json.loads(line)
+    except ValueError:
+        return line
+    return str(item.get("text", "")) if isinstance(item, dict) else line
