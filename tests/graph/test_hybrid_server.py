@@ -48,6 +48,7 @@ def server(database_url: str, tmp_path: Path) -> Iterator[Served]:
             yield Served(address, gateway, model)
 
 
+@pytest.mark.timeout(180)
 async def test_a_run_on_the_server(server: Served, tmp_path: Path) -> None:
     """Reference, rule and curated blocks reach the model; thread, stream and log have neither key nor reference."""
     client = get_client(url=server.address)
