@@ -1,4 +1,4 @@
-"""The agent against the real gateway process: what one session told is known in the next, as far as the scopes reach."""
+"""The agent against the real gateway process: what one session told is known in the next, by its scopes."""
 
 from __future__ import annotations
 
