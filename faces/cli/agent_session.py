@@ -11,8 +11,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from muniment.agent.transcript import PREFIX
-from muniment.graph.agent_runtime import AgentRuntime
 from muniment.graph.checkpointer import open_thread_saver
+from muniment.graph.hybrid.runtime import AgentRuntime
 from muniment.graph.turn import make_thread_key
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope

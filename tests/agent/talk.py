@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
 from muniment.agent.transcript import PREFIX
-from muniment.graph.agent_runtime import AgentRuntime, create_runtime
+from muniment.graph.hybrid.runtime import AgentRuntime, create_runtime
 from muniment.memory.client import Memory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn

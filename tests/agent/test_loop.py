@@ -88,8 +88,11 @@ async def test_b129_the_search_comes_before_the_model(database_url: str, tmp_pat
 async def test_b130_the_reference_stands_before_history_and_prompt(database_url: str, tmp_path: Path) -> None:
     """One labelled message of the user's role, in each request of a run, behind active skills; never in the history."""
     replies: list[Any] = [
-        "First answer.", tool_call(SKILL_TOOL, {"name": "deploy"}), tool_call("look_up", {"word": "region"}), "Done.",
-    ]  # fmt: skip
+        "First answer.",
+        tool_call(SKILL_TOOL, {"name": "deploy"}),
+        tool_call("look_up", {"word": "region"}),
+        "Done.",
+    ]
     skills = {"deploy": "CANARY_SKILL: always name the region."}
     with RecordingGateway([RECALLED]) as gateway, ScriptedOpenAI(reply=replies) as model:
         section = gateway_section(gateway.base_url)

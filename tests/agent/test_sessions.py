@@ -112,11 +112,16 @@ async def test_session_search_finds_the_agents_own_sessions(database_url: str, t
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({}, "query"), ({"query": " "}, "query"), ({"query": 7}, "query"), ({"query": "a", "limit": 0}, "limit"),
-        ({"query": "a", "limit": 21}, "limit"), ({"query": "a", "limit": True}, "limit"),
-        ({"query": "a", "user": "bob"}, "user"), ({"query": "a", "session": 3}, "session"),
+        ({}, "query"),
+        ({"query": " "}, "query"),
+        ({"query": 7}, "query"),
+        ({"query": "a", "limit": 0}, "limit"),
+        ({"query": "a", "limit": 21}, "limit"),
+        ({"query": "a", "limit": True}, "limit"),
+        ({"query": "a", "user": "bob"}, "user"),
+        ({"query": "a", "session": 3}, "session"),
     ],
-)  # fmt: skip
+)
 async def test_session_search_says_what_is_wrong(
     database_url: str, tmp_path: Path, arguments: dict[str, object], problem: str
 ) -> None:
@@ -166,8 +171,10 @@ async def test_sessions_are_listed_and_shown(database_url: str, tmp_path: Path) 
             found = await agent.memory.query(ME, "supervisor", Query(text="releases"))
     assert [session.id for session in page.sessions] == [f"{PREFIX}work"]
     assert [(turn.role, turn.kind) for turn in turns] == [
-        ("user", "transcript"), ("tool", "tool"), ("assistant", "transcript"),
-    ]  # fmt: skip
+        ("user", "transcript"),
+        ("tool", "tool"),
+        ("assistant", "transcript"),
+    ]
     assert found.hits == ()
 
 

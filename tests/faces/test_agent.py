@@ -52,8 +52,10 @@ def test_a_session_goes_on(muniment: Muniment, tmp_path: Path) -> None:
     assert "memory_gateway" not in shown.out
     audited = muniment("sessions", "show", "agent:work", "--audit", "--json").json["turns"]
     assert [turn["text"] for turn in audited if turn["kind"] == "audit"][:3] == [
-        "memory_gateway_recall_succeeded", "memory_gateway_add_succeeded", "memory_gateway_flush_succeeded",
-    ]  # fmt: skip
+        "memory_gateway_recall_succeeded",
+        "memory_gateway_add_succeeded",
+        "memory_gateway_flush_succeeded",
+    ]
     assert "memory_gateway_flush_succeeded" in muniment("sessions", "show", "agent:work", "--audit").out
 
 
@@ -79,10 +81,11 @@ def test_a_degraded_agent_warns_once_and_works(muniment: Muniment) -> None:
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"mode": "hybrid"}, "memory.gateway.baseUrl"), ({"mode": "both"}, "memory.mode"),
+        ({"mode": "hybrid"}, "memory.gateway.baseUrl"),
+        ({"mode": "both"}, "memory.mode"),
         ({"mode": "hybrid", "gateway": {"userKey": KEY, "baseUrl": "http://x", "userId": "a", "topK": 0}}, "topK"),
     ],
-)  # fmt: skip
+)
 def test_b106_an_invalid_section_does_not_start(
     muniment: Muniment, tmp_path: Path, changed: dict[str, Any], named: str
 ) -> None:
@@ -99,12 +102,17 @@ def test_b106_an_invalid_section_does_not_start(
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"toolLimit": 0}, "toolLimit"), ({"toolLimit": True}, "toolLimit"), ({"user": ""}, "user"),
+        ({"toolLimit": 0}, "toolLimit"),
+        ({"toolLimit": True}, "toolLimit"),
+        ({"user": ""}, "user"),
         ({"model": 3}, "model"),
-        ({"model": {"url": "x"}}, "model.url"), ({"model": {"baseUrl": "ftp://x"}}, "model.baseUrl"),
-        ({"skillsFolder": "none"}, "skills"), ({"instructions": 3}, "instructions"), ({"more": 1}, "more"),
+        ({"model": {"url": "x"}}, "model.url"),
+        ({"model": {"baseUrl": "ftp://x"}}, "model.baseUrl"),
+        ({"skillsFolder": "none"}, "skills"),
+        ({"instructions": 3}, "instructions"),
+        ({"more": 1}, "more"),
     ],
-)  # fmt: skip
+)
 def test_what_else_is_wrong_in_the_file(muniment: Muniment, tmp_path: Path, changed: Any, named: str) -> None:
     """Each key is checked, and the error names it."""
     refused = muniment("agent", "status", "--config", write_config(tmp_path, {"mode": "curated"}, **changed))
@@ -126,8 +134,10 @@ def test_b162_the_status_has_no_key(muniment: Muniment, tmp_path: Path) -> None:
     assert muniment("agent", "status", "--config", away, "--json").json["reachable"] == "no"
     degraded = muniment("agent", "status", "--json").json
     assert (degraded["chosen"], degraded["gateway"], degraded["degraded"]) == (
-        "implicit", "degraded", "the section memory is missing",
-    )  # fmt: skip
+        "implicit",
+        "degraded",
+        "the section memory is missing",
+    )
     off = muniment("agent", "status", "--config", write_config(tmp_path, {"mode": "curated"}), "--json").json
     assert (off["mode"], off["gateway"], off["degraded"]) == ("curated", "off", None)
 
@@ -150,9 +160,13 @@ def test_on_a_terminal_the_answer_comes_as_it_is_written(environment: dict[str, 
         config = write_config(tmp_path, {"mode": "curated"}, model={"name": "m", "baseUrl": model.base_url})
         here, there = pty.openpty()
         with subprocess.Popen(
-            [PROGRAM, "agent", "--config", config, "--session", "t"], stdin=there, stdout=there, stderr=there,
-            env=environment | {"TERM": "dumb"}, close_fds=True,
-        ) as done:  # fmt: skip
+            [PROGRAM, "agent", "--config", config, "--session", "t"],
+            stdin=there,
+            stdout=there,
+            stderr=there,
+            env=environment | {"TERM": "dumb"},
+            close_fds=True,
+        ) as done:
             os.close(there)
             os.write(here, b"Note it.\nexit\n")
             output = b""

@@ -51,16 +51,16 @@ def server(database_url: str, tmp_path: Path) -> Iterator[Served]:
 @pytest.mark.timeout(180)
 async def test_a_run_on_the_server(server: Served, tmp_path: Path) -> None:
     """Reference, rule and curated blocks reach the model; thread, stream and log have neither key nor reference."""
-    client = get_client(url=server.address)
-    thread = (await client.threads.create())["thread_id"]
-    modes: Any = ["values", "messages-tuple"]
-    parts = []
-    for text in ("Which region?", "Sure?"):
-        given: Any = {"messages": [{"role": "user", "content": text}]}
-        run = client.runs.stream(thread, "hybrid", input=given, context={"user": "ana"}, stream_mode=modes)
-        parts += [(part.event, part.data) async for part in run]
-    state = await client.threads.get_state(thread)
-    history = await client.threads.get_history(thread, limit=50)
+    async with get_client(url=server.address) as client:
+        thread = (await client.threads.create())["thread_id"]
+        modes: Any = ["values", "messages-tuple"]
+        parts = []
+        for text in ("Which region?", "Sure?"):
+            given: Any = {"messages": [{"role": "user", "content": text}]}
+            run = client.runs.stream(thread, "hybrid", input=given, context={"user": "ana"}, stream_mode=modes)
+            parts += [(part.event, part.data) async for part in run]
+        state = await client.threads.get_state(thread)
+        history = await client.threads.get_history(thread, limit=50)
     values: list[Any] = [data for event, data in parts if event == "values"]
     assert values[-1]["reply"] == "Fine."
     messages: Any = state["values"]

@@ -57,7 +57,7 @@ def run_agent(
     name = uuid4().hex[:12] if session is None else options.check_name(session, "--session")
     # LangGraph takes its time to import, and no other command needs it.
     from muniment.faces.cli.agent_session import AgentSession  # noqa: PLC0415
-    from muniment.graph.agent_runtime import create_runtime  # noqa: PLC0415
+    from muniment.graph.hybrid.runtime import create_runtime  # noqa: PLC0415
 
     runtime = create_runtime(settings, config)
     for warning in runtime.warnings:

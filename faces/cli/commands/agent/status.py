@@ -20,7 +20,7 @@ def show_status(config: Config = None, as_json: AsJson = False) -> None:
     """
     settings = load_settings()
     # The client of a gateway takes its time to import.
-    from muniment.graph.agent_runtime import read_status  # noqa: PLC0415
+    from muniment.graph.hybrid.runtime import read_status  # noqa: PLC0415
 
     status = session.run_async(read_status(settings, config))
     if as_json:

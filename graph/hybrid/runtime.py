@@ -15,7 +15,7 @@ from muniment.agent.curated.files import make_curated_files
 from muniment.agent.curated.tool import make_curated_tool
 from muniment.agent.gateway_service import GatewayService, open_gateway_service
 from muniment.agent.parts import Host
-from muniment.graph.hybrid_graph import build
+from muniment.graph.hybrid.assembly import build_agent
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -73,7 +73,7 @@ class AgentRuntime:
 
     def build_graph(self) -> StateGraph[HybridState, Who, Input, HybridOutput]:
         """The graph, not compiled: the caller adds a checkpointer."""
-        return build(self.memory, self.host, self._model, self.settings, tools=self._tools)
+        return build_agent(self.memory, self.host, self._model, self.settings, tools=self._tools)
 
 
 def create_runtime(

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import logging
 
-from muniment.graph.agent_runtime import create_runtime
-from muniment.graph.hybrid_graph import build
+from muniment.graph.hybrid.runtime import create_runtime
 from muniment.memory.config.settings import load_settings
 
-__all__ = ["build", "builder", "graph"]
+__all__ = ["builder", "graph"]
 
 _log = logging.getLogger(__name__)
 _runtime = create_runtime(load_settings())

@@ -24,7 +24,7 @@ from muniment.nodes.state import Input, Who
 _STEPS = (("begin", run.begin_run), ("recall", run.recall_memory), ("persist", run.persist_run))
 
 
-def build(
+def build_agent(
     memory: Memory,
     host: Host,
     model: ChatModel | BaseChatModel | None = None,
