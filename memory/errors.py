@@ -156,6 +156,26 @@ class BatchFailed(ModelError):
     """The model's endpoint cannot answer the batch."""
 
 
+class GatewayError(MunimentError):
+    """The memory gateway could not do it."""
+
+    def __init__(self, operation: str, path: str, category: str, status: int | None = None) -> None:
+        """Say which operation failed, at which path, why, and with which status where one was answered. Nothing of the
+        request or the answer is in it."""
+        suffix = f", status {status}" if status is not None else ""
+        super().__init__(
+            f"The memory gateway failed: {operation} (POST {path}), {category}{suffix}.",
+            operation=operation,
+            path=path,
+            category=category,
+            status=status,
+        )
+        self.operation, self.path, self.category, self.status = operation, path, category, status
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, int | None]]:
+        return type(self), (self.operation, self.path, self.category, self.status)
+
+
 class NotReady(MunimentError):
     """What is waited for is not there yet."""
 

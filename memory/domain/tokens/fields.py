@@ -52,7 +52,7 @@ class FieldReader:
     def read_url(self, name: str) -> str:
         """The base of an endpoint, without a slash at its end."""
         value = self._given.get(name)
-        if not isinstance(value, str) or not _is_base_url(value):
+        if not isinstance(value, str) or not is_base_url(value):
             raise self._refuse(name, _URL)
         return value.rstrip("/")
 
@@ -102,7 +102,8 @@ class FieldReader:
         return TokenConfigError(f"{name}: is {shape}; allowed: {allowed}", field=name)
 
 
-def _is_base_url(value: str) -> bool:
+def is_base_url(value: str) -> bool:
+    """Whether a text is an http or https address with a host, and without a user, a query or a fragment."""
     if len(value) > MAX_BYTES or _UNSENDABLE.search(value) or len(value.split()) != 1 or value != value.strip():
         return False
     try:

@@ -7,13 +7,13 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 import openai
 from pydantic import SecretStr
 
 from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
+from muniment.memory.models.connections import make_empty_jar
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOST = "api.openai.com"
@@ -45,9 +45,8 @@ SETTINGS = EndpointNames()  # of the installation
 def open_connections() -> httpx2.AsyncClient:
     """Return connections that several clients share; whoever opens them closes them.
 
-    They keep no cookie: one that an endpoint sets for one client would be sent by the others."""
-    jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-    return openai.DefaultAsyncHttpxClient(cookies=jar)
+    They keep no cookie."""
+    return openai.DefaultAsyncHttpxClient(cookies=make_empty_jar())
 
 
 def open_client(
