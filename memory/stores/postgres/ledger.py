@@ -58,12 +58,14 @@ class PostgresLedger(TurnLedger):
         retention: timedelta | None = None,
         now: datetime | None = None,
     ) -> None:
-        async with self._connections.sending(scope, turns[0].at if turns else None) as conn:
+        # Turns alone are one statement, which is a transaction by itself.
+        async with self._connections.sending(scope) if jobs else self._connections.statement() as conn:
             if turns:
                 said = rows.encode_turns((scope, turn) for turn in turns)
-                params = {"space": scope.space, "turns": said, "now": now, "keep": retention}
+                founding = rows.encode_space(scope, turns[0].at)
+                params = {"space": scope.space, "turns": said, "now": now, "keep": retention, "founding": founding}
                 params["oldest"] = min(turn.at for turn in turns)
-                await conn.execute(_WRITE["record_turns"], params)
+                await conn.execute(_WRITE["record_turns"], params, prepare=True)
             await send_jobs(conn, jobs)
 
     async def find_consumed_turns(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:

@@ -29,9 +29,10 @@ select rev from muniment.spaces where space_id = %(space)s for no key update
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(ids)s::uuid[]) one (memory_id)
 where not exists (select from muniment.memories m where m.space_id = %(space)s and m.memory_id = one.memory_id) limit 1
 
--- name: record_turns (appends turns to their sessions unless they are recorded)
-select muniment.record_turns(%(space)s, %(turns)s::jsonb, %(now)s::timestamptz,
-  %(oldest)s::timestamptz + %(keep)s::interval)
+-- name: record_turns (enters the space and appends turns to their sessions unless they are recorded; fails in another role)
+select muniment.record_turns(%(space)s, %(turns)s::jsonb,
+  case when current_user = 'muniment_app' then %(now)s::timestamptz else to_timestamp(muniment.refuse('MU003', current_user::text)) end,
+  %(oldest)s::timestamptz + %(keep)s::interval, %(founding)s::jsonb)
 
 -- name: number_turns (gives positions to the turns of the space that have none)
 select muniment.number_turns(%(space)s, %(now)s::timestamptz)
