@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from math import isnan
+from operator import attrgetter
 from time import monotonic
 from typing import Any, LiteralString
 
@@ -44,6 +45,7 @@ _DATED: tuple[LiteralString, ...] = (
     "dated_late_met", "dated_late", "dated_posted", "dated_lists", "dated_near", "dated_met",
 )  # fmt: skip
 _FILTERS = tuple(field.name for field in fields(Filters) if field.name != "user_id")
+_get_filters = attrgetter(*_FILTERS)
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
 _MAX_LIMITED = 10_000  # spaces of which is remembered that they have limited memories
@@ -172,7 +174,7 @@ class PostgresSearches:
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
         limits = (space["limits"],) if space["limited"] else ()
         text, names = _build_statement(
-            (*(f"by_{name}" for name in _FILTERS if getattr(search.filters, name) is not None), *limits),
+            (*_list_narrowing(search.filters), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -211,11 +213,16 @@ class PostgresSearches:
         return head.is_complete
 
 
+def _list_narrowing(filters: Filters) -> list[str]:
+    """Return the names of the blocks of the filters that are set."""
+    return [f"by_{name}" for name, value in zip(_FILTERS, _get_filters(filters), strict=True) if value is not None]
+
+
 def _build_params(search: Search) -> dict[str, Any]:
     terms = [[tokens.hash_lexeme(form) for form in tokens.list_verb_forms(term)] for term in search.terms]
     words = list(chain.from_iterable(terms))
     return {
-        **{name: getattr(search.filters, name) for name in _FILTERS},
+        **dict(zip(_FILTERS, _get_filters(search.filters), strict=True)),
         "without_tags": list(search.filters.without_tags or ()),  # a tuple would be a row
         **{name: getattr(search.weights, name) for name in _WEIGHTS},
         "speakers": list(search.speakers),
@@ -241,8 +248,8 @@ def _build_params(search: Search) -> dict[str, Any]:
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    narrowing = [f"by_{name}" for name in _FILTERS if getattr(search.filters, name) is not None]
-    text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in (*narrowing, space["limits"])))
+    narrowing = (*_list_narrowing(search.filters), space["limits"])
+    text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in narrowing))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
     return await conn.execute(text, {**space, **_build_params(search), "pattern": pattern, "limit": _MAX_WORDS})
 
