@@ -28,6 +28,7 @@ from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
 from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
+from muniment.memory.flows.layers.chat_keeper import ChatKeeper
 from muniment.memory.flows.layers.message_stream import MessageStream
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.session_builder import SessionBuilder
@@ -81,7 +82,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("messages", "observations", "sessions")
+_LAYER_PORTS = ("chats", "messages", "observations", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,6 +141,7 @@ class Engine:
     session_builder: SessionBuilder
     session_keeper: SessionKeeper
     message_stream: MessageStream
+    chat_keeper: ChatKeeper
     pair_prompts: PairPrompts
     batch_submission: BatchSubmission
     consolidation: Consolidation

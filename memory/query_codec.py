@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 from muniment.memory.codec import is_storable, is_text_list
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import REACHES, FactKind
-from muniment.memory.domain.query import Filters, Query, Returns
+from muniment.memory.domain.query import INTERNAL_FILTERS, Filters, Query, Returns
 from muniment.memory.errors import BadInput
 
 _WHOLE_NUMBER = re.compile("[+-]?[0-9]{1,18}")
@@ -21,7 +21,7 @@ _FARTHEST = timedelta(hours=14)  # from UTC; Postgres takes no zone of 16 hours 
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 _CHOICES: Mapping[str, tuple[str, ...]] = {"fact_kind": get_args(FactKind), "reach": REACHES}  # of a filter
 FILTER_KINDS: dict[str, type] = {
-    name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items() if name != "without_tags"
+    name: get_args(kind)[0] for name, kind in get_type_hints(Filters).items() if name not in INTERNAL_FILTERS
 }
 _QUERY_FIELDS = {"query", "return"} | {each.name for each in fields(Query)} - {"text", "returns"}
 FULL_BUDGET_FACTOR = 4  # of the default budget for whole memories: one is as long as six bullets

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muniment.memory.codec import check_calls
+from muniment.memory.domain.layers.chat import RecallHit, RecallRequest
 from muniment.memory.domain.layers.session import (
     Session,
     SessionChange,
@@ -80,6 +81,23 @@ class Sessions:
         The session is kept for so many days after each message, None for ever, whatever the settings say. Raises
         BadInput for a scope without a session."""
         return await self.engine.message_stream.append_messages(scope, turns, days)
+
+    async def add_turns(self, scope: Scope, turns: Sequence[Turn]) -> int:
+        """Learn from the user's turns that the scope's session does not have, record them with the others, and return
+        how many are new. The same turns again change nothing. Raises BadInput, TooLarge, StoreError, ModelError."""
+        return await self.engine.engines.run(scope, lambda engine: engine.chat_keeper.add_turns(scope, turns))
+
+    async def flush(self, scope: Scope, session: str) -> bool:
+        """Build from the open turns of a session as `build`, and return whether something was kept of them; False for a
+        session without turns. Raises StoreError, ModelError."""
+        return await self.engine.run_checked(scope, lambda engine: engine.chat_keeper.flush_session(scope, session))
+
+    async def recall_message(self, scope: Scope, agent: str, request: RecallRequest) -> Sequence[RecallHit]:
+        """Return what an agent is reminded of by a message of a chat, best first: memories, and turns of the chat of
+        which nothing was kept. Raises Denied, BadInput, StoreError."""
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.chat_keeper.recall_message(scope, agent, request)
+        )
 
     async def sanitize_messages(self, turns: Sequence[Turn]) -> Sequence[Turn]:
         """Return messages as `append_messages` stores them, by whose hashes a client's are known again."""

@@ -65,6 +65,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     "serve": ("serve:serve_memory", "Serve the memory over HTTP, with a worker inside."),
+    "gateway": ("gateway:app", "Serve the memory to hosts of agents over three routes, with a worker inside."),
     "proxy": ("proxy:app", "Memory between any OpenAI client and its model provider."),
     "mcp": (
         "mcp:serve_mcp",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from fastapi import FastAPI
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muniment import __version__
 from muniment.faces.http.errors import add_handlers
@@ -42,8 +45,10 @@ class _McpRoute(Route):
         return match, {**known, "route": self}
 
 
-def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
-    """Return the application of a service. Its memory, its tokens and its endpoint of MCP are open while it runs."""
+def create_app(service: Service, mcp: McpEndpoint, mounts: Mapping[str, ASGIApp] = MappingProxyType({})) -> ASGIApp:
+    """Return the application of a service. Its memory, its tokens and its endpoint of MCP are open while it runs.
+
+    What is below a path of `mounts`, such as `/gateway`, is answered by that application alone."""
     app = FastAPI(
         title="Muniment",
         version=__version__,
@@ -61,4 +66,16 @@ def create_app(service: Service, mcp: McpEndpoint) -> ASGIApp:
     for group in groups:
         app.include_router(group.router)
     app.router.routes.append(_McpRoute(PATH, mcp, methods=[*METHODS]))
-    return Guard(app, service)
+    return _mount_applications(Guard(app, service), mounts)
+
+
+def _mount_applications(app: ASGIApp, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
+    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+        for prefix, mounted in mounts.items():
+            if scope["type"] == "http" and scope["path"].startswith(f"{prefix}/"):
+                below = {**scope, "root_path": scope.get("root_path", "") + prefix}
+                await mounted(below, receive, send)
+                return
+        await app(scope, receive, send)
+
+    return dispatch if mounts else app

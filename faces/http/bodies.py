@@ -34,7 +34,7 @@ class _StrictRequest(Request):
             try:
                 self._json = parse_json(raw) if raw else None
             except BadInput as error:
-                raise BadInput(f"body: {error}") from None
+                raise BadInput(f"{'body.' if ': ' in str(error) else 'body: '}{error}") from None
         return self._json
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
-from muniment.faces.http.strict_json import encode_json
+from muniment.faces.http.strict_json import FIELD, encode_json
 from muniment.faces.serving.request_ids import REQUEST_ID
 from muniment.memory import codec
 from muniment.memory.errors import (
@@ -118,27 +118,30 @@ def make_engine_error(error: MunimentError) -> Response:
     return make_error(status, type(error).__name__, message, {} if status >= 500 else error.data)
 
 
-def describe_invalid(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Return where an input is not valid and why, without the input: it may be a secret."""
+def describe_invalid(errors: Sequence[Mapping[str, Any]], *, names_unknown: bool = False) -> list[dict[str, str]]:
+    """Return where an input is not valid and why, without the input: it may be a secret. With `names_unknown` a field
+    that is not known is named where it looks like the name of one."""
     described = []
     for error in errors:
         place = [str(part) for part in error["loc"]]
         if error["type"] == "extra_forbidden":  # the name is the input's, too
-            place = place[:-1]
+            place = place if names_unknown and FIELD.fullmatch(place[-1]) else place[:-1]
         if error["type"] == "json_invalid":
             place = place[:1]
         described.append({"in": ".".join(place), "why": error["msg"]})
     return described
 
 
-def add_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Give the app the handlers of all errors. `routes` are those of its endpoints."""
+def add_handlers(app: FastAPI, routes: Sequence[BaseRoute], *, names_unknown: bool = False) -> None:
+    """Give the app the handlers of all errors. `routes` are those of its endpoints; `names_unknown` as of
+    `describe_invalid`."""
 
     async def answer_engine_error(_: Request, error: Exception) -> Response:
         return make_engine_error(error) if isinstance(error, MunimentError) else make_defect()
 
     async def answer_invalid(_: Request, error: Exception) -> Response:
-        problems = describe_invalid(error.errors()[:_MAX_PROBLEMS]) if isinstance(error, RequestValidationError) else []
+        found = error.errors()[:_MAX_PROBLEMS] if isinstance(error, RequestValidationError) else []
+        problems = describe_invalid(found, names_unknown=names_unknown)
         first = problems[0] if problems else {"in": "body", "why": "not valid"}
         return make_error(422, "BadInput", f"{first['in']}: {first['why']}", {"problems": problems})
 

@@ -56,8 +56,9 @@ class _Sender:
 class Guard:
     """An ASGI application around another one."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
+    def __init__(self, app: ASGIApp, service: Service, *, needs_token: bool = True) -> None:
+        """`needs_token`: whether a request shows a token in its head; without it the application asks by itself."""
+        self._app, self._service, self._needs_token = app, service, needs_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. What goes wrong is an answer, too."""
@@ -118,7 +119,7 @@ class Guard:
 
     async def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Put the grant of the token into the request's state; a refusal where it has none, or too many requests."""
-        if scope["path"] in OPEN_PATHS | PAGE_PATHS:
+        if not self._needs_token or scope["path"] in OPEN_PATHS | PAGE_PATHS:
             return None
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
 
 from muniment.faces.http.app import create_app
 from muniment.faces.http.request_log import start_log
@@ -45,13 +49,16 @@ def create_service(
     )
 
 
-async def serve_requests(service: Service, listener: socket.socket) -> None:
-    """Answer requests until SIGTERM or Ctrl-C. Then it is not ready, ends what is under way, and returns."""
+async def serve_requests(
+    service: Service, listener: socket.socket, mounts: Mapping[str, ASGIApp] = MappingProxyType({})
+) -> None:
+    """Answer requests until SIGTERM or Ctrl-C, those below a path of `mounts` by that application. Then it is not
+    ready, ends what is under way, and returns."""
     rules, mcp = service.settings.serve, McpEndpoint(service.memory, service.tokens.key, service.ending)
     start_log()
     async with mcp.run():
         await serve_application(
-            create_app(service, mcp),
+            create_app(service, mcp, mounts),
             listener,
             service.ending,
             notice_seconds=rules.notice_seconds,

@@ -13,6 +13,7 @@ from muniment.memory import codec
 from muniment.memory.errors import BadInput
 
 MAX_MARKS = 10_000  # commas, colons and brackets that are in no text: more than any request needs
+FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")  # a name that may be repeated: it looks like one of a field
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # also one without an end: each byte is looked at once
 
 
@@ -23,8 +24,21 @@ def parse_json(raw: bytes) -> Any:
     except orjson.JSONDecodeError:
         raise BadInput("is no JSON") from None
     if b"\\u0000" in raw and not codec.is_storable(value):
-        raise BadInput("a text has a NUL or half a character")
+        raise BadInput(f"{_find_unstorable(value)}a text has a NUL or half a character")
     return value
+
+
+def _find_unstorable(value: Any) -> str:
+    """Return where the first text is that cannot be stored, as in `messages.0.content: `; empty where a name on the way
+    cannot be shown."""
+    place = list[str]()
+    while isinstance(value, dict | list):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        name, value = next((key, each) for key, each in members if not codec.is_storable([key, each]))
+        if isinstance(name, str) and not FIELD.fullmatch(name):
+            return ""
+        place.append(str(name))
+    return f"{'.'.join(place)}: " if place else ""
 
 
 def encode_json(value: Any) -> bytes:

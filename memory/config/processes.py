@@ -65,6 +65,16 @@ class CuratedFolder(SettingsPart):
     user_chars: Annotated[int, Field(ge=1, le=100_000)]
 
 
+class Gatewaying(SettingsPart):
+    """How the gateway runs: where it listens, the agent by whose allowlist it recalls and for which its users' keys
+    are, and whether `muniment serve` has it, too, below /gateway."""
+
+    host: Annotated[str, Field(min_length=1)]
+    port: Annotated[int, Field(ge=0, le=65_535)]
+    agent: Annotated[str, Field(min_length=1)]
+    beside_serve: bool
+
+
 class Users(SettingsPart):
     """Where a run of the graph has to name its user; else it is the user `me`."""
 

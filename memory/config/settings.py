@@ -24,6 +24,7 @@ from muniment.memory.config.processes import (
     Checkpoints,
     CuratedFolder,
     Database,
+    Gatewaying,
     Jobs,
     Proxying,
     Serving,
@@ -105,6 +106,7 @@ class _Sections(SettingsPart):
     jobs: Jobs
     serve: Serving
     proxy: Proxying
+    gateway: Gatewaying
     users: Users
     curated: CuratedFolder
 
@@ -355,6 +357,8 @@ def _check_forgetting(source: _Source, content: _FileContent) -> None:
 
 
 def _check_search_agents(source: _Source, content: _FileContent) -> None:
+    if content.gateway.agent not in content.allowlists:
+        raise source.build_error(("gateway", "agent"), f"has no allowlist: {content.gateway.agent!r}")
     for name in content.session_ledger.search_agents:
         if name not in content.allowlists:
             raise source.build_error(("session_ledger", "search_agents"), f"has no allowlist: {name!r}")

@@ -52,9 +52,14 @@ class Filters:
     entity: str | None = None
     location: str | None = None
     topic: str | None = None
-    without_tags: tuple[str, ...] | None = (
-        None  # what has one of these is left out; of the settings, never of a request
-    )
+    # What follows is of the engine, never of a request.
+    without_tags: tuple[str, ...] | None = None  # what has one of these is left out; of the settings
+    said_in: str | None = None  # a session, of which a turn supports the memory
+    from_documents: bool | None = None  # true: what was taken in from a document
+    said_in_or_documents: str | None = None  # either of the two, with the session
+
+
+INTERNAL_FILTERS = frozenset({"without_tags", "said_in", "from_documents", "said_in_or_documents"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

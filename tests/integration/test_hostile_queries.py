@@ -15,7 +15,7 @@ import pytest
 from muniment.memory import query_codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.query import Answer, Filters, Query
+from muniment.memory.domain.query import INTERNAL_FILTERS, Answer, Filters, Query
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.ports.llm import ToolCall
 from muniment.memory.rules.retrieval import render
@@ -277,9 +277,9 @@ async def test_a_tools_result_is_one_block(memory: Memory) -> None:
 
 async def test_every_filter_is_known_to_the_wire() -> None:
     """A new filter cannot be forgotten there: each is refused by its name when its value cannot be. So is a query
-    without text. What is left out by the settings is none."""
+    without text. What the engine sets itself is none."""
     for field in fields(Filters):
-        if field.name == "without_tags":
+        if field.name in INTERNAL_FILTERS:
             continue
         with pytest.raises(BadInput, match=f"filters.{field.name}"):
             query_codec.parse_query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})

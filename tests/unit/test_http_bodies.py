@@ -6,14 +6,14 @@ from datetime import timedelta
 from muniment.faces.http.answers import HitAnswer
 from muniment.faces.http.bodies import FilterBody, QueryBody
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.query import Filters
+from muniment.memory.domain.query import INTERNAL_FILTERS, Filters
 from muniment.memory.query_codec import FILTER_KINDS, parse_query, parse_time
 
 
 def test_filters() -> None:
     """A filter of the engine is one of the service, and the other way round."""
     assert (
-        {field.name for field in fields(Filters)} - {"without_tags"}
+        {field.name for field in fields(Filters)} - INTERNAL_FILTERS
         == FilterBody.model_fields.keys()
         == FILTER_KINDS.keys()
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from muniment.faces.http.tracing import Tracing
 
 _MAX_PORT = 65_535
+GATEWAY_PATH = "/gateway"
 
 
 def serve_memory(
@@ -68,6 +69,7 @@ def _open_tracing(settings: Settings) -> Tracing | None:
 
 async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool) -> None:
     # As above; the bootstrap brings the database's driver.
+    from muniment.faces.gateway.app import create_app  # noqa: PLC0415
     from muniment.faces.http import server  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
 
@@ -85,4 +87,5 @@ async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bo
         host, port = listener.getsockname()[:2]
         screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
         service = server.create_service(memory.engine.settings, memory, tokens, worker, tracing)
-        await server.serve_requests(service, listener)
+        mounts = {GATEWAY_PATH: create_app(service)} if memory.engine.settings.gateway.beside_serve else {}
+        await server.serve_requests(service, listener, mounts)

@@ -111,9 +111,16 @@ class SessionKeeper:
         return _require_session(await self.sessions.change_session(scope, session, safe), session)
 
     async def search_turns(
-        self, scope: Scope, agent: str | None, text: str, session: str | None, limit: int
+        self,
+        scope: Scope,
+        agent: str | None,
+        text: str,
+        session: str | None,
+        limit: int,
+        *,
+        unkept: bool = False,
     ) -> tuple[TurnHit, ...]:
-        """Return the turns with the words of a text, best first.
+        """Return the turns with the words of a text, best first; with `unkept` the messages of which nothing was kept.
 
         An agent has to be among `session_ledger.search_agents`. Raises Denied, BadInput."""
         if agent is not None and agent not in self.settings.session_ledger.search_agents:
@@ -126,7 +133,7 @@ class SessionKeeper:
             return ()
         await self._read_words(scope)
         dimensions = list(dict.fromkeys(map(tokens.hash_lexeme, terms)))
-        return tuple(await self.sessions.search_turns(scope, dimensions, session, limit))
+        return tuple(await self.sessions.search_turns(scope, dimensions, session, limit, unkept=unkept))
 
     async def _read_words(self, scope: Scope) -> None:
         """Store the words of turns, which their writers leave to the first search, or to the end of a session."""

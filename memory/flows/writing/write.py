@@ -105,8 +105,7 @@ class TurnReader:
         TooLarge."""
         if isinstance(turn.text, SafeText):
             return turn
-        if len(turn.text) > (most := self.limits.turn_chars):
-            raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
+        self.check_size(turn)
         sanitize = self.redactor.sanitize_text
         return replace(
             turn,
@@ -116,6 +115,11 @@ class TurnReader:
             actor=sanitize(turn.actor) if turn.actor else None,
             payload=self.redactor.sanitize_value(check_json("payload", turn.payload)) if turn.payload else None,
         )
+
+    def check_size(self, turn: Turn) -> None:
+        """Raise TooLarge for a turn that is not read."""
+        if len(turn.text) > (most := self.limits.turn_chars):
+            raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
 
     def make_turn_jobs(self, scope: Scope, turns: Sequence[Turn], work_at: datetime, waiting: int) -> tuple[Job, ...]:
         """Return the jobs that follow from redacted turns: one a session for when so many are `waiting` for a model, 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
@@ -12,6 +13,9 @@ from muniment.memory.ports.layers.sessions import SessionStore
 
 class LayerStores(Protocol):
     """What lies beside the memories of a database, a port for each layer."""
+
+    @property
+    def chats(self) -> ChatStore: ...
 
     @property
     def messages(self) -> MessageStore: ...

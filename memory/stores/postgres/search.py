@@ -223,6 +223,7 @@ def _build_params(search: Search) -> dict[str, Any]:
     words = list(chain.from_iterable(terms))
     return {
         **dict(zip(_FILTERS, _get_filters(search.filters), strict=True)),
+        "said_in": search.filters.said_in or search.filters.said_in_or_documents,
         "without_tags": list(search.filters.without_tags or ()),  # a tuple would be a row
         **{name: getattr(search.weights, name) for name in _WEIGHTS},
         "speakers": list(search.speakers),

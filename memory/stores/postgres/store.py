@@ -9,6 +9,7 @@ from muniment.memory.stores.postgres.connection.pool import FindAddress, Postgre
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.chats import PostgresChats
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
@@ -47,6 +48,7 @@ class PostgresStore:
         self.messages = PostgresMessages(connections)
         self.observations = PostgresObservations(connections)
         self.sessions = PostgresSessions(connections)
+        self.chats = PostgresChats(connections)
         self.jobs = PostgresJobQueue(connections)
         self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)

@@ -262,6 +262,23 @@ and lower(m.fact ->> 'topic') = lower(%(topic)s)
 -- name: by_without_tags
 and not m.tags && %(without_tags)s::text[]
 
+-- name: by_said_in (what was said in a session, there first or as well)
+and {{said_in}}
+
+-- name: by_from_documents (what was taken in from a document)
+and {{from_document}}
+
+-- name: by_said_in_or_documents
+and ({{from_document}} or {{said_in}})
+
+-- name: said_in (`offset 0`: read for each memory that passes, after the space is entered)
+(m.session_id = %(said_in)s or exists (
+      select from muniment.observations o where o.space_id = %(space)s and o.memory_id = m.memory_id
+        and o.session_id = %(said_in)s offset 0))
+
+-- name: from_document
+(m.trust = 'document' and m.source is not null)
+
 -- name: by_limits (what is found here, and has not expired; only of a space that has such memories)
 and {{reached_here}} and {{lasting}}
 
