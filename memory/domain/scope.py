@@ -15,6 +15,7 @@ from muniment.memory.errors import BadInput, NotPermitted
 OwnerType = Literal["user", "agent", "project"]
 Permission = Literal["read", "write", "admin"]
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+GATEWAY_DEFAULT = "default"  # the app and the project of what a client of the gateway names neither for
 _NAMES = ("owner", "tenant", "agent", "session", "thread", "run", "actor", "project", "app")
 SPACE_NAMESPACE = uuid5(NAMESPACE_URL, "muniment:space")
 
@@ -83,6 +84,23 @@ class Scope:
 def make_owner_scope(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
     """Return the scope of an owner alone."""
     return Scope(tenant=tenant, owner=owner, owner_type=owner_type)
+
+
+def make_gateway_scope(
+    user: str,
+    app: str = GATEWAY_DEFAULT,
+    project: str = GATEWAY_DEFAULT,
+    *,
+    tenant: str = "default",
+    session: str | None = None,
+) -> Scope:
+    """Return the scope of a user of the gateway in an app and a project, whose memory has a space of its own.
+
+    In the app and project `default` it is the user's own memory, that of all other faces; in any other ones its owner
+    is `user/app/project`. A name of a user, an app or a project has no slash, so no two owners are the same."""
+    is_default = (app, project) == (GATEWAY_DEFAULT, GATEWAY_DEFAULT)
+    owner = user if is_default else f"{user}/{app}/{project}"
+    return Scope(tenant=tenant, owner=owner, actor=owner, session=session, app=app, project=project)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
