@@ -30,6 +30,7 @@ from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.message_stream import MessageStream
 from muniment.memory.flows.layers.projections import Projections
+from muniment.memory.flows.layers.resources import ResourceKeeper
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.layers.skills import Skills
@@ -137,6 +138,7 @@ class Engine:
     refiling: Refiling
     forgotten: Forgotten
     model_extraction: ModelExtraction
+    resource_keeper: ResourceKeeper
     session_builder: SessionBuilder
     session_keeper: SessionKeeper
     message_stream: MessageStream
@@ -193,6 +195,7 @@ class Engine:
             "item_store": item_store,
             "layer_stores": layer_stores,
             "projection_store": layer_stores.projections,
+            "resource_store": layer_stores.resources,
             "embedder": embedder,
             "clock": clock,
             "settings": settings,

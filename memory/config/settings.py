@@ -48,6 +48,7 @@ from muniment.memory.config.schema import (
     ObservationSettings,
     Procedures,
     RedactionSettings,
+    ResourceSettings,
     SettingsPart,
     Spending,
     Texts,
@@ -101,6 +102,7 @@ class _Sections(SettingsPart):
     finds: FindGates
     observations: ObservationSettings
     procedures: Procedures
+    resources: ResourceSettings
     database: Database
     jobs: Jobs
     serve: Serving

@@ -92,6 +92,12 @@ class StoredMemory:
     expires_at: datetime | None = None  # from then on no answer has it
 
     @property
+    def is_of_resource(self) -> bool:
+        """Whether it is a statement of a document that was taken in: it stands as long as the document makes it, and
+        becomes no part of another memory."""
+        return self.trust == "document" and self.source is not None
+
+    @property
     def place(self) -> str | None:
         """The place at which it is found, None for everywhere. Only memories of one place are merged."""
         return name_place(self.reach, self.project_id, self.session_id)
