@@ -28,8 +28,8 @@ class Resources:
         path: str | None = None,
         on_progress: OnProgress | None = None,
     ) -> ResourceReport:
-        """Let a resource have these statements, in one transaction: what it has stays, what it has besides is forgotten,
-        and the same again changes nothing. `bootstrap.open_documents` reads statements from a file.
+        """Let a resource have these statements, in one transaction: what it has stays, what it has besides is
+        forgotten, and the same again changes nothing. `bootstrap.open_documents` reads statements from a file.
 
         What instructs waits for a person; what a person had forgotten or rejected does not come back. A `path` that the
         denylist names is skipped. `on_progress` gets numbers of statements. Raises BadInput, TooLarge, ModelError,
@@ -41,9 +41,7 @@ class Resources:
 
     async def remove(self, scope: Scope, uri: str) -> ResourceReport:
         """Forget all statements of a resource. Raises NotFound, BadInput, StoreError."""
-        return await self.engine.run_checked(
-            scope, lambda engine: engine.resource_keeper.remove_resource(scope, uri)
-        )
+        return await self.engine.run_checked(scope, lambda engine: engine.resource_keeper.remove_resource(scope, uri))
 
     async def list(self, scope: Scope) -> Sequence[Resource]:
         """Return the resources of a space in the order of their URIs. Raises StoreError."""

@@ -66,6 +66,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "serve": ("serve:serve_memory", "Serve the memory over HTTP, with a worker inside."),
     "proxy": ("proxy:app", "Memory between any OpenAI client and its model provider."),
+    "gateway": ("gateway:app", "Memory for agents over three HTTP routes."),
     "mcp": (
         "mcp:serve_mcp",
         "Give your memory to a program that speaks MCP, which starts this command and talks over its input and output.",

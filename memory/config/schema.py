@@ -285,8 +285,8 @@ class Procedures(SettingsPart):
 
 
 class ResourceSettings(SettingsPart):
-    """How documents are taken in: characters of a statement and statements of a document, bytes of a file and characters
-    of its text, and seconds and megabytes that the reading of a file may take."""
+    """How documents are taken in: characters of a statement and statements of a document, bytes of a file and
+    characters of its text, and seconds and megabytes that the reading of a file may take."""
 
     statement_chars: Annotated[int, Field(ge=200, le=4_000)]
     statements: Annotated[int, Field(ge=1, le=50_000)]

@@ -1,4 +1,4 @@
-"""Resources: documents that are taken in, the blocks that they are read as, and the statements that these are cut into."""
+"""Resources: documents that are taken in, the blocks that they are read as, and the statements that they make."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SUFFIXES: Mapping[str, DocumentKind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A part of a document, in the order of reading. `level` is that of a heading, from 1; `lead` is what an item stands
-    below, such as the item that its list is part of."""
+    """A part of a document, in the order of reading. `level` is that of a heading, from 1; `lead` is what an item
+    stands below, such as the item that its list is part of."""
 
     kind: BlockKind
     text: str
@@ -53,8 +53,8 @@ class KnownStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A resource of a space: its statements that answers may have, those that wait for a person, and when it was taken in
-    and changed last."""
+    """A resource of a space: its statements that answers may have, those that wait for a person, and when it was taken
+    in and changed last."""
 
     uri: str
     statements: int
@@ -65,8 +65,8 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceReport:
-    """What a call did with a resource: how many statements it added, removed and kept, and how many of the resource wait
-    for a person now. `skipped`: why nothing was taken in."""
+    """What a call did with a resource: how many statements it added, removed and kept, and how many of the resource
+    wait for a person now. `skipped`: why nothing was taken in."""
 
     uri: str
     rev: Revision

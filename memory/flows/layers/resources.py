@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import uuid4
 
 from muniment.memory.config.settings import Settings
@@ -163,13 +164,14 @@ class ResourceKeeper:
         surplus = [
             each.memory
             for each in known
-            if each.memory.state != "soft_deleted" and (each.memory.text not in kept or chosen[each.memory.text] is not each)
+            if each.memory.state != "soft_deleted"
+            and (each.memory.text not in kept or chosen[each.memory.text] is not each)
         ]
         removed = tuple(replace(make_deletion(each, now, self.settings), meta={"why": REMOVED}) for each in surplus)
         restored: list[Change] = []
         added: list[StoredMemory] = []
         for text, statement in wanted.items():
-            state: State = "pending" if statement.is_held else "active"
+            state: Literal["active", "pending"] = "pending" if statement.is_held else "active"
             if text in kept:
                 continue
             if text in chosen:
@@ -184,7 +186,12 @@ class ResourceKeeper:
         waiting = sum(chosen[text].memory.state == "pending" for text in kept)
         waiting += sum(wanted[text].is_held for text in wanted.keys() - kept)
         report = ResourceReport(
-            uri=uri, rev=Revision(0), added=len(added) + len(restored), removed=len(removed), kept=len(kept), waiting=waiting
+            uri=uri,
+            rev=Revision(0),
+            added=len(added) + len(restored),
+            removed=len(removed),
+            kept=len(kept),
+            waiting=waiting,
         )
         return _Difference(report=report, removed=removed, restored=tuple(restored), added=tuple(added))
 
@@ -205,7 +212,7 @@ class _Difference:
 
 
 def _is_removed(statement: KnownStatement) -> bool:
-    """Whether a statement is gone because its document did not make it, or because of its age: then it may come back."""
+    """Whether a statement is gone because its document no longer made it, not because a person had it forgotten."""
     return statement.memory.state == "soft_deleted" and statement.why != _FORGOTTEN
 
 

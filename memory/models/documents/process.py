@@ -29,7 +29,8 @@ _NICENESS = 10
 _ANSWER_BYTES = 1_000_000_000  # more is no answer
 # Without the caller's `__main__`: a script without a guard would run a second time.
 _COMMAND = (
-    "import sys; sys.path[:] = sys.argv[1:]; from muniment.memory.models.documents import process; process.answer_documents()"
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    "from muniment.memory.models.documents import process; process.answer_documents()"
 )
 
 
@@ -80,6 +81,7 @@ class DocumentReader:
         return _parse_answer(answer)
 
     async def _exchange(self, kind: DocumentKind, content: bytes) -> bytes:
+        is_new = self._process is None
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -88,20 +90,19 @@ class DocumentReader:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,  # libraries warn there, with words of the document
             )
-            await self._send(pickle.dumps(self._parser))
-        await self._send(pickle.dumps((kind, content)))
-        pipe = self._process.stdout
-        assert pipe is not None
-        size = int.from_bytes(await pipe.readexactly(_HEADER_BYTES), "big")
+        asked, answers = self._process.stdin, self._process.stdout
+        if asked is None or answers is None:
+            raise OSError("the process has no pipe")
+        messages = [pickle.dumps((kind, content))]
+        if is_new:
+            messages.insert(0, pickle.dumps(self._parser))
+        for message in messages:
+            asked.write(len(message).to_bytes(_HEADER_BYTES, "big") + message)
+            await asked.drain()
+        size = int.from_bytes(await answers.readexactly(_HEADER_BYTES), "big")
         if size > _ANSWER_BYTES:
             raise EOFError
-        return await pipe.readexactly(size)
-
-    async def _send(self, message: bytes) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(len(message).to_bytes(_HEADER_BYTES, "big") + message)
-        await self._process.stdin.drain()
+        return await answers.readexactly(size)
 
     async def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -56,7 +56,7 @@ def find_last_touch(memory: StoredMemory) -> datetime:
 
 
 def find_lifetime(scope: Scope, memory: StoredMemory, terms: RetentionTerms) -> timedelta | None:
-    """The time from the last touch until a memory of this space is forgotten; None for never, as what a resource states.
+    """The time from the last touch until a memory of this space is forgotten; None for never, as what a resource says.
 
     The scope with the fewest days decides. Without one the importance does: it falls by one every `fade_days`, down to
     1, and an importance of 5 does not fall."""

@@ -1,5 +1,5 @@
-"""Cuts the blocks of a document into statements that stand alone: each has the headings above it, and what it is an item
-of. What instructs its reader is held for a person."""
+"""Cuts the blocks of a document into statements that stand alone: each has the headings above it, and what it is an
+item of. What instructs its reader is held for a person."""
 
 from __future__ import annotations
 

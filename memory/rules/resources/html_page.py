@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from muniment.memory.domain.layers.resources import Block
+from muniment.memory.domain.layers.resources import Block, BlockKind
+from muniment.memory.rules.language.tokens import parse_vocabulary
 from muniment.memory.rules.resources.tables import name_cells
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "select", "textarea"})
-_BREAKS = frozenset(
-    "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer form "
-    "head header hgroup hr html li main menu nav ol p pre section summary table tbody td tfoot th thead title tr ul "
-    "caption h1 h2 h3 h4 h5 h6".split()
+_HIDDEN = parse_vocabulary("script style template noscript svg math iframe object select textarea")
+_BREAKS = parse_vocabulary(
+    "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html li main menu nav ol p pre section summary table tbody "
+    "td tfoot th thead title tr ul"
 )
 # What may be hidden by its attributes. Of others the end may be left out, so that all that follows would be hidden.
-_HIDEABLE = frozenset("div span section article aside nav header footer main blockquote a b i em strong ul ol table".split())
+_HIDEABLE = parse_vocabulary(
+    "div span section article aside nav header footer main blockquote a b i em strong ul ol table"
+)
 _MAX_DEPTH = 50  # lists in lists whose items are led by those around them
 
 
@@ -125,7 +128,7 @@ class _PageReader(HTMLParser):
         lead = next((item for item in reversed(self._items) if item), "")
         if is_first:
             self._items[-1] = text
-        kind = "code" if self._is_code else "item" if is_first else "text"
+        kind: BlockKind = "code" if self._is_code else "item" if is_first else "text"
         self.blocks.append(Block(kind=kind, text=text, lead=lead))
 
     def _end_items(self, number: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from muniment.memory.domain.layers.resources import Block
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.tokens import parse_vocabulary
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -17,10 +18,13 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_DECLARED = re.compile(rb"<(?:meta\b[^>]{0,200}?charset|\?xml\b[^>]{0,100}?encoding)\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.I)
+_DECLARED = re.compile(
+    rb"<(?:meta\b[^>]{0,200}?charset|\?xml\b[^>]{0,100}?encoding)\s{0,9}=\s{0,9}[\"']?([\w.:-]{1,40})", re.IGNORECASE
+)
 _HEAD_BYTES = 2_048  # of an HTML page, in which it may declare its encoding
-_TEXT_CODECS = frozenset(
-    "utf-8 utf_8 utf-16 gb18030 gbk gb2312 big5 big5hkscs shift_jis euc_jp iso2022_jp euc_kr cp949 koi8-r koi8_r koi8-u".split()
+# Codecs of more bytes a character that make text, as Python names them.
+_TEXT_CODECS = parse_vocabulary(
+    "utf-8 utf-16 gb18030 gbk gb2312 big5 big5hkscs shift_jis euc_jp iso2022_jp euc_kr cp949 koi8-r koi8-u"
 )
 _SINGLE_BYTE = re.compile(r"iso8859-\d{1,2}|cp\d{3,4}|mac-\w+")
 _CONTROLS = lazy_compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
