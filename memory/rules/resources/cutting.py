@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from muniment.memory.config.schema import ResourceSettings
-from muniment.memory.domain.layers.resources import Block, Statement
+from muniment.memory.domain.layers.resources import Block, BlockKind, Statement
 from muniment.memory.errors import TooLarge
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance.requests import has_instructions
@@ -27,15 +27,24 @@ _SEAMS = (lazy_compile(r"[;,:](?=\s)|[，、；：]"), lazy_compile(r"\s"))
 
 @dataclass(slots=True)
 class _Context:
-    """What stands above a block: headings by their level, and the paragraph that announces a list."""
+    """What stands above a block: headings by their level, and the paragraph that announces a list, a table or code."""
 
     headings: list[tuple[int, str]] = field(default_factory=list)
     announcement: str = ""
+    announced: BlockKind | None = None  # the kind of what came first after the announcement; it holds for no other
+
+    def follow_block(self, kind: BlockKind) -> None:
+        """Let the announcement end before a block that it is not about."""
+        if kind == "text" or self.announced not in (None, kind):
+            self.announcement, self.announced = "", None
+        elif self.announcement:
+            self.announced = kind
 
     def open_heading(self, block: Block) -> None:
         while self.headings and self.headings[-1][0] >= block.level:
             self.headings.pop()
         self.headings.append((block.level, _join_words(block.text)))
+        self.announcement, self.announced = "", None
 
     def describe(self, lead: str, most: int) -> str:
         """Return the headings, the announcement and the lead, the innermost of them in `most` characters."""
@@ -77,10 +86,9 @@ def _cut_block(block: Block, context: _Context, most: int) -> Iterator[Statement
     """Yield the statements of a block; a heading makes none, and stands in those below it."""
     if block.kind == "heading":
         context.open_heading(block)
-        context.announcement = ""
         return
-    if block.kind == "text":
-        context.announcement = ""
+    if not block.lead:
+        context.follow_block(block.kind)
     above = context.describe(block.lead, most // _CONTEXT_SHARE)
     if block.kind == "text" and not block.lead and block.text.endswith(_ANNOUNCING):
         context.announcement = block.text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.commands.gateway.resource.options import App, Project, User, make_scope
+from muniment.faces.cli.commands.gateway.resource.options import App, Project, User, count_items, make_scope
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.cli.resource_files import ResourceFile, ResourceFolder, find_files, read_content
@@ -132,7 +133,7 @@ def _print_outcome(scope: Scope, intake: _Intake, folder: ResourceFolder | None,
         screen.print_json(outcome)
         return
     for report in intake.reports:
-        screen.print_line(f"{report.uri}: {_describe_report(report)}")
+        screen.print_line(f"{report.uri}: {_describe_report(report, scope.owner)}")
     for name, reason in intake.refused.items():
         screen.print_stderr(f"{screen.join_lines(name)}: not taken in: {reason}")
     if folder:
@@ -142,7 +143,7 @@ def _print_outcome(scope: Scope, intake: _Intake, folder: ResourceFolder | None,
 def _print_left(folder: ResourceFolder, intake: _Intake) -> None:
     """Say what of a folder was not read, and what is remembered of files that are gone."""
     if folder.unread:
-        screen.print_stderr(f"{folder.unread:,} files of other kinds were not read")
+        screen.print_stderr(f"not read, of other kinds: {count_items(folder.unread, 'file')}")
     if folder.links:
         screen.print_stderr(f"links are not followed: {_list_names(folder.links)}")
     if intake.gone:
@@ -159,9 +160,10 @@ def _report_to_json(report: ResourceReport) -> dict[str, Any]:
     return {name: value for name, value in asdict(report).items() if name != "skipped"}
 
 
-def _describe_report(report: ResourceReport) -> str:
+def _describe_report(report: ResourceReport, owner: str) -> str:
     if not report.added and not report.removed:
-        told = f"unchanged, {report.kept:,} statements"
+        told = f"unchanged, {count_items(report.kept, 'statement')}"
     else:
         told = f"{report.added:,} added, {report.removed:,} removed, {report.kept:,} kept"
-    return f"{told}; {report.waiting:,} wait for your yes (muniment consent list)" if report.waiting else told
+    way = f"muniment consent list --user {quote(owner)}"
+    return f"{told}; waiting for your yes: {report.waiting:,} ({way})" if report.waiting else told
