@@ -72,9 +72,7 @@ class DocumentReader:
             raise TooLarge(f"takes more than {seconds:g} seconds to read (resources.reading_seconds)") from None
         except (EOFError, OSError, asyncio.IncompleteReadError):
             await self._end_process()
-            raise TooLarge(
-                f"takes more than {self._settings.reading_megabytes:,} MB to read (resources.reading_megabytes)"
-            ) from None
+            raise BadInput("cannot be read: what reads it has ended without an answer") from None
         except asyncio.CancelledError:
             await self._end_process()
             raise

@@ -19,8 +19,13 @@ _JOINT = " > "  # between a heading and the one below it
 _CUT = "…"
 _ANNOUNCING = (":", "：")  # ends of a paragraph that its list belongs to
 _WORD = lazy_compile(r"\w")
-# The end of a sentence: a mark that blanks and no small letter follow, or a Chinese one, with what closes behind it.
-_SENTENCE_END = lazy_compile(r"(?<![.!?])[.!?]++[\"')\]]{0,3}(?=\s+[^\sa-z])|[。！？；…]+[”’」』）]{0,3}|\n")
+# The end of a sentence: a mark that blanks and no small letter follow, or a Chinese one, with what closes behind it. A
+# letter or two before a full stop are an initial or a title, as in "J. Doe" and "Dr. Doe".
+_SENTENCE_END = lazy_compile(
+    r"(?<![.!?])(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?]++[\"')\]]{0,3}(?=\s+[^\sa-z])|[。！？；…]+[”’」』）]{0,3}|\n"
+)
+    r"(?<![.!?])(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?]++[\"')\]]{0,3}(?=\s+[^\sa-z])|[。！？；…]+[”’」』）]{0,3}|\n"
+)
 # Where a long sentence may be cut, best first.
 _SEAMS = (lazy_compile(r"[;,:](?=\s)|[，、；：]"), lazy_compile(r"\s"))
 

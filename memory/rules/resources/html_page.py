@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 
 from muniment.memory.domain.layers.resources import Block, BlockKind
+from muniment.memory.errors import BadInput
 from muniment.memory.rules.language.tokens import parse_vocabulary
 from muniment.memory.rules.resources.tables import name_cells
 
@@ -146,10 +147,16 @@ class _PageReader(HTMLParser):
 
 
 def read_html(text: str) -> Iterator[Block]:
-    """Yield the blocks of an HTML text, without scripts, styles and what is marked as hidden."""
+    """Yield the blocks of an HTML text, without scripts, styles and what is marked as hidden.
+
+    Raises BadInput for a declaration that the parser does not read."""
     reader = _PageReader()
-    reader.feed(text)
-    yield from reader.finish()
+    try:
+        reader.feed(text)
+        blocks = reader.finish()
+    except AssertionError as error:
+        raise BadInput("has a declaration that cannot be read as HTML") from error
+    yield from blocks
 
 
 def _is_hidden(attributes: list[tuple[str, str | None]]) -> bool:
