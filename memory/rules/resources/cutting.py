@@ -24,8 +24,6 @@ _WORD = lazy_compile(r"\w")
 _SENTENCE_END = lazy_compile(
     r"(?<![.!?])(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?]++[\"')\]]{0,3}(?=\s+[^\sa-z])|[。！？；…]+[”’」』）]{0,3}|\n"
 )
-    r"(?<![.!?])(?<!\b[A-Z])(?<!\b[A-Z][a-z])[.!?]++[\"')\]]{0,3}(?=\s+[^\sa-z])|[。！？；…]+[”’」』）]{0,3}|\n"
-)
 # Where a long sentence may be cut, best first.
 _SEAMS = (lazy_compile(r"[;,:](?=\s)|[，、；：]"), lazy_compile(r"\s"))
 
