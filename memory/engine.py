@@ -82,7 +82,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("messages", "observations", "sessions")
+_LAYER_PORTS = ("messages", "observations", "resources", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -195,7 +195,6 @@ class Engine:
             "item_store": item_store,
             "layer_stores": layer_stores,
             "projection_store": layer_stores.projections,
-            "resource_store": layer_stores.resources,
             "embedder": embedder,
             "clock": clock,
             "settings": settings,

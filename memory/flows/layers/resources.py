@@ -53,7 +53,7 @@ class ResourceKeeper:
     embedder: Embedder
     reads: MemoryReads
     redactor: Redactor
-    resource_store: ResourceStore
+    resources: ResourceStore
     settings: Settings
 
     async def keep_resource(
@@ -74,7 +74,7 @@ class ResourceKeeper:
             return ResourceReport(uri=name, rev=await self._read_revision(scope), skipped=refusal)
         wanted = self._sanitize_statements(statements)
         vectors: dict[str, Vector] = {}
-        known = {each.memory.text for each in await self.resource_store.list_statements(scope, name)}
+        known = {each.memory.text for each in await self.resources.list_statements(scope, name)}
         new = [text for text in wanted if text not in known]
         if on_progress and len(new) < len(wanted):
             on_progress(len(wanted) - len(new))
@@ -95,7 +95,7 @@ class ResourceKeeper:
 
     async def list_resources(self, scope: Scope) -> Sequence[Resource]:
         """Return the resources of a space in the order of their URIs."""
-        return await self.resource_store.list_resources(scope)
+        return await self.resources.list_resources(scope)
 
     def _check_uri(self, uri: str) -> str:
         name = " ".join(self.redactor.sanitize_text(uri).split())
@@ -132,7 +132,7 @@ class ResourceKeeper:
         async def make_plan(cache: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
             cache |= vectors
             rev = await self._read_revision(scope)
-            known = await self.resource_store.list_statements(scope, uri)
+            known = await self.resources.list_statements(scope, uri)
             difference = self._compare(scope, uri, wanted, known)
             reports.append(replace(difference.report, rev=rev))
             missing = [each.text for each in difference.added]

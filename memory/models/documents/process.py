@@ -56,7 +56,7 @@ class DocumentReader:
         """Return the id of the process; None where none was started or it was ended."""
         return self._process.pid if self._process else None
 
-    async def read(self, kind: DocumentKind, content: bytes) -> tuple[Statement, ...]:
+    async def read_document(self, kind: DocumentKind, content: bytes) -> tuple[Statement, ...]:
         """Return the statements of a document, redacted.
 
         Raises BadInput for what cannot be read as this kind, TooLarge for what passes a limit of the settings, time and

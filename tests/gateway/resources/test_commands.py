@@ -235,7 +235,7 @@ def test_an_interrupted_folder_has_no_half_file(
         (folder / f"f{number:02}.txt").write_text(text)
     command = [PROGRAM, "gateway", "resource", "add", str(folder), "--user", "ana"]
     running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    counted = {}
+    counted: dict[str, int] = {}
     while running.poll() is None and not counted:
         listed = muniment("gateway", "resource", "list", "--user", "ana", "--json").json["resources"]
         counted = {each["uri"]: each["statements"] for each in listed}

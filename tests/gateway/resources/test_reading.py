@@ -35,7 +35,7 @@ async def documents() -> AsyncIterator[DocumentReader]:
 
 async def _texts(reader: DocumentReader, kind: DocumentKind, content: str | bytes) -> list[str]:
     raw = content.encode() if isinstance(content, str) else content
-    return [each.text for each in await reader.read(kind, raw)]
+    return [each.text for each in await reader.read_document(kind, raw)]
 
 
 async def test_markdown_keeps_what_stands_above(documents: DocumentReader) -> None:
@@ -167,7 +167,7 @@ async def test_hostile_documents_are_bounded(name: str) -> None:
     async with bootstrap.open_documents(_settings(reading_seconds=8, reading_megabytes=256)) as documents:
         found: tuple[Statement, ...] = ()
         with suppress(BadInput):
-            found = await documents.read(kind, content)
+            found = await documents.read_document(kind, content)
         assert all(0 < len(each.text) <= 600 for each in found)
         assert await _texts(documents, "text", "Words stand here.") == ["Words stand here."]
 
@@ -177,17 +177,17 @@ async def test_hostile_pdf_is_refused(name: str) -> None:
     """Nothing is made of it."""
     async with bootstrap.open_documents(_settings(reading_megabytes=256)) as documents:
         with pytest.raises(BadInput):
-            await documents.read(*HOSTILE[name])
+            await documents.read_document(*HOSTILE[name])
 
 
 async def test_a_document_that_takes_too_long_is_given_up() -> None:
     """The process that reads it is ended, and so is it when the caller is cancelled."""
     async with bootstrap.open_documents(_settings(reading_seconds=0.001)) as documents:
         with pytest.raises(TooLarge, match="reading_seconds"):
-            await documents.read("text", b"words")
+            await documents.read_document("text", b"words")
         assert documents.pid is None
     async with bootstrap.open_documents(_settings()) as documents:
-        reading = asyncio.create_task(documents.read("markdown", b"a " * 4_000_000))
+        reading = asyncio.create_task(documents.read_document("markdown", b"a " * 4_000_000))
         while documents.pid is None:
             await asyncio.sleep(0.01)
         pid = documents.pid

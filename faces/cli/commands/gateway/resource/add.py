@@ -98,7 +98,7 @@ async def _take_in(
             label = f"{number} of {len(files)}: {file.name}" if folder else file.name
             with terminal.show_progress(screen.join_lines(label), None, quiet=quiet) as move:
                 try:
-                    statements = await documents.read(file.kind, read_content(file, most))
+                    statements = await documents.read_document(file.kind, read_content(file, most))
                     keep = memory.resources.keep
                     report = await keep(scope, file.uri, statements, path=file.name, on_progress=move)
                 except BadInput as error:
