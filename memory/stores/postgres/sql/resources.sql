@@ -7,6 +7,6 @@ group by m.source order by m.source
 
 -- name: statements (the statements of a resource, and why each was changed last)
 select j.meta ->> 'why' as why, {m.memory_columns}
-from muniment.memories m left join muniment.journal j on j.space_id = m.space_id and j.rev = m.rev
+from muniment.memories m left join muniment.journal j on j.space_id = %(space)s and j.rev = m.rev
 where m.space_id = %(space)s and m.trust = 'document' and m.source = %(uri)s
 order by m.created_at, m.memory_id
