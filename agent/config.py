@@ -18,19 +18,21 @@ from muniment.agent.memory_section import (
     show_key,
     wrap_key,
 )
+from muniment.agent.settings import AGENT_KEYS, AgentSettings, parse_agent_settings
 from muniment.memory.errors import BadConfig
 
 __all__ = ["AgentConfig", "MemoryConfig", "load_agent_config", "parse_memory_section"]
 
 _MAX_BYTES = 1_000_000
-_SECTIONS = ("memory",)
+_SECTIONS = ("memory", *AGENT_KEYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentConfig:
-    """What an agent is made of."""
+    """What an agent is made of: its layers of memory, and what it is beside them."""
 
     memory: MemoryConfig
+    agent: AgentSettings
 
 
 def load_agent_config(path: Path | None) -> AgentConfig:
@@ -45,17 +47,20 @@ def load_agent_config(path: Path | None) -> AgentConfig:
 def _try_file(path: Path | None) -> AgentConfig | BadConfig:
     """It returns a refusal, so that no frame of its traceback holds what was read."""
     try:
-        return _read_sections({} if path is None else _parse_file(path))
+        if path is None:
+            return _read_sections({}, Path())
+        return _read_sections(_parse_file(path), path.parent)
     except BadConfig as error:
         refusal = copy_refusal(error)
     return BadConfig(f"{path}: {refusal}", **refusal.data, file=str(path))
 
 
-def _read_sections(sections: Mapping[str, Any]) -> AgentConfig:
+def _read_sections(sections: Mapping[str, Any], folder: Path) -> AgentConfig:
     check_keys(sections, _SECTIONS, "")
     if "memory" in sections and sections["memory"] is None:
         refuse_key("memory", "allowed: an object")
-    return AgentConfig(memory=parse_memory_section(sections.get("memory")))
+    memory = parse_memory_section(sections.get("memory"))
+    return AgentConfig(memory=memory, agent=parse_agent_settings(sections, folder))
 
 
 def _parse_file(path: Path) -> dict[str, Any]:

@@ -61,12 +61,20 @@ class Sessions:
         return await self.engine.session_keeper.change_session(scope, session, change)
 
     async def search(
-        self, scope: Scope, text: str, *, agent: str | None = None, session: str | None = None, limit: int = 10
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        app: str | None = None,
+        limit: int = 10,
     ) -> Sequence[TurnHit]:
         """Return the turns with the words of a text, best first; never an entry for an audit.
 
-        An agent has to be among `session_ledger.search_agents`. Raises Denied, BadInput."""
-        return await self.engine.session_keeper.search_turns(scope, agent, text, session, limit)
+        With a session or an application only those of it. An agent has to be among `session_ledger.search_agents`.
+        Raises Denied, BadInput."""
+        return await self.engine.session_keeper.search_turns(scope, agent, text, session, limit, app=app)
 
     async def read_window(self, scope: Scope, size: int) -> Sequence[Turn]:
         """Return the latest messages of the scope's session that were appended, at most `size`, oldest first.

@@ -42,7 +42,7 @@ def build_prompt(
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
     moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ())), format_confidence(state)]
     messages = [message for message in state["messages"] if len(str(message.text)) <= max_chars]
-    start = _find_start(messages, _list_waiting(state), max_tokens, count_tokens)
+    start = find_start(messages, _list_waiting(state), max_tokens, count_tokens)
     early = [message for message in messages[:start] if message.type == "system"]
     thread = _convert_thread([*early, *messages[start:]])
     system = [opening, *(message.content for message in thread if message.role == "system")]
@@ -69,7 +69,7 @@ async def run_dialogue(
     for _ in range(max_rounds):
         try:
             answer = await model.chat(prompt, toolbox.tools)
-            written = _read_answer(answer, names, prompt, model.name)
+            written = read_reply(answer, names, prompt, model.name)
         except BadModelAnswer as error:
             if (
                 "call" not in error.data or error.data["finish_reason"] == "length"
@@ -80,7 +80,7 @@ async def run_dialogue(
         message = answer.message
         calls = message.tool_calls or written.calls
         if not calls:
-            return _finish_reply(answer, written.text)
+            return finish_reply(answer, written.text)
         stream.show_calls(answer, written.text, calls)
         if task := next(filter(None, map(toolbox.parse_task, calls)), None):
             return task
@@ -95,15 +95,13 @@ async def run_dialogue(
             prompt.append(ChatMessage(role="assistant", content=message.content))
             prompt.append(ChatMessage(role="user", content=f"{told}\n\nNow answer the person in plain words."))
     answer = await model.chat(prompt)
-    written = _read_answer(answer, names, prompt, model.name)
+    written = read_reply(answer, names, prompt, model.name)
     if not written.text:
         raise BadModelAnswer("The model calls tools without end.", model=model.name)
-    return _finish_reply(answer, written.text)
+    return finish_reply(answer, written.text)
 
 
-def _read_answer(
-    answer: ChatAnswer, names: AbstractSet[str], prompt: Sequence[ChatMessage], model: str
-) -> WrittenAnswer:
+def read_reply(answer: ChatAnswer, names: AbstractSet[str], prompt: Sequence[ChatMessage], model: str) -> WrittenAnswer:
     """The text of an answer and the calls in it. Raises BadModelAnswer where nothing of it is for a person."""
     written = read_answer(answer.message.content, names, prompt)
     if answer.message.tool_calls or written.calls or written.text:
@@ -117,7 +115,8 @@ def _read_answer(
     return written
 
 
-def _finish_reply(answer: ChatAnswer, text: str) -> ChatAnswer:
+def finish_reply(answer: ChatAnswer, text: str) -> ChatAnswer:
+    """The answer with this text and no calls, and with a note where it was cut off."""
     note = _CUT_OFF[bool(_CJK.search(text))] if answer.is_cut_off else ""
     message = replace(answer.message, content="\n\n".join(filter(None, [text, note])), tool_calls=())
     return replace(answer, message=message)
@@ -148,7 +147,7 @@ def _list_waiting(state: State) -> AbstractSet[str | None]:
     return {*state.get("asked", ()), *state.get("to_learn", ()), *state.get("to_record", ())}
 
 
-def _find_start(
+def find_start(
     messages: Sequence[AnyMessage],
     waiting: AbstractSet[str | None],
     max_tokens: int,

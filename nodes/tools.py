@@ -75,7 +75,8 @@ def make_transfer_tool(agent: str, description: str) -> Tool:
     )
 
 
-def _describe_tool(tool: BaseTool) -> Tool:
+def describe_tool(tool: BaseTool) -> Tool:
+    """A tool of LangChain as the model's port has it."""
     function = convert_to_openai_tool(tool)["function"]
     return Tool(
         name=function["name"],
@@ -115,8 +116,8 @@ class Toolbox:
         if self.agent in self.settings.session_ledger.search_agents and self.as_of is None:
             parameters = build_search_parameters(self.settings.limits.top_k)
             search = Tool(name=SEARCH_TOOL, description=SEARCH_DESCRIPTION, parameters=parameters)
-            return (query, search, *map(_describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
-        return (query, *map(_describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
+            return (query, search, *map(describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
+        return (query, *map(describe_tool, own), *starmap(make_transfer_tool, self.colleagues.items()))
 
     def parse_task(self, call: ToolCall) -> Task | None:
         """The task that this call hands over; None for another call, or one that is not valid."""

@@ -15,6 +15,7 @@ _PACKAGE = "muniment.faces.cli.commands"
 # Name -> the module below `commands` with its function, and the first sentence of the function's help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "chat": ("chat:run_chat", "Talk with the supervisor, who remembers."),
+    "agent": ("agent:app", "Talk with an agent that has curated files, and a memory gateway beside them."),
     "query": (
         "memories.query:query_memory",
         "Ask the memory, as one of the agents asks it with its tool `memory.query`.",

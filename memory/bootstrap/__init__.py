@@ -16,9 +16,9 @@ from muniment.memory.bootstrap.databases import (
     stop_server,
 )
 from muniment.memory.bootstrap.documents import open_documents
-from muniment.memory.bootstrap.gateways import open_gateway
+from muniment.memory.bootstrap.gateways import create_gateway, open_gateway
 from muniment.memory.bootstrap.memories import create_memory, open_memory, read_settings_in_force
-from muniment.memory.bootstrap.models import make_embedder, make_redactor, make_stored_embedder
+from muniment.memory.bootstrap.models import make_chat_model, make_embedder, make_redactor, make_stored_embedder
 from muniment.memory.bootstrap.proxy_accounts import open_proxy_accounts, run_proxy_accounts
 from muniment.memory.bootstrap.tokens import open_shares, open_tokens
 from muniment.memory.bootstrap.workers import open_worker, run_worker
@@ -32,6 +32,7 @@ __all__ = [
     "Shares",
     "TokenConfigs",
     "Tokens",
+    "create_gateway",
     "create_memory",
     "enable_keepalive",
     "ensure_checkpoint_database",
@@ -40,6 +41,7 @@ __all__ = [
     "get_server_status",
     "grant_login",
     "is_same_database",
+    "make_chat_model",
     "make_embedder",
     "make_redactor",
     "make_stored_embedder",

@@ -134,6 +134,7 @@ class Settings(_Sections):
     embedder_folder: Path
     tenant: str = "default"
     development: bool = False  # LangGraph's server takes requests of this machine without a token
+    agent_config: Path | None = None  # of the graph `hybrid`, and of `muniment agent` without --config
 
     def take_sections(self, others: Settings) -> None:
         """Take all sections of other settings, at once. Whoever holds these settings has them from now on."""
@@ -207,6 +208,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         or Path(platformdirs.user_cache_dir("muniment")) / "models" / DEFAULT_EMBEDDER,
         tenant=env.read_text("MUNIMENT_TENANT") or "default",
         development=env.read_text("MUNIMENT_DEVELOPMENT", ("0", "1").__contains__, "1 or 0") == "1",
+        agent_config=env.read_path("MUNIMENT_AGENT_CONFIG"),
     )
 
 

@@ -13,15 +13,15 @@ from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
-TurnKind = Literal["message", "tool", "file", "audit"]
+TurnKind = Literal["message", "transcript", "tool", "file", "audit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """An event of a session, word for word after redaction.
 
-    It is a message, a use of a tool, a file that was read, written or uploaded, or an entry for an audit, which no
-    search finds."""
+    It is a message, a message that is kept as a transcript alone and from which nothing is learned, a use of a tool, a
+    file that was read, written or uploaded, or an entry for an audit, which no search finds."""
 
     id: TurnId
     role: Role

@@ -77,7 +77,7 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, *, as_json: bool) ->
         )
         if hint := loop.run(chat_session.memory.read_status(chat_session.scope)).get("hint"):
             terminal.print_hint(hint)
-    for text in _read_terminal() if is_terminal else _read_pipe():
+    for text in read_terminal() if is_terminal else read_pipe():
         if not as_json and chat_commands.is_leaving(text):
             break
         try:
@@ -104,7 +104,7 @@ def _take_turn(loop: LoopThread, chat_session: ChatSession, text: str, *, as_jso
     _show_turn(turn, as_json=as_json, is_terminal=is_terminal, shown_reply=shown_reply)
 
 
-def _read_terminal() -> Iterator[str]:
+def read_terminal() -> Iterator[str]:
     """Lines from a terminal, with editing and the history of this chat; what was typed is kept nowhere else."""
     with contextlib.suppress(ImportError):
         # Importing it is what gives `input` a history; it would only slow the other commands down.
@@ -121,7 +121,8 @@ def _read_terminal() -> Iterator[str]:
             yield options.check_text(line, "message")
 
 
-def _read_pipe() -> Iterator[str]:
+def read_pipe() -> Iterator[str]:
+    """Lines from a pipe, without their blanks at both ends; none that is empty."""
     while line := sys.stdin.buffer.readline(READ_BYTES):
         if text := line.decode("utf-8", "replace").strip():
             yield text

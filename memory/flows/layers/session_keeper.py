@@ -118,9 +118,11 @@ class SessionKeeper:
         session: str | None,
         limit: int,
         *,
+        app: str | None = None,
         unkept: bool = False,
     ) -> tuple[TurnHit, ...]:
-        """Return the turns with the words of a text, best first; with `unkept` the messages of which nothing was kept.
+        """Return the turns with the words of a text, best first, of a session or an application, or of all; with
+        `unkept` the messages of which nothing was kept.
 
         An agent has to be among `session_ledger.search_agents`. Raises Denied, BadInput."""
         if agent is not None and agent not in self.settings.session_ledger.search_agents:
@@ -133,7 +135,7 @@ class SessionKeeper:
             return ()
         await self._read_words(scope)
         dimensions = list(dict.fromkeys(map(tokens.hash_lexeme, terms)))
-        return tuple(await self.sessions.search_turns(scope, dimensions, session, limit, unkept=unkept))
+        return tuple(await self.sessions.search_turns(scope, dimensions, session, limit, app=app, unkept=unkept))
 
     async def _read_words(self, scope: Scope) -> None:
         """Store the words of turns, which their writers leave to the first search, or to the end of a session."""

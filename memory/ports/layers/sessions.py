@@ -61,8 +61,16 @@ class SessionStore(Protocol):
         ...
 
     async def search_turns(
-        self, scope: Scope, dimensions: Sequence[int], session: str | None, limit: int, *, unkept: bool = False
+        self,
+        scope: Scope,
+        dimensions: Sequence[int],
+        session: str | None,
+        limit: int,
+        *,
+        app: str | None = None,
+        unkept: bool = False,
     ) -> list[TurnHit]:
         """Return the turns with most of these words, the rare ones before the common ones, the latest first where they
-        are equal; never an entry for an audit. With `unkept` only messages of which nothing was kept."""
+        are equal; never an entry for an audit. Only of a session, or of the sessions of an application; None for all.
+        With `unkept` only messages of which nothing was kept."""
         ...

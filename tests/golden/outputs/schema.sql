@@ -1949,7 +1949,7 @@ CREATE TABLE muniment.turns (
     words public.sparsevec,
     hash bytea,
     CONSTRAINT turns_hash CHECK ((octet_length(hash) = 16)),
-    CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
+    CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'transcript'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
     CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
 ALTER TABLE ONLY muniment.turns ALTER COLUMN words SET STORAGE MAIN;
@@ -1986,7 +1986,7 @@ COMMENT ON COLUMN muniment.turns.said_at IS 'When it was said, by the clock of t
 
 COMMENT ON COLUMN muniment.turns."position" IS 'Its number in its session, from 0. Null until it is recorded: then it was only learned from.';
 
-COMMENT ON COLUMN muniment.turns.kind IS 'message, tool, file (read, written or uploaded) or audit (which no search finds).';
+COMMENT ON COLUMN muniment.turns.kind IS 'message, transcript (a message from which nothing is learned), tool, file (read, written or uploaded) or audit (which no search finds).';
 
 COMMENT ON COLUMN muniment.turns.payload IS 'What a program keeps of it as JSON, redacted.';
 

@@ -14,7 +14,7 @@ from muniment.memory import codec
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.layers.session import Session, SessionPage, SessionRecord, SessionRequest, TurnHit
 from muniment.memory.domain.turn import Turn
-from muniment.memory.payload import FOUND_TURNS, encode_session, encode_turn
+from muniment.memory.payload import FOUND_TURNS, dump_compact, encode_session, encode_turn
 
 _SHOWN_CHARS = 160
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The id of a session, as `sessions list` shows it.")]
@@ -64,6 +64,9 @@ def show_session(
     user: User = DEFAULT_USER,
     since: Annotated[int, typer.Option(metavar="N", min=0, help="Begin at this position.")] = 0,
     limit: Limit = 100,
+    with_audit: Annotated[
+        bool, typer.Option("--audit", help="Also the hidden entries for an audit, with what they hold.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a session: what was said and done, in order, and what was found in it.
@@ -73,6 +76,8 @@ def show_session(
       muniment sessions show 3f2a
 
       muniment sessions show 3f2a --since 40 --limit 20
+
+      muniment sessions show agent:work --audit
     """
     settings = load_settings()
     scope = cli.make_scope(settings, user)
@@ -82,14 +87,15 @@ def show_session(
             return await memory.sessions.get(scope, session_id, since=since, limit=limit)
 
     record = cli.run_async(work())
+    shown_turns = [turn for turn in record.turns if with_audit or turn.kind != "audit"]
     if as_json:
-        turns = [encode_turn(turn) for turn in record.turns]
+        turns = [encode_turn(turn) for turn in shown_turns]
         found = [codec.encode_record(each) for each in record.observations]
         shown = {"session": encode_session(record.session), "turns": turns, "observations": found}
         screen.print_json({"user": scope.owner, **shown})
         return
     screen.print_fields({name: value for name, value in encode_session(record.session).items() if value not in ({}, 0)})
-    _print_turns(record.turns)
+    _print_turns(shown_turns)
     for each in record.observations:
         memory = screen.shorten_id(each.memory) if each.memory else "-"
         places = ",".join(map(str, each.positions))
@@ -133,14 +139,20 @@ def _describe_end(session: Session) -> str:
     return f"{session.ended_at:%Y-%m-%d %H:%M} ({session.ended_why})" if session.ended_at else ""
 
 
+def _describe_turn(turn: Turn) -> str:
+    """The text of a turn; of an entry for an audit also what it holds."""
+    held = "" if turn.kind != "audit" or not turn.payload else f" {dump_compact(turn.payload)}"
+    return f"{turn.text}{held}"
+
+
 def _print_turns(turns: Sequence[Turn]) -> None:
     rows = [
         [
             turn.session or "",
             "" if turn.position is None else turn.position,
             f"{turn.at:%Y-%m-%d %H:%M}",
-            turn.role if turn.kind == "message" else turn.kind,
-            screen.join_lines(turn.text)[:_SHOWN_CHARS],
+            turn.role if turn.kind in ("message", "transcript") else turn.kind,
+            screen.join_lines(_describe_turn(turn))[:_SHOWN_CHARS],
         ]
         for turn in turns
     ]

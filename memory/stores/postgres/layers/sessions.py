@@ -86,9 +86,22 @@ class PostgresSessions(SessionStore):
             await conn.execute(_SESSIONS["write_words"], {"space": scope.space, "ids": list(words), "words": vectors})
 
     async def search_turns(
-        self, scope: Scope, dimensions: Sequence[int], session: str | None, limit: int, *, unkept: bool = False
+        self,
+        scope: Scope,
+        dimensions: Sequence[int],
+        session: str | None,
+        limit: int,
+        *,
+        app: str | None = None,
+        unkept: bool = False,
     ) -> list[TurnHit]:
-        params: dict[str, Any] = {"space": scope.space, "session": session, "limit": limit, "unkept": unkept}
+        params: dict[str, Any] = {
+            "space": scope.space,
+            "session": session,
+            "limit": limit,
+            "unkept": unkept,
+            "app": app,
+        }
         params |= {"units": rows.encode_unit_vectors((dimension,) for dimension in dimensions)}
         params |= {"heard": rows.encode_sparse_vector(dict.fromkeys(dimensions, 1.0))}
         params |= {"background": BACKGROUND_SIZE, "highest": WEIGHT_CEILING}

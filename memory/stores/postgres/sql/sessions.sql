@@ -66,6 +66,8 @@ with term as materialized (
   where t.space_id = %(space)s and t.visible and t.kind <> 'audit' and t.words <#> %(heard)s < 0
     and coalesce(t.session_id = %(session)s::text, %(session)s::text is null)
     and (not %(unkept)s or {{ledger.spoken}} and not {{chats.kept}})
+    and (%(app)s::text is null or t.session_id in (
+      select session_id from muniment.sessions where space_id = %(space)s and app_id = %(app)s::text))
 ), posting as materialized (
   select m.turn_id, m.at, w.n, w.weight
   from met m cross join lateral (select e.n, -(m.words <#> e.unit) as weight from term e offset 0) w where w.weight > 0

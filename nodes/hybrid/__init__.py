@@ -1,0 +1,1 @@
+"""The nodes of the graph `hybrid`: begin, recall, reply, persist."""
