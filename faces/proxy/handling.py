@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ from muniment.faces.proxy.service import ProxyService
 from muniment.faces.proxy.storing import Announcement, store_exchange
 from muniment.faces.proxy.upstream import forwarding
 from muniment.faces.proxy.upstream.collecting import Answer, Collector, NotCollected, Read
-from muniment.faces.proxy.upstream.joining import join_chunks
 
 _SHORT = 32_000  # bytes that are read faster than a thread takes them
 
@@ -89,10 +87,9 @@ class Handling:
                 }
             )
             try:
-                async with contextlib.aclosing(join_chunks(answer.aiter_raw())) as chunks:
-                    async for chunk in chunks:
-                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                        collector.add_chunk(chunk)
+                async for chunk in answer.aiter_raw():
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    collector.add_chunk(chunk)
             except httpx2.TransportError:
                 raise _CutOff from None
             seen.is_whole = True
@@ -114,15 +111,11 @@ class Handling:
                     timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
                     announcement=announcement,
                     window=prepared.window,
-                    is_valid=self._is_valid,
                 )
         LOG.debug("memory: the exchange is %s", "kept" if exchange.is_stored else "not to be kept")
         if self.service.account is not None:
             await self.service.account(self.incoming.token.grant.id, exchange)
         self.service.heap.note_body(max(len(self.incoming.body), collector.size))
-
-    async def _is_valid(self) -> bool:
-        return await self.service.tokens.find_by_id(self.incoming.token.grant.id) is not None
 
     async def _make_exchange(self, prepared: Prepared, collector: Collector, seen: _Seen, seconds: float) -> Exchange:
         incoming = self.incoming

@@ -12,7 +12,7 @@ import httpx2
 from pydantic import SecretStr
 
 from muniment.faces.proxy.errors import Refusal, UpstreamAway
-from muniment.faces.proxy.upstream.framing import JoiningBackend
+from muniment.faces.proxy.upstream.connection import PortionBackend
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 _HOP_BY_HOP = frozenset(
@@ -26,8 +26,8 @@ _VERSION = re.compile(r"/v\d[^/]*(?:/|$)")  # of an API, as a part of a path
 _IDLE_CONNECTIONS, _IDLE_SECONDS = 200, 5.0
 
 
-class _JoiningTransport(httpx2.AsyncHTTPTransport):
-    """A transport whose connections join small chunks."""
+class _Transport(httpx2.AsyncHTTPTransport):
+    """A transport over connections of our own."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _JoiningTransport(httpx2.AsyncHTTPTransport):
             max_connections=None,
             max_keepalive_connections=_IDLE_CONNECTIONS,
             keepalive_expiry=_IDLE_SECONDS,
-            network_backend=JoiningBackend(),
+            network_backend=PortionBackend(),
         )
 
 
@@ -44,7 +44,7 @@ def make_client() -> httpx2.AsyncClient:
     """Return the client of a process. It neither follows nor repeats, keeps no cookie, and has as many connections as
     there are requests."""
     no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
-    return httpx2.AsyncClient(transport=_JoiningTransport(), follow_redirects=False, cookies=no_cookies)
+    return httpx2.AsyncClient(transport=_Transport(), follow_redirects=False, cookies=no_cookies)
 
 
 def build_url(base_url: str, path: bytes, query: bytes) -> httpx2.URL:

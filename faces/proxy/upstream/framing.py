@@ -1,4 +1,4 @@
-"""A connection to an upstream whose small chunks are joined before they are parsed.
+"""Small chunks of an answer are joined before they are parsed.
 
 The parser of HTTP takes as long for a chunk of a few bytes as for a large one, and a stream has thousands. What has
 arrived together becomes one chunk; the bytes of the body stay what they are."""
@@ -6,11 +6,6 @@ arrived together becomes one chunk; the bytes of the body stay what they are."""
 from __future__ import annotations
 
 import re
-import ssl
-from collections.abc import Iterable
-from typing import Any
-
-import httpcore2
 
 _HEAD_END = b"\r\n\r\n"
 _MAX_LINE = 4_096  # bytes of the size of a chunk with its extensions
@@ -93,48 +88,3 @@ def _parse_size(line: bytes) -> int | None:
     """Return the size of a chunk; None for a line that has none."""
     found = _SIZE.match(line)
     return int(found[1], 16) if found else None
-
-
-class _JoiningStream(httpcore2.AsyncNetworkStream):
-    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
-        self._stream, self._joiner = stream, ChunkJoiner()
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the interface's
-        while True:
-            data = await self._stream.read(max_bytes, timeout)
-            seen = self._joiner.join_chunks(data)
-            if seen or not data:
-                return seen
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
-        self._joiner.begin_request()
-        await self._stream.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - as above
-    ) -> httpcore2.AsyncNetworkStream:
-        return _JoiningStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-class JoiningBackend(httpcore2.AnyIOBackend):
-    """Opens connections whose small chunks are joined."""
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - as above
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        """Return a connection to a host."""
-        return _JoiningStream(await super().connect_tcp(host, port, timeout, local_address, socket_options))
