@@ -37,7 +37,7 @@ class _Arrivals(asyncio.Protocol):
         return bool(self._parts) or self._is_ended or self._is_lost
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
+        self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._parts.append(data)
