@@ -15,6 +15,7 @@ from muniment.faces.proxy.upstream.framing import ChunkJoiner
 
 SocketOption: TypeAlias = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 _MOST_BYTES = 1 << 18  # that wait for a client who reads slowly
+_HELD_BYTES = 1 << 16  # of a request that are sent with what follows them: its head goes with its body
 _EYEBALLS_SECONDS = 0.25  # after which another address of a host is tried beside the first
 
 
@@ -105,8 +106,11 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
     def __init__(self, arrivals: _Arrivals) -> None:
         self._arrivals, self._joiner = arrivals, ChunkJoiner()
+        self._held = b""
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the interface's
+        if self._held:
+            await self._send_held(timeout)
         while True:
             data = await self._arrivals.read(max_bytes, timeout)
             seen = self._joiner.join_chunks(data)
@@ -114,9 +118,18 @@ class _Stream(httpcore2.AsyncNetworkStream):
                 return seen
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
-        if buffer:
-            self._joiner.begin_request()
-            await self._arrivals.write(buffer, timeout)
+        if not buffer:
+            return
+        self._joiner.begin_request()
+        if len(buffer) > _HELD_BYTES and self._held:
+            await self._send_held(timeout)
+        self._held = self._held + buffer if self._held else buffer
+        if len(self._held) > _HELD_BYTES:
+            await self._send_held(timeout)
+
+    async def _send_held(self, seconds: float | None) -> None:
+        held, self._held = self._held, b""
+        await self._arrivals.write(held, seconds)
 
     async def aclose(self) -> None:
         self._arrivals.transport.abort()  # what is not sent yet has nobody who waits for it
