@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, Self
 
 from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, Error
-from psycopg.abc import Params, Query
+from psycopg.abc import Params
 from psycopg.pq.abc import PGresult
 from psycopg.rows import Row
 
@@ -34,7 +34,7 @@ class WatchedCursor(AsyncCursor[Row]):
     _began = 0.0
 
     async def execute(
-        self, query: Query, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
+        self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         self._text = query if isinstance(query, str | bytes) else ""
         self._began = perf_counter()
