@@ -1,4 +1,4 @@
-"""A token with models of its own at the installation's service: it reads what needs no vector, and is told of the rest."""
+"""A token with models of its own at the service of the installation, which has none of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from muniment.memory.bootstrap import open_token_configs
 from muniment.memory.config.settings import load_settings
 from tests.conftest import alone
 from tests.http.conftest import Serving
+from tests.http.test_refusals import refuse
 from tests.tokens import make_fields
 
 
@@ -23,24 +24,25 @@ def register(serving: Serving, **fields: Any) -> str:
 
 
 def test_an_embedder_of_its_own(serving: Serving) -> None:
-    """What would need the token's embedder is refused, and nothing is written; lists and counts are shown."""
+    """What would need the token's embedder is refused by its name, and nothing is written; what needs none is done."""
+    asked: dict[str, Any] = {"agent": "supervisor", "query": "What is my heron called?"}
     with serving.client(register(serving)) as client:
-        for method, path, body in (
-            ("POST", "/memories", {"text": "My heron is called Bo.", "category": "knowledge"}),
-            ("POST", "/memory/query", {"text": "What is my heron called?"}),
-            ("GET", "/context?text=heron", None),
+        said = {"session": "s1", "turns": [{"key": "1", "text": "Hello."}]}
+        assert client.post("/turns", json=said).is_success
+        for path, body in (
+            ("/memories", {"text": "My heron is called Bo.", "category": "knowledge"}),
+            ("/memory/query", asked),
         ):
-            answer = client.request(method, path, json=body)
-            print(method, path, answer.status_code, answer.text)
-        answer = client.get("/memories")
-        print(answer.status_code, answer.text)
-        print(client.get("/stats").text)
-        assert 0
+            error = refuse(client.post(path, json=body), 500)
+            assert error["type"] == "WrongEmbedder", path
+            assert "it is the embedder of a token" in str(error["message"])
+        assert client.get("/memories").json()["total"] == 0
+        assert client.get("/sessions/s1").json()["turns"][0]["text"] == "Hello."
 
 
 def test_the_embedder_of_the_installation(serving: Serving) -> None:
-    """A token that says `offline` has all of it here, too."""
+    """A token that says `offline` is served whole."""
+    asked: dict[str, Any] = {"agent": "supervisor", "query": "What is my heron called?"}
     with serving.client(register(serving, embed_provider="offline")) as client:
         assert client.post("/memories", json={"text": "My heron is called Bo.", "category": "knowledge"}).is_success
-        answer = client.post("/memory/query", json={"text": "What is my heron called?"})
-        assert "Bo" in answer.text
+        assert "Bo" in client.post("/memory/query", json=asked).text

@@ -397,7 +397,7 @@ async def test_a_memory_that_another_process_erases_while_it_learns(database_url
     embedder = BlockedEmbedder()
     async with engine(database_url, embedder=embedder) as memory, engine(database_url) as other:
         await store(other, exchange([user("My dog is called Rex.")], assistant("OK.")))
-        learning = asyncio.create_task(store(memory, exchange([user("I live in Porto.")], assistant("OK."))))
+        learning = asyncio.create_task(store(memory, exchange([user("I live in Porto.")], assistant("Nice."))))
         async with asyncio.timeout(20):
             while len(await read(other)) < 4:
                 await asyncio.sleep(0.02)
