@@ -183,10 +183,6 @@ class PortionBackend(httpcore2.AsyncNetworkBackend):
             transport.get_extra_info("socket").setsockopt(*option)
         return _Stream(arrivals)
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
 
 @asynccontextmanager
 async def _connect(seconds: float | None) -> AsyncIterator[None]:

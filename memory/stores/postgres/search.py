@@ -101,10 +101,7 @@ class PostgresSearches:
                 found = found if is_complete else await self._send(conn, space, search, scan=True)
             sent = [await self._shared.send_reads(conn, reader, one, search, stable_params) for one in beside]
         # All of it was sent in one round trip; what is fetched from here on has arrived.
-        parts: dict[str, Any] = {}
-        if rev:
-            latest = require_row(await rev.fetchone())["rev"]
-            parts["rev"] = Revision(latest if as_of is None else min(latest, as_of))
+        parts: dict[str, Any] = {"rev": _cut_revision(await rev.fetchone(), as_of)} if rev else {}
         if search and found:
             hits = await found.fetchall()
             self._note_indexes(space, hits)
@@ -212,6 +209,12 @@ class PostgresSearches:
                 self._limited_spaces.clear()
             self._limited_spaces.add(space["space"])
         return head.is_complete
+
+
+def _cut_revision(row: DictRow | None, as_of: Revision | None) -> Revision:
+    """Return the revision of a row, and no later one than is asked for."""
+    latest = require_row(row)["rev"]
+    return Revision(latest if as_of is None else min(latest, as_of))
 
 
 def _build_params(search: Search) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _MARK = re.compile(r"%\(\w+\)[sbt]|\$\d+")  # of a parameter, in either form
 _GAP = re.compile(r"\{\w+\}")  # which is filled before the statement is sent
 
 
-class WatchedCursor(AsyncCursor[Row]):
+class _WatchedCursor(AsyncCursor[Row]):
     """A cursor with a line for each statement, written when its rows are there: of those that are sent together, each
     took until then."""
 
@@ -36,6 +36,7 @@ class WatchedCursor(AsyncCursor[Row]):
     async def execute(
         self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
+        """Send a statement as the driver does, and note when. Raises what the driver raises."""
         self._text = query if isinstance(query, str | bytes) else ""
         self._began = perf_counter()
         try:
@@ -53,14 +54,14 @@ class WatchedCursor(AsyncCursor[Row]):
         _LOG.debug("%s: %.1f ms, %s", name_statement(self._text), milliseconds, outcome)
 
 
-class _WatchedRawCursor(WatchedCursor[Row], AsyncRawCursor[Row]):
+class _WatchedRawCursor(_WatchedCursor[Row], AsyncRawCursor[Row]):
     """The same for statements with numbered parameters."""
 
 
 def watch_statements(conn: AsyncConnection[Any]) -> None:
     """Let the statements of a connection be logged, where the log is at DEBUG by now."""
     if _LOG.isEnabledFor(logging.DEBUG):
-        conn.cursor_factory = WatchedCursor
+        conn.cursor_factory = _WatchedCursor
 
 
 def choose_raw_cursor() -> type[AsyncRawCursor[Any]]:

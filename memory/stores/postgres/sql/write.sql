@@ -71,7 +71,7 @@ insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, s
 select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op, one.status, one.memory_id,
   one.category, one.sim, one.ts
 from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
-where coalesce({{erased_at}} < one.ts, true)
+where coalesce({{erased_at}} < case when not muniment.has_own_models(%(tenant)s) then one.ts else '-infinity' end, true)
 returning event_id
 
 -- name: check_accesses (fails when one of the memories was retrieved since it was read)
