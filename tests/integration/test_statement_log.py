@@ -11,7 +11,11 @@ import pytest
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreError
-from muniment.memory.stores.postgres.connection.statement_log import name_statement
+from muniment.memory.stores.postgres.connection.statement_log import (
+    choose_raw_cursor,
+    name_statement,
+    watch_statements,
+)
 from muniment.memory.stores.postgres.sql import load_blocks
 from tests.engine import engine
 
@@ -62,6 +66,9 @@ async def test_no_line_above_debug(database_url: str, caplog: pytest.LogCaptureF
     async with engine(database_url) as memory:
         await memory.remember(ANA, TEXT)
     assert read_lines(caplog) == []
+    async with await psycopg.AsyncConnection.connect(database_url) as conn:
+        watch_statements(conn)
+        assert (conn.cursor_factory, choose_raw_cursor()) == (psycopg.AsyncCursor, psycopg.AsyncRawCursor)
 
 
 def test_names() -> None:
