@@ -174,10 +174,10 @@ class PostgresMessages(MessageStore):
         return [TurnId(id_) for id_ in require_row(await cursor.fetchone())["added"]]
 
     async def read_window(self, scope: Scope, session: str, size: int) -> list[Turn]:
-        async with self._connections.reading(scope) as conn:
-            params = {"space": scope.space, "session": session, "size": size}
-            cursor = await conn.execute(_MESSAGES["window"], params)
-            return [rows.parse_turn(row) for row in reversed(await cursor.fetchall())]
+        params = {"space": scope.space, "session": session, "size": size}
+        async with self._connections.statement() as conn:
+            cursor = await conn.execute(_MESSAGES["window"], params, prepare=True)
+        return [rows.parse_turn(row) for row in reversed(await cursor.fetchall())]
 
 
 class PostgresUsage(UsageStore):

@@ -567,6 +567,23 @@ $_$;
 
 COMMENT ON FUNCTION muniment.has_own_models(tenant text) IS 'Whether a tenant is that of a token with a configuration, whose embedder and model are its own.';
 
+CREATE FUNCTION muniment.hold_token(tenant text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+begin
+  if muniment.has_own_models(tenant) then
+    perform from muniment.tokens t where t.token_id = substr(tenant, 7)::uuid and t.revoked_at is null for share;
+    if not found then
+      raise exception using errcode = 'MU005', message = 'the token of this memory is deleted';
+    end if;
+  end if;
+  return true;
+end $$;
+
+COMMENT ON FUNCTION muniment.hold_token(tenant text) IS 'Holds the token of a tenant against its deletion until the transaction ends; true for a tenant of no token. Raises MU005 for a token that is revoked or gone. It runs as the issuer: who writes learns no more.';
+
 CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3447,6 +3464,9 @@ GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) TO muniment_worker;
+
+REVOKE ALL ON FUNCTION muniment.hold_token(tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.hold_token(tenant text) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;
