@@ -26,6 +26,7 @@ SHORT: dict[str, str] = {
     "memory/client.py::Memory.history": "the word that users know; there is no other history",
     "memory/client.py::Memory.changes": "the word that users know, as history",
     "memory/client.py::Memory.now": "as datetime.now",
+    "memory/resources.py::Resources.remove": "the word of the command, as of files",
     "src/muniment/testing/fakes.py::FixedClock.now": "as datetime.now",
     "nodes/consolidation.py::begin": "the name of a node",
     "nodes/consolidation.py::survey": "the name of a node",

@@ -837,7 +837,8 @@ begin
         row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
       from unnest(kinds, keys, attributes, places) with ordinality p (kind, stable_key, attribute, place, n)
       join muniment.memories c on c.space_id = at_space and c.state = 'active' and c.stable_key is not null
-        and c.kind = p.kind and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+        and c.kind = p.kind and not (c.trust = 'document' and c.source is not null)
+        and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
         and p.place is not distinct from
           case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     ) kin where kin.place <= 200 order by kin.n, kin.place;
@@ -851,7 +852,7 @@ begin
       (case when c.embedding_model = model then c.embedding else c.next_embedding end) <=> p.vector as distance
     from muniment.memories c
     where c.space_id = at_space and c.state = 'active' and c.kind = p.kind
-      and (c.embedding_model = model or c.next_model = model)
+      and not (c.trust = 'document' and c.source is not null) and (c.embedding_model = model or c.next_model = model)
       and p.place is not distinct from
           case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     order by distance, c.memory_id limit most
@@ -2719,6 +2720,10 @@ CREATE INDEX memories_by_next ON muniment.memories USING btree (space_id, next_m
 CREATE INDEX memories_limited ON muniment.memories USING btree (space_id, memory_id) WHERE ((reach <> 'user'::text) OR (expires_at IS NOT NULL));
 
 COMMENT ON INDEX muniment.memories_limited IS 'The memories that are not found everywhere, or not for ever: whether a space has any.';
+
+CREATE INDEX memories_of_resource ON muniment.memories USING btree (space_id, source) WHERE ((trust = 'document'::text) AND (source IS NOT NULL));
+
+COMMENT ON INDEX muniment.memories_of_resource IS 'The statements of a resource.';
 
 CREATE INDEX memories_unembedded ON muniment.memories USING btree (space_id, memory_id) WHERE (embedding_model = ''::text);
 
