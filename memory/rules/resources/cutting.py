@@ -18,6 +18,7 @@ _CONTEXT_SHARE = 3  # a statement is headings and leads to one part in so many a
 _JOINT = " > "  # between a heading and the one below it
 _CUT = "…"
 _ANNOUNCING = (":", "：")  # ends of a paragraph that its list belongs to
+_CLOSED_ZH = tuple("。！？；…”’」』）")  # what ends a Chinese sentence, after which no blank stands
 _WORD = lazy_compile(r"\w")
 # The end of a sentence: a mark that blanks and no small letter follow, or a Chinese one, with what closes behind it. A
 # letter or two before a full stop are an initial or a title, as in "J. Doe" and "Dr. Doe".
@@ -149,11 +150,12 @@ def _cut_long(text: str, most: int) -> Iterator[str]:
 def _pack(pieces: Iterable[str], most: int, joint: str) -> Iterator[str]:
     """Yield pieces joined as long as they have no more than `most` characters."""
     packed = ""
-    for piece in pieces:
-        if packed and len(packed) + len(joint) + len(piece) > most:
+    for piece in filter(None, pieces):
+        glue = "" if packed.endswith(_CLOSED_ZH) else joint
+        if packed and len(packed) + len(glue) + len(piece) > most:
             yield packed
             packed = piece
         else:
-            packed = f"{packed}{joint}{piece}" if packed else piece
+            packed = f"{packed}{glue}{piece}" if packed else piece
     if packed:
         yield packed
