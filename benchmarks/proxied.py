@@ -28,7 +28,7 @@ from muniment.memory.domain.tokens.config import ConfiguredToken
 
 PROGRAM = str(Path(sys.executable).with_name("muniment"))
 LIMITS = "serve: {requests_per_second: 1000000, burst: 1000000}\n"
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 CHAT = "/v1/chat/completions"
 
 

@@ -326,7 +326,11 @@ def _has_sound_numbers(value: Any) -> bool:
         return _LOWEST <= value <= _HIGHEST if kind is int else isfinite(value)
     if kind is tuple or kind is list:
         return all(map(_has_sound_numbers, value))
-    return all(_has_sound_numbers(getattr(value, name)) for name in _list_fields(kind))
+    for name in _list_fields(kind):
+        part = getattr(value, name)
+        if type(part) not in _WITHOUT_NUMBERS and not _has_sound_numbers(part):
+            return False
+    return True
 
 
 def _find_fault(

@@ -7,6 +7,7 @@ from muniment.memory.configuration import Configuration
 from muniment.memory.engine import Engine
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
+from muniment.memory.resources import Resources
 from muniment.memory.sessions import Sessions
 
 
@@ -25,6 +26,11 @@ class Doors:
     def projections(self) -> Projections:
         """What the memories say slot by slot: profile, episodes, skills."""
         return Projections(self.engine)
+
+    @property
+    def resources(self) -> Resources:
+        """The documents that were taken in."""
+        return Resources(self.engine)
 
     @property
     def sessions(self) -> Sessions:

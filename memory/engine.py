@@ -31,6 +31,7 @@ from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.chat_keeper import ChatKeeper
 from muniment.memory.flows.layers.message_stream import MessageStream
 from muniment.memory.flows.layers.projections import Projections
+from muniment.memory.flows.layers.resources import ResourceKeeper
 from muniment.memory.flows.layers.session_builder import SessionBuilder
 from muniment.memory.flows.layers.session_keeper import SessionKeeper
 from muniment.memory.flows.layers.skills import Skills
@@ -82,7 +83,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "messages", "observations", "sessions")
+_LAYER_PORTS = ("chats", "messages", "observations", "resources", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,6 +139,7 @@ class Engine:
     refiling: Refiling
     forgotten: Forgotten
     model_extraction: ModelExtraction
+    resource_keeper: ResourceKeeper
     session_builder: SessionBuilder
     session_keeper: SessionKeeper
     message_stream: MessageStream

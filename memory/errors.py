@@ -79,6 +79,10 @@ class NoCheckpoint(NotFound):
     """There is no such thread or checkpoint, or none any more."""
 
 
+class TokenDeleted(NotFound):
+    """The token whose memory is written is revoked or gone; nothing is kept of what its programs still say."""
+
+
 class NoSession(NotFound):
     """There is no such session, or none any more."""
 

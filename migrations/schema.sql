@@ -19,6 +19,33 @@ end $$;
 
 COMMENT ON FUNCTION jobs.notify_workers() IS 'Notifies the channel muniment_jobs#<name> for each name among the jobs of an insert.';
 
+CREATE FUNCTION muniment.advance_session(at_space uuid, at_session text, origin jsonb, first_at timestamp with time zone, latest_at timestamp with time zone, added integer, input bigint, output bigint) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+declare
+  place int;
+begin
+  insert into muniment.sessions as s (space_id, session_id, app_id, project_id, agent_id, started_at, last_at, turns, input_tokens,
+    output_tokens)
+  values (at_space, at_session, origin ->> 'app_id', origin ->> 'project_id', origin ->> 'agent_id', first_at, latest_at, added,
+    input, output)
+  on conflict (space_id, session_id) do update set
+    started_at = least(s.started_at, excluded.started_at), last_at = greatest(s.last_at, excluded.last_at),
+    ended_at = case when s.ended_at >= excluded.last_at then s.ended_at end,
+    ended_why = case when s.ended_at >= excluded.last_at then s.ended_why end,
+    app_id = coalesce(s.app_id, excluded.app_id), project_id = coalesce(s.project_id, excluded.project_id),
+    agent_id = coalesce(s.agent_id, excluded.agent_id), turns = s.turns + excluded.turns,
+    input_tokens = s.input_tokens + excluded.input_tokens, output_tokens = s.output_tokens + excluded.output_tokens
+  where excluded.turns > 0 or excluded.started_at < s.started_at or excluded.last_at > s.last_at or excluded.last_at > s.ended_at
+    or s.app_id is null and excluded.app_id is not null or s.project_id is null and excluded.project_id is not null
+    or s.agent_id is null and excluded.agent_id is not null
+  returning s.turns - added into place;
+  return place;
+end $$;
+
+COMMENT ON FUNCTION muniment.advance_session(at_space uuid, at_session text, origin jsonb, first_at timestamp with time zone, latest_at timestamp with time zone, added integer, input bigint, output bigint) IS 'Inserts or advances a session, and gives it positions. Returns the first of them.';
+
 CREATE FUNCTION muniment.all_categories() RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select coalesce(current_setting('app.categories', true) = '*', false) $$;
@@ -540,6 +567,23 @@ $_$;
 
 COMMENT ON FUNCTION muniment.has_own_models(tenant text) IS 'Whether a tenant is that of a token with a configuration, whose embedder and model are its own.';
 
+CREATE FUNCTION muniment.hold_token(tenant text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+begin
+  if muniment.has_own_models(tenant) then
+    perform from muniment.tokens t where t.token_id = substr(tenant, 7)::uuid and t.revoked_at is null for share;
+    if not found then
+      raise exception using errcode = 'MU005', message = 'the token of this memory is deleted';
+    end if;
+  end if;
+  return true;
+end $$;
+
+COMMENT ON FUNCTION muniment.hold_token(tenant text) IS 'Holds the token of a tenant against its deletion until the transaction ends; true for a tenant of no token. Raises MU005 for a token that is revoked or gone. It runs as the issuer: who writes learns no more.';
+
 CREATE FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -559,20 +603,25 @@ CREATE FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev
 declare
   o muniment.observations;
   known muniment.observations;
+  said uuid[];
+  session text;
 begin
   for o in select * from jsonb_populate_recordset(null::muniment.observations, observed) loop
-    select min(s.session_id) into o.session_id
-    from muniment.turns t join muniment.sessions s on s.space_id = at_space and s.session_id = t.session_id
-    where t.space_id = at_space and t.turn_id = any(o.turns);
-    o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
-    select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
-    if known.observation_id is null then
-      insert into muniment.observations (space_id, observation_id, session_id, kind, stable_key, statement, fact, category, confidence,
-        importance, trust, turns, found_by, memory_id, outcome, rev, at)
-      values (at_space, o.observation_id, o.session_id, o.kind, o.stable_key, o.statement, o.fact, o.category, o.confidence,
-        o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at);
-      continue;
+    if o.turns is distinct from said then
+      said := o.turns;
+      select min(s.session_id) into session
+      from muniment.turns t join muniment.sessions s on s.space_id = at_space and s.session_id = t.session_id
+      where t.space_id = at_space and t.turn_id = any(said);
     end if;
+    o.session_id := session;
+    o.observation_id := left(encode(sha256(convert_to(coalesce(o.session_id, '') || chr(31) || o.stable_key, 'UTF8')), 'hex'), 32)::uuid;
+    insert into muniment.observations (space_id, observation_id, session_id, kind, stable_key, statement, fact, category, confidence,
+      importance, trust, turns, found_by, memory_id, outcome, rev, at)
+    values (at_space, o.observation_id, o.session_id, o.kind, o.stable_key, o.statement, o.fact, o.category, o.confidence,
+      o.importance, o.trust, o.turns, o.found_by, o.memory_id, o.outcome, at_rev, o.at)
+    on conflict (space_id, observation_id) do nothing;
+    continue when found;
+    select * into known from muniment.observations k where k.space_id = at_space and k.observation_id = o.observation_id;
     o.turns := array(select distinct turn from unnest(known.turns || o.turns) turn);
     if known.memory_id is not null or o.memory_id is null then  -- what came of it first stays
       o.memory_id := known.memory_id;
@@ -592,21 +641,19 @@ CREATE FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp 
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
+declare
+  one record;
 begin
-  insert into muniment.sessions as s (space_id, session_id, app_id, project_id, agent_id, started_at, last_at)
-  select at_space, t.session, (array_agg(t.origin ->> 'app_id'))[1], (array_agg(t.origin ->> 'project_id'))[1],
-    (array_agg(t.origin ->> 'agent_id'))[1], min(t.at), max(t.at)
-  from (
-    select muniment.session_of(o.session_id, o.thread_id) as session, said -> (o.ordinality - 1)::int as origin,
-      least(o.at, coalesce(now, o.at)) as at
-    from jsonb_populate_recordset(null::muniment.turns, said) with ordinality o) t
-  group by t.session order by t.session
-  on conflict (space_id, session_id) do update set
-    started_at = least(s.started_at, excluded.started_at), last_at = greatest(s.last_at, excluded.last_at),
-    ended_at = case when s.ended_at >= excluded.last_at then s.ended_at end,
-    ended_why = case when s.ended_at >= excluded.last_at then s.ended_why end,
-    app_id = coalesce(s.app_id, excluded.app_id), project_id = coalesce(s.project_id, excluded.project_id),
-    agent_id = coalesce(s.agent_id, excluded.agent_id);
+  for one in
+    select t.session, (array_agg(t.line))[1] as origin, min(t.at) as first_at, max(t.at) as latest_at
+    from (
+      select muniment.session_of(told.line ->> 'session_id', told.line ->> 'thread_id') as session, told.line,
+        least((told.line ->> 'at')::timestamptz, now) as at
+      from jsonb_array_elements(said) told (line)) t
+    group by t.session order by t.session
+  loop
+    perform muniment.advance_session(at_space, one.session, one.origin, one.first_at, one.latest_at, 0, 0, 0);
+  end loop;
 end $$;
 
 COMMENT ON FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) IS 'Inserts or advances the sessions of turns.';
@@ -807,7 +854,8 @@ begin
         row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
       from unnest(kinds, keys, attributes, places) with ordinality p (kind, stable_key, attribute, place, n)
       join muniment.memories c on c.space_id = at_space and c.state = 'active' and c.stable_key is not null
-        and c.kind = p.kind and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+        and c.kind = p.kind and not (c.trust = 'document' and c.source is not null)
+        and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
         and p.place is not distinct from
           case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     ) kin where kin.place <= 200 order by kin.n, kin.place;
@@ -821,7 +869,7 @@ begin
       (case when c.embedding_model = model then c.embedding else c.next_embedding end) <=> p.vector as distance
     from muniment.memories c
     where c.space_id = at_space and c.state = 'active' and c.kind = p.kind
-      and (c.embedding_model = model or c.next_model = model)
+      and not (c.trust = 'document' and c.source is not null) and (c.embedding_model = model or c.next_model = model)
       and p.place is not distinct from
           case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
     order by distance, c.memory_id limit most
@@ -1001,53 +1049,79 @@ end $$;
 
 COMMENT ON FUNCTION muniment.read_cursor(at_space uuid, thread text) IS 'The revision up to which a thread was told what has changed; null for a thread that was told nothing.';
 
-CREATE FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp with time zone, due timestamp with time zone) RETURNS void
+CREATE FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp with time zone, due timestamp with time zone, founding jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
-declare known uuid[];
+declare
+  known uuid[];
+  first_due timestamptz;
+  one record;
+  place int;
 begin
-  -- Maintenance and erasures lock the space, and so see all turns or none.
-  perform from muniment.spaces where space_id = at_space for key share;
+  if founding is not null then
+    perform muniment.enter_space(at_space);
+  end if;
   known := muniment.find_recorded(at_space, said);
-  said := (
-    select jsonb_agg(one.line order by one.n) from jsonb_array_elements(said) with ordinality one (line, n)
-    where (one.line ->> 'turn_id')::uuid <> all(known));
-  if said is null then
+  if cardinality(known) = jsonb_array_length(said) then
     return;
   end if;
-  if due is not null then
+  -- Maintenance and erasures lock the space, and so see all turns or none, and nobody else puts off when it is due.
+  select tend_at into first_due from muniment.spaces where space_id = at_space for key share;
+  if not found and founding is not null then
+    insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
+    select at_space, s.tenant_id, s.owner_id, s.owner_type, 0, s.created_at
+    from jsonb_populate_record(null::muniment.spaces, founding) s
+    on conflict (space_id) do nothing;
+    select tend_at into first_due from muniment.spaces where space_id = at_space for key share;
+  end if;
+  if due < coalesce(first_due, 'infinity') then
     update muniment.spaces set tend_at = least(due, timestamptz '9998-12-31')
     where space_id = at_space and (tend_at is null or tend_at > due);
   end if;
-  perform muniment.keep_sessions(at_space, said, now);
-  known := muniment.find_recorded(at_space, said);  -- while the session was waited for
-  with fresh as materialized (
-    select t.*, muniment.session_of(t.session_id, t.thread_id) as session, row_number() over (
-        partition by muniment.session_of(t.session_id, t.thread_id) order by t.at, t.ordinality) - 1 as n
-    from jsonb_populate_recordset(null::muniment.turns, said) with ordinality t
+  for one in
+    select t.session, jsonb_agg(t.line order by t.at, t.n) as said, array_agg(t.turn_id) as ids, min(least(t.at, now)) as first_at,
+      max(least(t.at, now)) as latest_at, coalesce(sum((t.line #>> '{payload,tokens,input}')::bigint), 0)::bigint as input,
+      coalesce(sum((t.line #>> '{payload,tokens,output}')::bigint), 0)::bigint as output
+    from (
+      select muniment.session_of(told.line ->> 'session_id', told.line ->> 'thread_id') as session, told.line, told.n,
+        (told.line ->> 'turn_id')::uuid as turn_id, (told.line ->> 'at')::timestamptz as at
+      from jsonb_array_elements(said) with ordinality told (line, n)) t
     where t.turn_id <> all(known)
-  ), added as (
-    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, said_at, position, kind, payload, visible)
-    select at_space, f.turn_id, f.session, f.thread_id, f.role, f.actor, f.text, f.at, f.source, f.path, f.tags,
-      f.recalled, statement_timestamp() - (now - f.at), s.turns + f.n, f.kind, f.payload, f.visible
-    from fresh f join muniment.sessions s on s.space_id = at_space and s.session_id = f.session
-    on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
-      kind = excluded.kind, payload = excluded.payload, visible = excluded.visible
-  )
-  update muniment.sessions s set turns = s.turns + a.n, input_tokens = s.input_tokens + a.input,
-    output_tokens = s.output_tokens + a.output
-  from (
-    select session, count(*) as n, coalesce(sum((payload #>> '{tokens,input}')::bigint), 0) as input,
-      coalesce(sum((payload #>> '{tokens,output}')::bigint), 0) as output
-    from fresh group by session) a
-  where s.space_id = at_space and s.session_id = a.session;
+    group by t.session order by t.session
+  loop
+    place := muniment.advance_session(
+      at_space, one.session, one.said -> 0, one.first_at, one.latest_at, cardinality(one.ids), one.input, one.output);
+    while one.said is not null loop
+      insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+        recalled, said_at, position, kind, payload, visible)
+      select at_space, t.turn_id, one.session, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+        t.recalled, statement_timestamp() - (now - t.at), place + t.ordinality - 1, t.kind, t.payload, t.visible
+      from jsonb_populate_recordset(null::muniment.turns, one.said) with ordinality t
+      where not exists (
+        select from muniment.turns o
+        where o.space_id = at_space and o.turn_id = any(one.ids) and coalesce(o.position, -1) >= 0)
+      on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
+        kind = excluded.kind, payload = excluded.payload, visible = excluded.visible;
+      exit when found;
+      -- Some were recorded while the session was waited for: they have been counted, and get no position.
+      known := muniment.find_recorded(at_space, one.said);
+      update muniment.sessions s set turns = s.turns - a.n, input_tokens = s.input_tokens - a.input,
+        output_tokens = s.output_tokens - a.output
+      from (
+        select count(*) as n, coalesce(sum((t.payload #>> '{tokens,input}')::bigint), 0) as input,
+          coalesce(sum((t.payload #>> '{tokens,output}')::bigint), 0) as output
+        from jsonb_populate_recordset(null::muniment.turns, one.said) t where t.turn_id = any(known)) a
+      where s.space_id = at_space and s.session_id = one.session;
+      select jsonb_agg(told.line order by told.n), array_agg((told.line ->> 'turn_id')::uuid) into one.said, one.ids
+      from jsonb_array_elements(one.said) with ordinality told (line, n) where (told.line ->> 'turn_id')::uuid <> all(known);
+    end loop;
+  end loop;
 end $$;
 
-COMMENT ON FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp with time zone, due timestamp with time zone) IS 'Appends turns to their sessions; those that are recorded stay as they are.';
+COMMENT ON FUNCTION muniment.record_turns(at_space uuid, said jsonb, now timestamp with time zone, due timestamp with time zone, founding jsonb) IS 'Appends turns to their sessions; those that are recorded stay as they are.';
 
 CREATE FUNCTION muniment.refuse(state text, reason text) RETURNS bigint
     LANGUAGE plpgsql
@@ -2664,6 +2738,10 @@ CREATE INDEX memories_limited ON muniment.memories USING btree (space_id, memory
 
 COMMENT ON INDEX muniment.memories_limited IS 'The memories that are not found everywhere, or not for ever: whether a space has any.';
 
+CREATE INDEX memories_of_resource ON muniment.memories USING btree (space_id, source) WHERE ((trust = 'document'::text) AND (source IS NOT NULL));
+
+COMMENT ON INDEX muniment.memories_of_resource IS 'The statements of a resource.';
+
 CREATE INDEX memories_unembedded ON muniment.memories USING btree (space_id, memory_id) WHERE (embedding_model = ''::text);
 
 COMMENT ON INDEX muniment.memories_unembedded IS 'The memories that wait for a vector.';
@@ -3386,6 +3464,9 @@ GRANT ALL ON FUNCTION muniment.find_token(wanted bytea) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.find_token_of_job(wanted uuid) TO muniment_worker;
+
+REVOKE ALL ON FUNCTION muniment.hold_token(tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.hold_token(tenant text) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;

@@ -9,6 +9,7 @@ import tempfile
 import uuid
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from hashlib import sha256
 from importlib.resources import files
 from ipaddress import ip_address
@@ -90,7 +91,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def cluster_url(pytestconfig: pytest.Config) -> str:
     """A superuser's address of a database server for tests; never skipped."""
-    return GIVEN or alone(server.ensure_server(pytestconfig.stash[ADDRESS], fsync=False))
+    if GIVEN:
+        return GIVEN
+    url = alone(server.ensure_server(pytestconfig.stash[ADDRESS], fsync=False))
+    with psycopg.connect(url) as admin:
+        logins.lighten_login(admin)
+    return url
 
 
 def named(url: str, database: str) -> str:
@@ -118,9 +124,25 @@ def template(cluster_url: str) -> str:
             alone(grants.grant_login(named(cluster_url, draft), logins.LOGIN))
             if citus.WORKERS:
                 citus.distribute(named(cluster_url, draft))
+            else:
+                tidy_catalogues(named(cluster_url, draft))
             for node in (*citus.WORKERS, cluster_url):
                 citus.rename(node, draft, name)
     return name
+
+
+def tidy_catalogues(database_url: str) -> None:
+    """Leave no dead row of the migrations in the catalogues of a database, and the file with which its next connection
+    begins: each clone would have both anew. The memory's own tables stay as a migration leaves them."""
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        catalogues = admin.execute(
+            "select relname from pg_class where relkind = 'r' and not relisshared"
+            " and relnamespace = 'pg_catalog'::regnamespace"
+        ).fetchall()
+        for (name,) in catalogues:
+            admin.execute(sql.SQL("vacuum (full, freeze) {}").format(sql.Identifier("pg_catalog", name)))
+    with psycopg.connect(database_url) as first:
+        first.execute("select from pg_class limit 1")
 
 
 class Clones:
@@ -129,15 +151,15 @@ class Clones:
 
     def __init__(self, cluster_url: str) -> None:
         self.cluster_url = cluster_url
-        self.nodes = (cluster_url, *citus.WORKERS)
+        self.admins = [psycopg.connect(node, autocommit=True) for node in (cluster_url, *citus.WORKERS)]
         self.left: list[str] = []
 
     def make(self, template: str) -> Iterator[str]:
         self.drop()
         name = f"test_{uuid.uuid4().hex}"
         try:
-            for node in self.nodes:
-                citus.copy(node, template, name)
+            for admin in self.admins:
+                citus.copy(admin, template, name)
             yield named(self.cluster_url, name)
         finally:
             self.left.append(name)
@@ -145,15 +167,19 @@ class Clones:
     def drop(self) -> None:
         while self.left:
             name = self.left.pop()
-            for node in self.nodes:
-                citus.drop(node, name)
+            for admin in self.admins:
+                citus.drop(admin, name)
+
+    def close(self) -> None:
+        self.drop()
+        for admin in self.admins:
+            admin.close()
 
 
 @pytest.fixture(scope="session")
 def clones(cluster_url: str) -> Iterator[Clones]:
-    made = Clones(cluster_url)
-    yield made
-    made.drop()
+    with closing(Clones(cluster_url)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -81,11 +81,19 @@ class Wire:
         self._open.set()
         for one in self._writers:
             one.transport.abort()
-        while self._writers:
-            await asyncio.sleep(0.01)
+        ways = asyncio.all_tasks() - {asyncio.current_task()}
+        for way in ways:
+            way.cancel()  # one may still be on its way to the server
+        await asyncio.gather(*ways, return_exceptions=True)
+        await asyncio.sleep(0)  # what is aborted is closed with the loop's next turn
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.CancelledError):  # the wire ends
+            await self._lead(reader, writer)
+
+    async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         host, port = self._where
+        self._writers.add(writer)
         if host.startswith("/"):
             back, forth = await asyncio.open_unix_connection(f"{host}/.s.PGSQL.{port}")
         else:
@@ -99,7 +107,10 @@ class Wire:
             await asyncio.gather(self._pass(reader, forth), self._pass(back, writer))
         finally:
             self._sockets -= sockets
-            self._writers -= both
+        for one in both:  # what is written may have to wait for who reads it
+            with contextlib.suppress(OSError):
+                await one.wait_closed()
+        self._writers -= both
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):

@@ -114,15 +114,11 @@ class Handling:
                     timeout_seconds=config.memory_store_timeout or rules.memory_store_timeout,
                     announcement=announcement,
                     window=prepared.window,
-                    is_valid=self._is_valid,
                 )
         LOG.debug("memory: the exchange is %s", "kept" if exchange.is_stored else "not to be kept")
         if self.service.account is not None:
             await self.service.account(self.incoming.token.grant.id, exchange)
         self.service.heap.note_body(max(len(self.incoming.body), collector.size))
-
-    async def _is_valid(self) -> bool:
-        return await self.service.tokens.find_by_id(self.incoming.token.grant.id) is not None
 
     async def _make_exchange(self, prepared: Prepared, collector: Collector, seen: _Seen, seconds: float) -> Exchange:
         incoming = self.incoming

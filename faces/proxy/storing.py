@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
@@ -16,7 +16,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.ids import SpaceId, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import MunimentError
+from muniment.memory.errors import MunimentError, TokenDeleted
 
 _APPENDED_AT_ONCE = 8  # exchanges, so that requests find a connection to the database
 _CONTEXT = 2  # messages before one that say what it answers
@@ -96,12 +96,10 @@ async def store_exchange(
     timeout_seconds: float,
     announcement: Announcement | None = None,
     window: Sequence[Turn] | None = None,
-    is_valid: Callable[[], Awaitable[bool]] | None = None,
 ) -> None:
     """Append what an exchange said to the scope's session, kept for so many days, None for ever; and learn from the
     user's new messages. `window`: the last messages of the session before the request; None where they are not known.
-    `is_valid` says whether the token is valid, and is asked when it is the exchange's turn: of one that was deleted
-    meanwhile nothing is stored.
+    Of a token that was deleted meanwhile nothing is stored.
 
     It raises nothing: what cannot be stored in time is one line of the log. An exchange of which nothing is to be
     stored leaves nothing."""
@@ -112,14 +110,13 @@ async def store_exchange(
         try:
             async with asyncio.timeout(timeout_seconds):
                 await turn.wait_turn()
-                if is_valid is not None and not await is_valid():
-                    _log.info("the exchange %s is not stored: its token is not valid any more", exchange.request_id)
-                    return
                 said = await _append_messages(memory, scope, exchange, days, turn, window)
                 turn.end()
                 step = "learned from"
                 async with turn.order.get_learning_lock(scope):
                     await _learn_messages(memory, scope, said)
+        except TokenDeleted:
+            _log.info("the exchange %s is not %s: its token is deleted", exchange.request_id, step)
         except MunimentError as error:
             _log.error("the exchange %s is not %s: %s: %s", exchange.request_id, step, type(error).__name__, error)
         except TimeoutError:

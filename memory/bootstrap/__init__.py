@@ -15,6 +15,7 @@ from muniment.memory.bootstrap.databases import (
     scrub_database,
     stop_server,
 )
+from muniment.memory.bootstrap.documents import open_documents
 from muniment.memory.bootstrap.gateways import create_gateway, open_gateway
 from muniment.memory.bootstrap.memories import create_memory, open_memory, read_settings_in_force
 from muniment.memory.bootstrap.models import make_chat_model, make_embedder, make_redactor, make_stored_embedder
@@ -46,6 +47,7 @@ __all__ = [
     "make_stored_embedder",
     "migrate_database",
     "open_configured_memories",
+    "open_documents",
     "open_gateway",
     "open_memory",
     "open_proxy_accounts",

@@ -282,3 +282,15 @@ class Procedures(SettingsPart):
     failures: Count
     review: Literal["none", "unwished", "all"]
     wait_seconds: Seconds
+
+
+class ResourceSettings(SettingsPart):
+    """How documents are taken in: characters of a statement and statements of a document, bytes of a file and
+    characters of its text, and seconds and megabytes that the reading of a file may take."""
+
+    statement_chars: Annotated[int, Field(ge=200, le=4_000)]
+    statements: Annotated[int, Field(ge=1, le=50_000)]
+    file_bytes: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    text_chars: Annotated[int, Field(ge=1, le=100_000_000)]
+    reading_seconds: Seconds
+    reading_megabytes: Annotated[int, Field(ge=256, le=1_000_000)]

@@ -49,6 +49,7 @@ from muniment.memory.config.schema import (
     ObservationSettings,
     Procedures,
     RedactionSettings,
+    ResourceSettings,
     SettingsPart,
     Spending,
     Texts,
@@ -102,6 +103,7 @@ class _Sections(SettingsPart):
     finds: FindGates
     observations: ObservationSettings
     procedures: Procedures
+    resources: ResourceSettings
     database: Database
     jobs: Jobs
     serve: Serving

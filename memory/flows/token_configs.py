@@ -5,8 +5,9 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -33,6 +34,7 @@ from muniment.memory.rules.policy.tokens import SECRET_BYTES, format_token, hash
 _ATTEMPTS = 10  # to change a configuration that others change, too
 _MAX_FORMERS = 3  # embedders that a memory may still have vectors of
 _HINT_CHARS = 4
+_MAX_OPENED = 256  # tokens that are kept as they were opened
 _UNKNOWN = "there is no such token; `muniment proxy token list` shows what there is"
 _SWITCHING = "the embedder of this token was changed before, and its memory is embedded anew: wait until that is done"
 
@@ -48,6 +50,7 @@ class TokenConfigs:
     clock: Clock
     key: SecretBytes
     offline_embedder: str
+    _opened: OrderedDict[UUID, tuple[StoredToken, ConfiguredToken]] = field(default_factory=OrderedDict, repr=False)
 
     async def find_token(self, token: SecretStr) -> ConfiguredToken | None:
         """Return a token with its configuration, looked up anew each time; None for one that is unknown, revoked or
@@ -172,12 +175,20 @@ class TokenConfigs:
         return await self.store.update_config(id_, new, model=name if name != former_name else None)
 
     def _open_token(self, stored: StoredToken) -> ConfiguredToken:
+        """Return the token of what is stored, unsealed and checked; what is stored as before was checked before."""
         id_, row = stored.grant.id, stored.row
         if row is None:
             return ConfiguredToken(grant=stored.grant, config=None)
-        config = TokenConfig.parse(self._read_fields(id_, row))
-        formers = self._read_formers(id_, row)
-        return ConfiguredToken(grant=stored.grant, config=config, formers=formers, revision=row.revision)
+        before, token = self._opened.get(id_, (None, None))
+        if token is None or before != stored:
+            config = TokenConfig.parse(self._read_fields(id_, row))
+            formers = self._read_formers(id_, row)
+            token = ConfiguredToken(grant=stored.grant, config=config, formers=formers, revision=row.revision)
+            self._opened[id_] = stored, token
+            if len(self._opened) > _MAX_OPENED:
+                self._opened.popitem(last=False)
+        self._opened.move_to_end(id_)
+        return token
 
     def _read_fields(self, id_: UUID, row: TokenConfigRow, *, strict: bool = True) -> dict[str, Any]:
         """The fields with the keys in the clear; unless `strict`, without keys that cannot be unsealed."""

@@ -44,7 +44,7 @@ from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'has_own_models', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
   'commit_memories', 'keep_observations', 'list_positions', 'project_changes', 'read_cursor', 'revision_before', 'time_after',
-  'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'find_recorded', 'find_new_messages');
+  'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'advance_session', 'find_recorded', 'find_new_messages');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (

@@ -221,71 +221,69 @@ begin
   end loop;
 end $$;
 
-create or replace function muniment.keep_sessions(at_space uuid, said jsonb, now timestamptz) returns void language plpgsql as $$
+create or replace function muniment.record_turns(
+  at_space uuid, said jsonb, now timestamptz, due timestamptz, founding jsonb default null
+) returns void language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-  one record;
-begin
-  for one in
-    select t.session, (array_agg(t.origin ->> 'app_id'))[1] as app, (array_agg(t.origin ->> 'project_id'))[1] as project,
-      (array_agg(t.origin ->> 'agent_id'))[1] as agent, min(t.at) as first_at, max(t.at) as latest_at
-    from (
-      select muniment.session_of(o.session_id, o.thread_id) as session, said -> (o.ordinality - 1)::int as origin,
-        least(o.at, coalesce(now, o.at)) as at
-      from jsonb_populate_recordset(null::muniment.turns, said) with ordinality o) t
-    group by t.session order by t.session
-  loop
-    insert into muniment.sessions as s (space_id, session_id, app_id, project_id, agent_id, started_at, last_at)
-    values (at_space, one.session, one.app, one.project, one.agent, one.first_at, one.latest_at)
-    on conflict (space_id, session_id) do update set
-      started_at = least(s.started_at, excluded.started_at), last_at = greatest(s.last_at, excluded.last_at),
-      ended_at = case when s.ended_at >= excluded.last_at then s.ended_at end,
-      ended_why = case when s.ended_at >= excluded.last_at then s.ended_why end,
-      app_id = coalesce(s.app_id, excluded.app_id), project_id = coalesce(s.project_id, excluded.project_id),
-      agent_id = coalesce(s.agent_id, excluded.agent_id);
-  end loop;
-end $$;
-
-create or replace function muniment.record_turns(at_space uuid, said jsonb, now timestamptz, due timestamptz) returns void
-language plpgsql set enable_seqscan = off as $$
-#variable_conflict use_column
-declare
+  f muniment.spaces := jsonb_populate_record(null::muniment.spaces, founding);
   t muniment.turns;
-  place int;
   known uuid[];
+  first_due timestamptz;
+  one record;
+  given jsonb;
+  n bigint;
+  place int;
 begin
-  perform from muniment.spaces where space_id = at_space for key share;
+  if founding is not null then
+    perform muniment.enter_space(at_space);
+  end if;
   known := muniment.find_recorded(at_space, said);
-  said := (
-    select jsonb_agg(one.line order by one.n) from jsonb_array_elements(said) with ordinality one (line, n)
-    where (one.line ->> 'turn_id')::uuid <> all(known));
-  if said is null then
+  if cardinality(known) = jsonb_array_length(said) then
     return;
   end if;
-  if due is not null then
+  select tend_at into first_due from muniment.spaces where space_id = at_space for key share;
+  if not found and founding is not null then
+    insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
+    values (at_space, f.tenant_id, f.owner_id, f.owner_type, 0, f.created_at)
+    on conflict (space_id) do nothing;
+    select tend_at into first_due from muniment.spaces where space_id = at_space for key share;
+  end if;
+  if due < coalesce(first_due, 'infinity') then
     update muniment.spaces set tend_at = least(due, timestamptz '9998-12-31')
     where space_id = at_space and (tend_at is null or tend_at > due);
   end if;
-  perform muniment.keep_sessions(at_space, said, now);
-  for t in
-    select (jsonb_populate_record(null::muniment.turns, one.said)).*
-    from jsonb_array_elements(said) with ordinality one (said, n) order by (one.said ->> 'at')::timestamptz, one.n
+  for one in
+    select o.session, jsonb_agg(o.line order by o.at, o.n) as said, min(least(o.at, now)) as first_at,
+      max(least(o.at, now)) as latest_at, coalesce(sum((o.line #>> '{payload,tokens,input}')::bigint), 0)::bigint as input,
+      coalesce(sum((o.line #>> '{payload,tokens,output}')::bigint), 0)::bigint as output
+    from (
+      select muniment.session_of(told.line ->> 'session_id', told.line ->> 'thread_id') as session, told.line, told.n,
+        (told.line ->> 'turn_id')::uuid as turn_id, (told.line ->> 'at')::timestamptz as at
+      from jsonb_array_elements(said) with ordinality told (line, n)) o
+    where o.turn_id <> all(known)
+    group by o.session order by o.session
   loop
-    continue when exists (
-      select from muniment.turns o
-      where o.space_id = at_space and o.turn_id = t.turn_id and coalesce(o.position, -1) >= 0);
-    t.session_id := muniment.session_of(t.session_id, t.thread_id);
-    update muniment.sessions s set turns = s.turns + 1,
-      input_tokens = s.input_tokens + coalesce((t.payload #>> '{tokens,input}')::bigint, 0),
-      output_tokens = s.output_tokens + coalesce((t.payload #>> '{tokens,output}')::bigint, 0)
-    where s.space_id = at_space and s.session_id = t.session_id
-    returning s.turns - 1 into place;
-    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
-      recalled, said_at, position, kind, payload, visible)
-    values (at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
-      t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible)
-    on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
-      kind = excluded.kind, payload = excluded.payload, visible = excluded.visible;
+    place := muniment.advance_session(at_space, one.session, one.said -> 0, one.first_at, one.latest_at,
+      jsonb_array_length(one.said), one.input, one.output);
+    known := muniment.find_recorded(at_space, one.said);
+    for given, n in select * from jsonb_array_elements(one.said) with ordinality loop
+      t := jsonb_populate_record(null::muniment.turns, given);
+      if t.turn_id = any(known) then
+        update muniment.sessions s set turns = s.turns - 1,
+          input_tokens = s.input_tokens - coalesce((t.payload #>> '{tokens,input}')::bigint, 0),
+          output_tokens = s.output_tokens - coalesce((t.payload #>> '{tokens,output}')::bigint, 0)
+        where s.space_id = at_space and s.session_id = one.session;
+        continue;
+      end if;
+      insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+        recalled, said_at, position, kind, payload, visible)
+      values (at_space, t.turn_id, one.session, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+        t.recalled, statement_timestamp() - (now - t.at), place, t.kind, t.payload, t.visible)
+      on conflict (space_id, turn_id) do update set position = excluded.position, session_id = excluded.session_id,
+        kind = excluded.kind, payload = excluded.payload, visible = excluded.visible;
+      place := place + 1;
+    end loop;
   end loop;
 end $$;
 

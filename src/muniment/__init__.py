@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         Admin,
     )
     from muniment.memory.bootstrap import (
+        open_documents,
         open_memory,
         open_worker,
     )
@@ -72,6 +73,11 @@ if TYPE_CHECKING:
         Lineage,
         Projection,
         RebuildResult,
+    )
+    from muniment.memory.domain.layers.resources import (
+        Resource,
+        ResourceReport,
+        Statement,
     )
     from muniment.memory.domain.layers.session import (
         Session,
@@ -174,6 +180,9 @@ if TYPE_CHECKING:
     from muniment.memory.projections import (
         Projections,
     )
+    from muniment.memory.resources import (
+        Resources,
+    )
     from muniment.memory.sessions import (
         Sessions,
     )
@@ -248,6 +257,9 @@ __all__ = [
     "Query",
     "RebuildResult",
     "Receipt",
+    "Resource",
+    "ResourceReport",
+    "Resources",
     "Revision",
     "Run",
     "Scope",
@@ -265,6 +277,7 @@ __all__ = [
     "SpaceChange",
     "SpaceResult",
     "Stage",
+    "Statement",
     "StoreDown",
     "StoreError",
     "StoreFull",
@@ -286,13 +299,14 @@ __all__ = [
     "Worker",
     "WrongEmbedder",
     "load_settings",
+    "open_documents",
     "open_memory",
     "open_worker",
 ]
 
 _MODULES = {
     "admin": "Admin",
-    "bootstrap": "open_memory open_worker",
+    "bootstrap": "open_documents open_memory open_worker",
     "client": "Conversation Memory",
     "config.changes": "SettingChange SettingState SettingsView",
     "config.settings": "Settings load_settings",
@@ -307,6 +321,7 @@ _MODULES = {
     "domain.journal": "ChangePage JournalEntry SpaceChange",
     "domain.layers.observation": "Observation",
     "domain.layers.projections": "Lineage Projection RebuildResult",
+    "domain.layers.resources": "Resource ResourceReport Statement",
     "domain.layers.session": "Session SessionPage SessionRecord SessionRequest TurnHit",
     "domain.maintenance": "IndexingResult MaintenanceResult",
     "domain.memory": "Fact Neighbour StoredMemory",
@@ -320,6 +335,7 @@ _MODULES = {
     "ports.embedders": "Embedder",
     "ports.llm": "ChatAnswer ChatMessage ChatModel",
     "projections": "Projections",
+    "resources": "Resources",
     "sessions": "Sessions",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}  # all others are errors

@@ -81,19 +81,17 @@ def rename(node: str, draft: str, name: str) -> None:
         )
 
 
-def copy(node: str, template: str, name: str) -> None:
-    """Clone a database, with what is set for its roles."""
+def copy(admin: psycopg.Connection, template: str, name: str) -> None:
+    """Clone a database of the node that the connection leads to, with what is set for its roles."""
     made = sql.SQL("create database {} template {} strategy file_copy").format(
         sql.Identifier(name), sql.Identifier(template)
     )
-    with psycopg.connect(node, autocommit=True) as conn:
-        _alone(conn, template, made)
-        if not WORKERS:
-            return
-        conn.execute(
-            "select pg_advisory_lock(hashtext('settings'))"
-        )  # two at once would meet in one row of a catalogue
-        for role, setting in conn.execute(
+    _alone(admin, template, made)
+    if not WORKERS:
+        return
+    with admin.transaction():  # two at once would meet in one row of a catalogue
+        admin.execute("select pg_advisory_xact_lock(hashtext('settings'))")
+        for role, setting in admin.execute(
             """select r.rolname, unnest(s.setconfig) from pg_db_role_setting s join pg_database d
               on d.oid = s.setdatabase
             left join pg_roles r on r.oid = s.setrole where d.datname = %s""",
@@ -101,17 +99,17 @@ def copy(node: str, template: str, name: str) -> None:
         ).fetchall():
             key, value = setting.split("=", 1)
             whose = sql.SQL("role {} in").format(sql.Identifier(role)) if role else sql.SQL("")
-            conn.execute(
+            admin.execute(
                 sql.SQL("alter {} database {} set {} = {}").format(
                     whose, sql.Identifier(name), sql.SQL(key), sql.Literal(value)
                 )
             )
 
 
-def drop(node: str, name: str) -> None:
-    with psycopg.connect(node, autocommit=True) as conn:
-        if conn.execute("select from pg_database where datname = %s", (name,)).fetchone() is not None:
-            _alone(conn, name, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+def drop(admin: psycopg.Connection, name: str) -> None:
+    """Drop a database of the node that the connection leads to, if it is there."""
+    if admin.execute("select from pg_database where datname = %s", (name,)).fetchone() is not None:
+        _alone(admin, name, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
 def _alone(conn: psycopg.Connection, database: str, statement: sql.Composed) -> None:

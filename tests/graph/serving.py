@@ -49,6 +49,7 @@ def served(database_url: str, folder: Path, *, host: str = "127.0.0.1", **env: s
             server.wait(15)
         except subprocess.TimeoutExpired:
             server.kill()
+            server.wait()
 
 
 def wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -95,7 +95,7 @@ def test_functions_exist(database_url: str) -> None:
     # there.
     assert known - names == {
         "near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token", "find_configured_token",
-        "find_token_of_job", "drop_former_embedders",
+        "find_token_of_job", "drop_former_embedders", "hold_token",
     }  # fmt: skip
     assert names <= known
 

@@ -45,9 +45,10 @@ async def test_another_process_follows_without_a_call(database_url: str, monkeyp
 
 async def test_a_memory_closes_whenever_it_looks(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the driver has forgotten that it was cancelled, as when an answer arrives at the same moment."""
-    forgotten = asyncio.Event()
+    looking, forgotten = asyncio.Event(), asyncio.Event()
 
     async def look(_: live_settings.LiveSettings) -> None:
+        looking.set()
         try:
             await asyncio.sleep(10)
         except asyncio.CancelledError:
@@ -60,7 +61,8 @@ async def test_a_memory_closes_whenever_it_looks(database_url: str, monkeypatch:
         monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 0.0)
         await memory.engine.live_settings.start()
         monkeypatch.setattr(live_settings.LiveSettings, "_look_once", look)
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(10):
+            await looking.wait()
         monkeypatch.setattr(live_settings, "FOLLOW_SECONDS", 60.0)
         following = memory.engine.live_settings._following
         async with asyncio.timeout(5):

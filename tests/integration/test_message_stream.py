@@ -27,7 +27,25 @@ from tests.engine import NOON, engine
 DAY = timedelta(days=1)
 TOKEN = "00000000000000000000000000000abc"
 WHO = Scope(tenant=f"token-{TOKEN}", owner="token", session="proxy")
+TOKENS = (TOKEN, "1" * 32, "2" * 32, *(f"{n:032x}" for n in range(3)))  # whose memories are written
 Message = Mapping[str, Any]
+
+
+def add_tokens(database_url: str) -> None:
+    """Add the tokens whose memories are written."""
+    with psycopg.connect(database_url) as conn:
+        for token in TOKENS:
+            conn.execute(
+                "insert into muniment.tokens (token_id, digest, tenant_id, owner_id, agents, scopes, created_at)"
+                " values (%s::uuid, sha256(%s), %s, 'token', '{}', '{read,write}', now())",
+                (token, token.encode(), f"token-{token}"),
+            )
+
+
+@pytest.fixture(autouse=True)
+def tokens(database_url: str) -> None:
+    """The tokens that there are."""
+    add_tokens(database_url)
 
 
 @pytest.fixture
@@ -330,35 +348,6 @@ async def test_a_token_that_learns_slowly_holds_up_nobody(database_url: str) -> 
         embedder.released.set()
         await asyncio.gather(*tasks)
         assert len(await memory.list(others[0])) > 0
-
-
-async def test_a_token_that_is_deleted_while_its_exchanges_are_stored(database_url: str) -> None:
-    """Who waits for what is announced waits for what is learned of it, too; a later exchange finds the token gone."""
-    embedder, order, is_there = BlockedEmbedder(), StoringOrder(), True
-
-    async def is_valid() -> bool:
-        return is_there
-
-    async with engine(database_url, embedder=embedder) as memory:
-
-        def begin(text: str) -> asyncio.Task[None]:
-            announced, exchanged = order.announce_exchange(WHO), exchange([user(text)], assistant("OK."))
-            return asyncio.create_task(
-                store_exchange(
-                    memory, WHO, exchanged, days=None, timeout_seconds=30, announcement=announced, is_valid=is_valid
-                )
-            )
-
-        first = begin("I live in Porto.")
-        await order.wait_for_exchanges(WHO)
-        is_there = False
-        later, finishing = begin("I live in Rome."), asyncio.create_task(order.finish_exchanges(WHO))
-        await later
-        await asyncio.sleep(0.1)
-        assert not finishing.done()
-        embedder.released.set()
-        await asyncio.gather(first, finishing)
-        assert [each["content"] for each in await read(memory)] == ["I live in Porto.", "OK."]
 
 
 async def test_a_failure_is_one_line(memory: Memory, caplog: pytest.LogCaptureFixture, database_url: str) -> None:

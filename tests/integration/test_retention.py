@@ -41,6 +41,8 @@ def varied(dice: random.Random) -> StoredMemory:
         agent_id=dice.choice([None, None, "scratch", "keeper"]),
         session_id=dice.choice([None, "s"]),
         run_id=dice.choice([None, None, "r"]),
+        trust=dice.choice(["user", "user", "document"]),
+        source=dice.choice([None, "resource:a.md"]),
     )
 
 

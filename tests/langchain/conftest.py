@@ -6,12 +6,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from muniment.langchain import MemoryMiddleware
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.testing.fakes import FixedClock
 from tests import engine
+
+PATIENCE_SECONDS = 30.0  # the usual two pass on a machine that has other work
+
+
+def make_patient(memory: Memory, user: str | None = None) -> MemoryMiddleware:
+    """A middleware that goes on without memory where memory does not answer, and not where it is slow."""
+    return MemoryMiddleware(memory, user=user, recall_seconds=PATIENCE_SECONDS, record_seconds=PATIENCE_SECONDS)
 
 
 @pytest.fixture

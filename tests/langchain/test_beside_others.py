@@ -21,6 +21,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.stores.postgres.embedded import server
 from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 from tests.engine import scope
+from tests.langchain.conftest import make_patient
 
 THREAD: Any = {"configurable": {"thread_id": "A"}}
 
@@ -77,7 +78,7 @@ async def test_one_of_others_fails(memory: Memory, hook: str, is_first: bool) ->
     """Its error ends the run and nothing is learned. The next message of the thread is answered and learned, and the
     retries of a third middleware get the same prompt."""
     await memory.remember(scope(), "I am lactose intolerant")
-    ours, theirs, retry = MemoryMiddleware(memory, user="ana"), Broken(hook), ModelRetryMiddleware(initial_delay=0)
+    ours, theirs, retry = make_patient(memory, "ana"), Broken(hook), ModelRetryMiddleware(initial_delay=0)
     answered = hook in ("wrap_model_call", "after_model")  # the first run, before it failed
     with ScriptedOpenAI("Fine.", fail=[None, "server_error"] if answered else ["server_error"]) as server:
         agent = make_agent(server, *([theirs, ours, retry] if is_first else [ours, theirs, retry]))
@@ -113,7 +114,7 @@ async def test_calls_in_parallel(memory: Memory) -> None:
         [("weather", {"place": "Faro"}), ("memory_query", {"query": "lactose"})]
     ):
         answer["tool_calls"] += tool_call(name, arguments, call_id=str(number + 2))["tool_calls"]
-    ours, retry = MemoryMiddleware(memory, user="ana"), ToolRetryMiddleware(initial_delay=0)
+    ours, retry = make_patient(memory, "ana"), ToolRetryMiddleware(initial_delay=0)
     with ScriptedOpenAI([answer, "You want to sail to Zanzibar, without cheese."]) as server:
         agent = make_agent(server, ours, retry, tools=[weather, memory_tool(memory, "supervisor", user="ana")])
         await agent.ainvoke(say("What do you know?"), THREAD)

@@ -29,6 +29,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput
 from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 from tests.engine import engine, scope, statement
+from tests.langchain.conftest import make_patient
 
 CANARY = "The user wants to sail to the Zanzibar archipelago"
 ASK = "What do I want to do on the sea, sail?"
@@ -50,7 +51,7 @@ class Agents:
 
     def __init__(self, memory: Memory, server: ScriptedOpenAI) -> None:
         self.memory, self.server = memory, server
-        self.middleware = MemoryMiddleware(memory)
+        self.middleware = make_patient(memory)
         self.saver = InMemorySaver()
 
     def make(self, *others: AgentMiddleware[Any, Any, Any], **more: Any) -> Any:

@@ -11,18 +11,18 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 from benchmarks import prompt_cache
-from muniment.langchain import MemoryMiddleware
 from muniment.memory.client import Memory
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI
 from tests.engine import scope
+from tests.langchain.conftest import make_patient
 
 
 class Talk:
     """A thread of ana, and the prompts of its turns."""
 
     def __init__(self, memory: Memory, server: ScriptedOpenAI) -> None:
-        self.middleware, self.server = MemoryMiddleware(memory, user="ana"), server
+        self.middleware, self.server = make_patient(memory, "ana"), server
         model = ChatOpenAI(model="scripted", base_url=server.base_url, api_key=cast("Any", "none"), max_retries=0)
         self.agent: Any = create_agent(model, middleware=[self.middleware], checkpointer=InMemorySaver())
 

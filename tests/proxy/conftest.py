@@ -1,6 +1,7 @@
 """`muniment proxy` as an installed program, on a database of its own, before a scripted upstream, over real HTTP."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from muniment.faces.proxy.host.init import initialize_folder
 from muniment.memory.bootstrap import open_token_configs
 from muniment.memory.config.proxy_folder import load_proxy_settings
 from muniment.testing import ScriptedOpenAI
@@ -46,16 +48,14 @@ class Proxy:
     process: subprocess.Popen[str] = field(init=False)
 
     def init(self) -> str:
-        """Make the folder; the administrator's token."""
-        made = subprocess.run(
-            [PROGRAM, "proxy", "init", str(self.folder)],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        return made.stdout.strip()
+        """Make the folder as `muniment proxy init` does, in this process, which has loaded all of it; the
+        administrator's token."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name in {name for name in os.environ if name.startswith("MUNIMENT_")} - self.environment.keys():
+                patch.delenv(name)
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            return alone(initialize_folder(self.folder)).get_secret_value()
 
     def start(self) -> None:
         self.log_path.unlink(missing_ok=True)

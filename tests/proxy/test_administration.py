@@ -84,6 +84,8 @@ def test_all_of_it(proxy: Proxy, admin: httpx.Client, upstream: ScriptedOpenAI) 
         assert (changed.json()["memory_limit"], changed.json()["llm_base_url"]) == (7, upstream.base_url)
         assert proxy.chat(token, "hello again").status_code == 200
         assert upstream.requests[-1].headers["authorization"] == f"Bearer {key}"
+    told = [line for line in proxy.log.splitlines() if line.endswith(f"token {id_}: updated")]
+    assert ["[INFO]" in line for line in told] == [True, True]
     gone = admin.delete(f"{ADDRESS}/{id_}")
     assert (gone.status_code, gone.json()) == (200, {"id": id_, "object": "token", "deleted": True})
     assert proxy.chat(token, "hello").status_code == 401

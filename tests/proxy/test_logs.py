@@ -34,6 +34,19 @@ def test_every_line(proxy: Proxy, upstream: Upstream, token: str) -> None:
         assert secret not in proxy.log
 
 
+def test_statements(proxy: Proxy, token: str) -> None:
+    """At DEBUG each statement of a request is a line with the request's id: its name, its time, its rows."""
+    answer = proxy.chat(token, f"My heron is called {CANARY}.")
+    proxy.wait_kept(answer.headers)
+    lines = [line for line in proxy.read_lines(answer.headers["x-muniment-request-id"]) if "statement_log]" in line]
+    told = [re.fullmatch(r".*\[DEBUG\].*\] (\w+\.\w+): \d+\.\d ms, \d+ rows", line) for line in lines]
+    names = [found[1] for found in told if found]
+    assert len(names) == len(lines)
+    assert names[0] == "token_configs.find"
+    assert {"search.search", "messages.window", "messages.append"} <= set(names)
+    assert CANARY not in "".join(lines)
+
+
 def test_ids_of_requests(proxy: Proxy, token: str) -> None:
     """Each answer has the id of its own request."""
     ids = [proxy.chat(token, "Hello").headers["x-muniment-request-id"] for _ in range(5)]

@@ -10,11 +10,10 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 
 # What a method may be called without an object: its class is the object.
 _VERBS = """
-acquire add advance apply brief build capture chat close commit configure connect consolidate delete describe drop dump
-end
-erase export extract flush forget get index ingest invalidate keep learn list load maintain make open parse pin put
-query rebuild record redact reembed reflect register relate release remember reserve restore revoke rotate run seal
-search settle start stop track unseal update
+acquire add advance apply brief build capture chat close commit configure connect consolidate delete describe drop
+dump end erase export extract flush forget get index ingest invalidate keep learn list load maintain make open parse
+pin put query rebuild record redact reembed reflect register relate release remember reserve restore revoke rotate run
+seal search settle start stop track unseal update
 """
 VERBS = frozenset(_VERBS.split())
 
@@ -27,6 +26,7 @@ SHORT: dict[str, str] = {
     "memory/client.py::Memory.history": "the word that users know; there is no other history",
     "memory/client.py::Memory.changes": "the word that users know, as history",
     "memory/client.py::Memory.now": "as datetime.now",
+    "memory/resources.py::Resources.remove": "the word of the command, as of files",
     "src/muniment/testing/fakes.py::FixedClock.now": "as datetime.now",
     "nodes/consolidation.py::begin": "the name of a node",
     "nodes/consolidation.py::survey": "the name of a node",

@@ -23,7 +23,7 @@ _OURS_IN_REQUESTS = frozenset({b"host", b"content-length", b"authorization"})
 _OURS_IN_ANSWERS = frozenset({b"date", b"server"})  # the server of this process adds its own
 _OUR_PREFIX = b"x-muniment-"
 _VERSION = re.compile(r"/v\d[^/]*(?:/|$)")  # of an API, as a part of a path
-_IDLE_CONNECTIONS, _IDLE_SECONDS = 200, 5.0
+_IDLE_CONNECTIONS, _IDLE_SECONDS = 200, 3.0  # many servers close what is idle for 5 s
 
 
 class _JoiningTransport(httpx2.AsyncHTTPTransport):

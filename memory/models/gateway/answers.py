@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
 import orjson
@@ -25,7 +24,7 @@ class UnusableAnswer(Exception):
 
 def parse_answer(operation: Operation, content: bytes) -> dict[str, Any]:
     """Return the JSON object that an answer is; that of a search has a list `results`. Raises UnusableAnswer for what
-    is no JSON, NaN among it, for another shape, and for too many objects."""
+    is no JSON, such as NaN and 1e400, for another shape, and for too many objects."""
     if content.count(b"{") + content.count(b"[") > _MAX_OBJECTS:
         raise UnusableAnswer("too_large")
     try:
@@ -56,7 +55,7 @@ def _parse_item(result: dict[str, Any]) -> RecalledItem:
 
 
 def _parse_score(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)
 

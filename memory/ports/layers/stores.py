@@ -8,6 +8,7 @@ from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
+from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.layers.sessions import SessionStore
 
 
@@ -25,6 +26,9 @@ class LayerStores(Protocol):
 
     @property
     def projections(self) -> ProjectionStore: ...
+
+    @property
+    def resources(self) -> ResourceStore: ...
 
     @property
     def sessions(self) -> SessionStore: ...

@@ -1,4 +1,5 @@
 """The active memories of a space at one revision, by their vectors and keys: those near a candidate without a query.
+What a resource states is not among them: it becomes no part of another memory.
 
 It ranks as `muniment.near` in the database does. Only what it ranks is held in whole."""
 
@@ -74,7 +75,7 @@ class SpaceIndex:
         for change in changes:
             memory, kind = change.after, self._kinds[change.after.kind, change.after.place]
             self._memories.pop(memory.id, None)
-            if memory.state != "active":
+            if memory.state != "active" or memory.is_of_resource:
                 kind.remove_memory(memory.id)
                 continue
             if change.vector is None and memory.id not in kind.places:

@@ -56,12 +56,12 @@ def find_last_touch(memory: StoredMemory) -> datetime:
 
 
 def find_lifetime(scope: Scope, memory: StoredMemory, terms: RetentionTerms) -> timedelta | None:
-    """The time from the last touch until a memory of this space is forgotten; None for never.
+    """The time from the last touch until a memory of this space is forgotten; None for never, as what a resource says.
 
     The scope with the fewest days decides. Without one the importance does: it falls by one every `fade_days`, down to
     1, and an importance of 5 does not fall."""
     untouched = terms.categories.get(memory.category, terms.untouched_days)
-    if memory.state != "active" or memory.pinned or untouched is None:
+    if memory.state != "active" or memory.pinned or memory.is_of_resource or untouched is None:
         return None
     days = _find_shortest_days(scope, memory, terms)
     below = terms.importance_below

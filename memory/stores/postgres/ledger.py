@@ -58,12 +58,14 @@ class PostgresLedger(TurnLedger):
         retention: timedelta | None = None,
         now: datetime | None = None,
     ) -> None:
-        async with self._connections.sending(scope, turns[0].at if turns else None) as conn:
+        # Turns alone are one statement, which is a transaction by itself.
+        async with self._connections.sending(scope) if jobs else self._connections.statement() as conn:
             if turns:
                 said = rows.encode_turns((scope, turn) for turn in turns)
-                params = {"space": scope.space, "turns": said, "now": now, "keep": retention}
+                founding = rows.encode_space(scope, turns[0].at)
+                params = {"space": scope.space, "turns": said, "now": now, "keep": retention, "founding": founding}
                 params["oldest"] = min(turn.at for turn in turns)
-                await conn.execute(_WRITE["record_turns"], params)
+                await conn.execute(_WRITE["record_turns"], params, prepare=True)
             await send_jobs(conn, jobs)
 
     async def find_consumed_turns(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
@@ -172,10 +174,10 @@ class PostgresMessages(MessageStore):
         return [TurnId(id_) for id_ in require_row(await cursor.fetchone())["added"]]
 
     async def read_window(self, scope: Scope, session: str, size: int) -> list[Turn]:
-        async with self._connections.reading(scope) as conn:
-            params = {"space": scope.space, "session": session, "size": size}
-            cursor = await conn.execute(_MESSAGES["window"], params)
-            return [rows.parse_turn(row) for row in reversed(await cursor.fetchall())]
+        params = {"space": scope.space, "session": session, "size": size}
+        async with self._connections.statement() as conn:
+            cursor = await conn.execute(_MESSAGES["window"], params, prepare=True)
+        return [rows.parse_turn(row) for row in reversed(await cursor.fetchall())]
 
 
 class PostgresUsage(UsageStore):

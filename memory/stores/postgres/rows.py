@@ -299,7 +299,6 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
     A plan with a record of an extraction is the only one."""
     first = plans[0]
     scope, turns = first.scope, [(plan.scope, turn) for plan in plans for turn in plan.turns]
-    owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": first.at}
     extracted: dict[str, Any] = {}
     if record := first.extracted:
         extracted = {name: getattr(record, name) for name in _EXTRACTION_FIELDS} | {
@@ -314,7 +313,7 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
         for each in plan.observations
     ]
     return build_apply_params(scope, planned, model) | {
-        "founding": None if first.expected_rev else encode_rows(owner),
+        "founding": None if first.expected_rev else encode_space(scope, first.at),
         "expected": first.expected_rev,
         "changes": sum(len(plan.changes) for plan in plans),
         "turns": encode_turns(turns) if turns else None,
@@ -322,6 +321,12 @@ def build_commit_params(plans: Sequence[WritePlan], planned: Sequence[PlannedCha
         "relations": encode_edges(plans),
         "observations": encode_rows(observed) if observed else None,
     }
+
+
+def encode_space(scope: Scope, at: datetime) -> str:
+    """Encode the row of a space that is created at a time."""
+    owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type}
+    return encode_rows(owner | {"created_at": at})
 
 
 def encode_edges(plans: Sequence[WritePlan]) -> str | None:

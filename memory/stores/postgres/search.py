@@ -14,11 +14,12 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from math import isnan
+from operator import attrgetter
 from time import monotonic
 from typing import Any, LiteralString
 
 from pgvector import HalfVector
-from psycopg import AsyncCursor, AsyncRawCursor
+from psycopg import AsyncCursor
 from psycopg.rows import DictRow, tuple_row
 
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, SpaceId
@@ -31,6 +32,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.beside import SharedReads
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.connection.statement_log import choose_raw_cursor
 from muniment.memory.stores.postgres.schema import large_spaces
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
@@ -44,6 +46,7 @@ _DATED: tuple[LiteralString, ...] = (
     "dated_late_met", "dated_late", "dated_posted", "dated_lists", "dated_near", "dated_met",
 )  # fmt: skip
 _FILTERS = tuple(field.name for field in fields(Filters) if field.name != "user_id")
+_get_filters = attrgetter(*_FILTERS)
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _MAX_CHANGES = 1_000  # memories whose changes a delta lists: a header has room for three, and some come to nothing
 _MAX_LIMITED = 10_000  # spaces of which is remembered that they have limited memories
@@ -87,7 +90,7 @@ class PostgresSearches:
         stable_params = space | {"categories": list(stable), "limit": stable_limit}
         delta_params = space | {"thread": thread, "horizon": horizon, "changes": _MAX_CHANGES}
         async with self._connections.reading(scope, reader.allowed) as conn:
-            rev = await conn.execute(_READ["rev"], space)
+            rev = None if search else await conn.execute(_READ["rev"], space)  # the rows of a search have it
             found = await self._send(conn, space, search, scan=scan) if search else None
             words = await _send_words(conn, space, search) if search and search.beginnings else None
             lasting = await _send_as_of(conn, "stable", stable_params) if stable else None
@@ -100,8 +103,7 @@ class PostgresSearches:
                 found = found if is_complete else await self._send(conn, space, search, scan=True)
             sent = [await self._shared.send_reads(conn, reader, one, search, stable_params) for one in beside]
         # All of it was sent in one round trip; what is fetched from here on has arrived.
-        latest = require_row(await rev.fetchone())["rev"]
-        parts: dict[str, Any] = {"rev": Revision(latest if as_of is None else min(latest, as_of))}
+        parts: dict[str, Any] = {"rev": _cut_revision(await rev.fetchone(), as_of)} if rev else {}
         if search and found:
             hits = await found.fetchall()
             self._note_indexes(space, hits)
@@ -172,7 +174,7 @@ class PostgresSearches:
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
         limits = (space["limits"],) if space["limited"] else ()
         text, names = _build_statement(
-            (*(f"by_{name}" for name in _FILTERS if getattr(search.filters, name) is not None), *limits),
+            (*_list_narrowing(search.filters), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -197,7 +199,7 @@ class PostgresSearches:
     ) -> AsyncCursor[rows.SearchRow]:
         """Send a search, without waiting for it in a pipeline."""
         text, values = self.build(space, search, scan=scan)
-        return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
+        return await choose_raw_cursor()(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
 
     def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[rows.SearchRow]) -> bool:
         """Remember from the rows of a search whether the space has indexes and limited memories; return whether an
@@ -211,11 +213,22 @@ class PostgresSearches:
         return head.is_complete
 
 
+def _list_narrowing(filters: Filters) -> list[str]:
+    """Return the names of the blocks of the filters that are set."""
+    return [f"by_{name}" for name, value in zip(_FILTERS, _get_filters(filters), strict=True) if value is not None]
+
+
+def _cut_revision(row: DictRow | None, as_of: Revision | None) -> Revision:
+    """Return the revision of a row, and no later one than is asked for."""
+    latest = require_row(row)["rev"]
+    return Revision(latest if as_of is None else min(latest, as_of))
+
+
 def _build_params(search: Search) -> dict[str, Any]:
     terms = [[tokens.hash_lexeme(form) for form in tokens.list_verb_forms(term)] for term in search.terms]
     words = list(chain.from_iterable(terms))
     return {
-        **{name: getattr(search.filters, name) for name in _FILTERS},
+        **dict(zip(_FILTERS, _get_filters(search.filters), strict=True)),
         "said_in": search.filters.said_in or search.filters.said_in_or_documents,
         "without_tags": list(search.filters.without_tags or ()),  # a tuple would be a row
         **{name: getattr(search.weights, name) for name in _WEIGHTS},
@@ -242,8 +255,8 @@ def _build_params(search: Search) -> dict[str, Any]:
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    narrowing = [f"by_{name}" for name in _FILTERS if getattr(search.filters, name) is not None]
-    text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in (*narrowing, space["limits"])))
+    narrowing = (*_list_narrowing(search.filters), space["limits"])
+    text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in narrowing))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
     return await conn.execute(text, {**space, **_build_params(search), "pattern": pattern, "limit": _MAX_WORDS})
 

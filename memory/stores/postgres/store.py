@@ -12,6 +12,7 @@ from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
+from muniment.memory.stores.postgres.layers.resources import PostgresResources
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
 from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresMessages, PostgresUsage
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
@@ -56,6 +57,7 @@ class PostgresStore:
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
         self.projections = PostgresProjections(connections)
+        self.resources = PostgresResources(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
         self.proxy_accounts = PostgresProxyAccounts(connections)

@@ -19,6 +19,7 @@ from muniment.memory.errors import (
     StoreDown,
     StoreError,
     StoreFull,
+    TokenDeleted,
     WrongEmbedder,
 )
 
@@ -38,6 +39,7 @@ _NODE_LOST = re.compile(
     r"no connection to the server|could not (?:receive data from|send data to) server"
 )
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
+WITHDRAWN = "MU005"  # `muniment.hold_token` refuses
 # A search in another role; a statement that this connection has not prepared, or has prepared before.
 POOLER_STATES = ("MU003", "26000", "42P05")
 
@@ -55,8 +57,9 @@ def translate_errors(doing: str = "") -> Iterator[None]:
 
 def translate_error(error: psycopg.Error | UnicodeEncodeError, doing: str = "") -> MunimentError:
     """Return StoreDown (no connection, or none free), StoreFull (disk), Conflict (another transaction was first),
-    Denied (row-level security or a missing grant), WrongEmbedder, BadConfig (behind a pooler) or StoreError (the rest),
-    each with `sqlstate` and `constraint` in its data, and NotStorable for a text that Postgres cannot hold."""
+    Denied (row-level security or a missing grant), WrongEmbedder, TokenDeleted, BadConfig (behind a pooler) or
+    StoreError (the rest), each with `sqlstate` and `constraint` in its data, and NotStorable for a text that Postgres
+    cannot hold."""
     if isinstance(error, UnicodeEncodeError):
         return NotStorable("a name or a text has half a character (a lone surrogate)")
     if isinstance(error, errors.UntranslatableCharacter) or (
@@ -65,6 +68,8 @@ def translate_error(error: psycopg.Error | UnicodeEncodeError, doing: str = "") 
         return NotStorable("a name or a text has a NUL")
     if error.sqlstate == SWITCHED:
         return build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "", "space")
+    if error.sqlstate == WITHDRAWN:
+        return TokenDeleted("the token of this memory is deleted")
     if error.sqlstate in POOLER_STATES:
         return BadConfig(
             "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands "

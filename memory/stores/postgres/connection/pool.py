@@ -19,6 +19,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.tokens.config import find_token_id
 from muniment.memory.errors import StoreDown, StoreError
 from muniment.memory.stores.postgres.connection.errors import (
     DRIVER_ERRORS,
@@ -27,6 +28,7 @@ from muniment.memory.stores.postgres.connection.errors import (
     translate_errors,
 )
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
+from muniment.memory.stores.postgres.connection.statement_log import watch_statements
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _WRITE, _READ, _SWITCH, _SESSION, _ROLES = map(load_blocks, ("write", "read", "embedder_switch", "session", "roles"))
@@ -202,7 +204,7 @@ class PostgresConnections:
     @asynccontextmanager
     async def writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """A transaction in one space, which is inserted when `found_at` is given, for statements that wait for each
-        other."""
+        other. Raises TokenDeleted where it would be the space of a token that is deleted."""
         await self._ensure_open()
         async with self.connect() as conn, conn.transaction():
             async with conn.pipeline():
@@ -321,11 +323,14 @@ async def _drain_pipeline(sent: AsyncPipeline) -> None:
 async def _enter_space(conn: Connection, scope: Scope, found_at: datetime | None) -> None:
     await conn.execute(_WRITE["enter"], {"space": scope.space})
     if found_at is not None:
+        if find_token_id(scope.tenant) is not None:
+            await conn.execute(_WRITE["hold"], {"tenant": scope.tenant})
         owner = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
         await conn.execute(_WRITE["found_space"], owner | {"at": found_at})
 
 
 async def _configure_connection(conn: Connection) -> None:
+    watch_statements(conn)
     conn.silence_limit = read_silence_limit(conn)
     conn.is_direct = await enable_keepalive(conn)
     _widen_buffers(conn)

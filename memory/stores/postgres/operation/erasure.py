@@ -106,15 +106,18 @@ class PostgresErasure(ErasureStore):
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
         await self._indexes.drop_any(scope)
-        async with self._erasing(scope) as (conn, space):
+        async with self._connections.writing(scope) as conn:
+            await conn.execute(_ROLES["eraser"])
+            counts: dict[str, int] = {}
+            if scope.owner_type == "user":  # before the space is locked: who writes for a token holds the token first
+                user = {"tenant": scope.tenant, "owner": scope.owner}
+                counts["tokens"] = require_row(await (await conn.execute(_ERASURE["tokens"], user)).fetchone())["count"]
+            space = await _lock_space(conn, scope)
             # Another owner's space may be shared with a space in which nobody has written.
-            counts = {"shares": (await conn.execute(_ERASURE["shares"], space)).rowcount}
+            counts["shares"] = (await conn.execute(_ERASURE["shares"], space)).rowcount
             # A space that does not exist has no rows; one that is founded at this moment comes after the erasure.
             for table in _OF_SPACE if space["rev"] is not None else ():
                 counts[table] = (await conn.execute(_format_block("all_rows", table), space)).rowcount
-            if scope.owner_type == "user":
-                user = {"tenant": scope.tenant, "owner": scope.owner}
-                counts["tokens"] = require_row(await (await conn.execute(_ERASURE["tokens"], user)).fetchone())["count"]
             await conn.execute(_ROLES["app"])
             counts["jobs"] = (await conn.execute(_ERASURE["jobs"], space)).rowcount
             receipt = ErasureReceipt(id=uuid4(), what="user", at=at)
@@ -129,9 +132,14 @@ class PostgresErasure(ErasureStore):
         """One transaction alone in one space, in the role that may remove; with the space's parameters."""
         async with self._connections.writing(scope) as conn:
             await conn.execute(_ROLES["eraser"])
-            space: dict[str, Any] = {"space": scope.space, **LISTS}
-            row = await (await conn.execute(_ERASURE["lock"], space)).fetchone()
-            yield conn, space | {"rev": row["rev"] if row else None}
+            yield conn, await _lock_space(conn, scope)
+
+
+async def _lock_space(conn: Connection, scope: Scope) -> dict[str, Any]:
+    """Lock every writer out of a space, and return its parameters; `rev` is None where it does not exist."""
+    space: dict[str, Any] = {"space": scope.space, **LISTS}
+    row = await (await conn.execute(_ERASURE["lock"], space)).fetchone()
+    return space | {"rev": row["rev"] if row else None}
 
 
 async def _delete_memories(conn: Connection, space: dict[str, Any], memories: Sequence[DictRow]) -> dict[str, int]:

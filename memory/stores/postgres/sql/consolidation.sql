@@ -1,5 +1,5 @@
--- name: active (the rows that a consolidation compares: a procedure has no duplicates)
-m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural'
+-- name: active (the rows that a consolidation compares: a procedure has no duplicates, and a resource states all of its own)
+m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural' and not (m.trust = 'document' and m.source is not null)
   and (m.embedding_model = %(model)s or m.next_model = %(model)s)
 
 -- name: survey (S-37 to S-40: the nearest pairs of a bounded pool, two rows a pair, pairs yet to check first)

@@ -1,6 +1,6 @@
--- name: retention_waits (in how many seconds each active memory is to be forgotten, as rules/policy/retention.py)
+-- name: retention_waits (in how many seconds each active memory is to be forgotten, as rules/policy/retention.py; what a resource states never)
 select m.memory_id, least(extract(epoch from m.expires_at - %(now)s::timestamptz),
-    case when not m.pinned and d.days is not null then coalesce(
+    case when not m.pinned and not (m.trust = 'document' and m.source is not null) and d.days is not null then coalesce(
       least(%(owner)s::bigint,
         case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
         case when m.session_id is not null then %(session)s::bigint end,
@@ -14,7 +14,7 @@ left join unnest(%(categories)s::text[], %(days)s::bigint[]) c (category, days) 
 left join unnest(%(agents)s::text[], %(agents_days)s::bigint[]) a (agent, days) on a.agent = m.agent_id
 cross join lateral (select case when c.category is null then %(untouched)s::bigint else c.days end as days) d
 where m.space_id = %(space)s and m.state = 'active'
-  and (not m.pinned and d.days is not null or m.expires_at is not null)
+  and (not m.pinned and not (m.trust = 'document' and m.source is not null) and d.days is not null or m.expires_at is not null)
 
 -- name: forgettable (the memories that are due to be forgotten)
 select {m.memory_columns}

@@ -96,8 +96,11 @@ from (
   select c.memory_id, c.kind, c.rev, c.stable_key, {{place}} as place,
     case when c.embedding_model = %(model)s then c.embedding when c.next_model = %(model)s then c.next_embedding end
       as vector
-  from muniment.memories c where c.space_id = %(space)s and c.state = 'active' limit %(limit)s
+  from muniment.memories c where c.space_id = %(space)s and c.state = 'active' and not {{of_resource}} limit %(limit)s
 ) p
+
+-- name: of_resource (whether a resource states it: then it becomes no part of another memory)
+(c.trust = 'document' and c.source is not null)
 
 -- name: place (where a memory is found; null: everywhere)
 case c.reach when 'project' then 'project:' || c.project_id when 'session' then 'session:' || c.session_id end
@@ -108,7 +111,7 @@ from unnest(%(kinds)s::text[], %(words)s::text[], %(places)s::text[]) with ordin
 cross join lateral (
   select c.* from muniment.memories c
   where c.space_id = %(space)s and c.state = 'active' and c.kind = p.kind and c.words <#> p.words::sparsevec < 0
-    and {{place}} is not distinct from p.place
+    and {{place}} is not distinct from p.place and not {{of_resource}}
   order by c.words <#> p.words::sparsevec, c.rev desc, c.memory_id limit %(limit)s
 ) m
 order by p.n

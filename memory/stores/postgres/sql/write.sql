@@ -1,13 +1,17 @@
 -- name: enter (enters a space in the application's role)
 select muniment.enter_space(%(space)s, null), set_config('role', 'muniment_app', true)
 
+-- name: hold (keeps the token of a tenant from being deleted until the transaction ends; fails for one that is)
+select muniment.hold_token(%(tenant)s)
+
 -- name: found_space (inserts the space unless it exists)
 insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
 values (%(space)s, %(tenant)s, %(owner)s, %(owner_type)s, 0, %(at)s)
 on conflict (space_id) do nothing
 
 -- name: commit (commits a plan in one statement; fails when it is outdated or replayed, or in another role)
-select muniment.commit_plan(%(space)s, %(founding)s,
+select muniment.commit_plan(%(space)s,
+  case when muniment.hold_token(%(founding)s::jsonb ->> 'tenant_id') then %(founding)s::jsonb end,
   case when current_user = 'muniment_app' then %(expected)s::bigint
     else muniment.refuse('MU003', current_user::text) end, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
   %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s, %(observations)s)
@@ -29,9 +33,10 @@ select rev from muniment.spaces where space_id = %(space)s for no key update
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(ids)s::uuid[]) one (memory_id)
 where not exists (select from muniment.memories m where m.space_id = %(space)s and m.memory_id = one.memory_id) limit 1
 
--- name: record_turns (appends turns to their sessions unless they are recorded)
-select muniment.record_turns(%(space)s, %(turns)s::jsonb, %(now)s::timestamptz,
-  %(oldest)s::timestamptz + %(keep)s::interval)
+-- name: record_turns (enters the space and appends turns to their sessions unless they are recorded; fails in another role)
+select muniment.record_turns(%(space)s, %(turns)s::jsonb,
+  case when current_user = 'muniment_app' then %(now)s::timestamptz else to_timestamp(muniment.refuse('MU003', current_user::text)) end,
+  %(oldest)s::timestamptz + %(keep)s::interval, %(founding)s::jsonb)
 
 -- name: number_turns (gives positions to the turns of the space that have none)
 select muniment.number_turns(%(space)s, %(now)s::timestamptz)
@@ -56,10 +61,10 @@ on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.r
 -- name: erased_at (when the space was erased last)
 (select max(e.at) from muniment.erasures e where e.space_id = %(space)s and e.what = 'user')
 
--- name: found_unless_erased (inserts the space unless it exists or was erased since)
+-- name: found_unless_erased (inserts the space unless it exists or was erased since; a token's is erased for good)
 insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
 select %(space)s, %(tenant)s, %(owner)s, %(owner_type)s, 0, %(at)s
-where coalesce({{erased_at}} < %(at)s, true)
+where coalesce({{erased_at}} < case when not muniment.has_own_models(%(tenant)s) then %(at)s::timestamptz else '-infinity' end, true)
 on conflict (space_id) do nothing
 
 -- name: record_events (inserts events that are later than the erasure of the space)
@@ -67,7 +72,7 @@ insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, s
 select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op, one.status, one.memory_id,
   one.category, one.sim, one.ts
 from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
-where coalesce({{erased_at}} < one.ts, true)
+where coalesce({{erased_at}} < case when not muniment.has_own_models(%(tenant)s) then one.ts else '-infinity' end, true)
 returning event_id
 
 -- name: check_accesses (fails when one of the memories was retrieved since it was read)
