@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from muniment.memory.bootstrap.gateways import open_gateway
+from muniment.memory.domain.gateway.config import GatewayConfig
+from muniment.memory.domain.gateway.user_key import UserKey
+from muniment.memory.domain.gateway.wire import GatewayMessage
+from muniment.memory.errors import GatewayError
 from tests.http.conftest import PROGRAM, Serving
 
 SAID = {"role": "user", "timestamp": 1_777_896_000_000, "content": "My deploy region is eu-west-3."}
@@ -55,6 +63,33 @@ def test_from_the_first_command_to_the_end(gateway_process: Serving) -> None:
     for text in (gateway_process.log, metrics, arguments):
         assert key not in text
         assert "eu-west-3" not in text
+
+
+async def test_the_client_of_agents(gateway_process: Serving) -> None:
+    """The client of `muniment agent` speaks with the service as it is."""
+    key = await asyncio.to_thread(make_user, gateway_process.environment)
+    await asyncio.to_thread(gateway_process.start)
+    config = GatewayConfig(
+        base_url=gateway_process.url, user_id="ana", user_key=UserKey(key), scope=("current_chat", "all_user_memory")
+    )
+    said = GatewayMessage(
+        sender_id="ana", role="user", timestamp=1_777_896_000_000, content="My deploy region is eu-west-3."
+    )
+    answered = GatewayMessage(sender_id="beaver", role="assistant", timestamp=1_777_896_000_001, content="Noted.")
+    async with open_gateway(config) as client:
+        assert await client.check_reachable()
+        await client.add("chat:c1", [said, answered])
+        await client.flush("chat:c1")
+        [found] = await client.search("c2", "Which deploy region?")
+        assert (found.source_scope, found.session_id, found.resource_uri) == ("all_user_memory", "chat:c1", None)
+        assert found.text is not None
+        assert "eu-west-3" in found.text
+        [there] = await client.search("c1", "Which deploy region?")
+        assert (there.id, there.source_scope) == (found.id, "current_chat")
+    with pytest.raises(GatewayError) as refused:
+        async with open_gateway(replace(config, user_id="ben")) as client:
+            await client.flush("chat:c1")
+    assert key not in str(refused.value)
 
 
 def test_a_port_in_use(gateway_process: Serving) -> None:
