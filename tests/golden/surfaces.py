@@ -116,7 +116,7 @@ def names() -> str:
     offered = sorted(muniment.__all__)
     values = {name: getattr(muniment, name) for name in offered}
     codes = [
-        f"{name} {get_exit_code(value())}"
+        f"{name} {get_exit_code(value.__new__(value))}"
         for name, value in values.items()
         if isinstance(value, type) and issubclass(value, BaseException)
     ]
