@@ -82,7 +82,7 @@ class ErrorTable(Directive):
         ]
         for name, error in list_names("muniment", "errors"):
             says, base = inspect.getdoc(error) or "", error.__base__.__name__
-            code, status = get_exit_code(error()), find_status(error)
+            code, status = get_exit_code(error.__new__(error)), find_status(error)
             lines += format_row(f":py:class:`~muniment.{name}`", says.splitlines()[0], base, str(code), str(status))
         parent = nodes.Element()
         self.state.nested_parse(StringList(lines, source="errors"), self.content_offset, parent)

@@ -54,6 +54,7 @@ def start_gateway(
     except ModuleNotFoundError as error:
         raise BadConfig(f"gateway needs {error.name}: install muniment[serve]") from None
     rules = settings.gateway
+    server.forbid_core_files()
     with contextlib.closing(server.listen_on(host or rules.host, rules.port if port is None else port)) as listener:
         session.run_async(_serve(settings, listener, with_worker=not no_worker))
 
