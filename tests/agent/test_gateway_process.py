@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph_sdk import get_client
 
 from muniment.agent.gateway_reference import LABEL, REFERENCE_RULE
 from muniment.testing import ScriptedOpenAI
 from tests.agent.talk import open_agent, read_messages
 from tests.gateway.test_process import make_user
-from tests.http.conftest import Serving, make_environment
+from tests.graph.serving import served
+from tests.http.conftest import PROGRAM, Serving, make_environment
 
 TOLD = "My deploy region is eu-west-3."
 ASKED = "Which deploy region is mine?"
@@ -68,3 +72,82 @@ async def test_from_one_session_to_the_next(gateway: Serving, database_url: str,
     assert json.dumps(read_messages(model)).count("eu-west-3") == 0
     assert gateway.stop() == 0
     assert key not in gateway.log
+
+
+def write_config(folder: Path, gateway: Serving, key: str, model: ScriptedOpenAI, *scope: str) -> str:
+    """The file of an agent, with these scopes, or else with the usual ones."""
+    block = {"baseUrl": gateway.url, "userId": "ana", "userKey": key, "timeoutSeconds": 30}
+    section = {"mode": "hybrid", "gateway": block | ({"scope": list(scope)} if scope else {})}
+    content = {
+        "user": "ana",
+        "curatedFolder": "curated",
+        "memory": section,
+        "model": {"name": "tiny-1", "baseUrl": model.base_url},
+    }
+    path = folder / f"agent-{'-'.join(scope) or 'usual'}.json"
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+def run_program(gateway: Serving, *command: str, said: str = "") -> str:
+    """What the program prints, which ends well and says nothing of a key."""
+    environment = gateway.environment | {"OPENAI_API_KEY": "none"}
+    done = subprocess.run(
+        [PROGRAM, *command], env=environment, input=said, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_through_the_program(gateway: Serving, tmp_path: Path) -> None:
+    """`muniment agent` finds what another session told, in the same chat with the default scopes, and in a document."""
+    key = make_user(gateway.environment)
+    gateway.start()
+    (tmp_path / "relay.md").write_text("# Relay\n\nThe relay restarts with `make relay-up`.\n")
+    run_program(gateway, "gateway", "resource", "add", str(tmp_path / "relay.md"), "--user", "ana")
+    with ScriptedOpenAI(reply="Noted.") as model:
+        wide = write_config(tmp_path, gateway, key, model, "all_user_memory")
+        usual = write_config(tmp_path, gateway, key, model)
+
+        def ask(config: str, session: str, text: str) -> str:
+            printed = run_program(gateway, "agent", "--config", config, "--session", session, said=f"{text}\n")
+            assert key not in printed
+            return "".join(find_references(model))
+
+        assert "eu-west-3" not in ask(wide, "monday", TOLD)
+        assert "eu-west-3" in ask(wide, "tuesday", ASKED)
+        assert "eu-west-3" not in ask(usual, "wednesday", ASKED)
+        assert "eu-west-3" in ask(usual, "monday", ASKED)
+        assert "relay-up" in ask(usual, "thursday", "How does the relay restart?")
+        assert "resource:relay.md" in find_references(model)[0]
+    shown = run_program(gateway, "sessions", "show", "agent:tuesday", "--user", "ana", "--audit", "--json")
+    assert "memory_gateway_flush_succeeded" in shown
+    assert key not in shown
+
+
+@pytest.mark.timeout(300)
+def test_through_the_server_of_studio(gateway: Serving, database_url: str, tmp_path: Path) -> None:
+    """On LangGraph's server the next thread knows it, too: one reference before the prompt, and the rule."""
+    key = make_user(gateway.environment)
+    gateway.start()
+
+    async def say(address: str, text: str) -> None:
+        async with get_client(url=address) as client:
+            thread = (await client.threads.create())["thread_id"]
+            given: Any = {"messages": [{"role": "user", "content": text}]}
+            await client.runs.wait(thread, "hybrid", input=given, context={"user": "ana"})
+
+    with ScriptedOpenAI(reply="Noted.") as model:
+        environment = {
+            "MUNIMENT_DEVELOPMENT": "1",
+            "MUNIMENT_AGENT_CONFIG": write_config(tmp_path, gateway, key, model, "all_user_memory"),
+        }
+        with served(database_url, tmp_path, **environment) as address:
+            for text in (TOLD, ASKED):
+                asyncio.run(say(address, text))
+        system, reference, prompt = (message["content"] for message in read_messages(model))
+    assert system.endswith(REFERENCE_RULE)
+    assert reference.startswith(LABEL)
+    assert "eu-west-3" in reference
+    assert prompt == ASKED
