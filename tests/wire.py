@@ -79,6 +79,8 @@ class Wire:
     async def _close(self) -> None:
         self._listening.close()
         self._open.set()
+        for _ in range(3):  # who was let in a moment ago is known by then
+            await asyncio.sleep(0)
         for one in self._writers:
             one.transport.abort()
         ways = asyncio.all_tasks() - {asyncio.current_task()}

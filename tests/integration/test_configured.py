@@ -343,18 +343,22 @@ async def test_closing_closes_all_connections(database_url: str, tmp_path: Path)
 async def test_connections_keep_no_cookie() -> None:
     """What an endpoint sets for one token is not sent for another, over the connections that all share."""
     heard: list[bytes] = []
+    answering: list[asyncio.Task[None] | None] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answering.append(asyncio.current_task())
         with suppress(asyncio.IncompleteReadError):
             while True:
                 heard.append(await reader.readuntil(b"\r\n\r\n"))
                 writer.write(b"HTTP/1.1 200 OK\r\nSet-Cookie: who=ana; Path=/\r\nContent-Length: 0\r\n\r\n")
         writer.close()
+        await writer.wait_closed()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, open_connections() as connections:
         for _ in range(2):
             await connections.get(f"http://127.0.0.1:{port}/")
+    await asyncio.gather(*filter(None, answering))  # each ends with its connection
     assert len(heard) == 2
     assert not any(b"cookie" in each.lower() for each in heard)

@@ -32,7 +32,6 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.beside import SharedReads
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
-from muniment.memory.stores.postgres.connection.statement_log import choose_raw_cursor
 from muniment.memory.stores.postgres.schema import large_spaces
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
@@ -173,8 +172,9 @@ class PostgresSearches:
         if category in search.categories:  # the lists of a large space count words by category
             search = replace(search, categories=(category,), filters=replace(search.filters, category=None))
         limits = (space["limits"],) if space["limited"] else ()
+        set_filters = zip(_FILTERS, _get_filters(search.filters), strict=True)
         text, names = _build_statement(
-            (*_list_narrowing(search.filters), *limits),
+            (*(f"by_{name}" for name, value in set_filters if value is not None), *limits),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -199,7 +199,7 @@ class PostgresSearches:
     ) -> AsyncCursor[rows.SearchRow]:
         """Send a search, without waiting for it in a pipeline."""
         text, values = self.build(space, search, scan=scan)
-        return await choose_raw_cursor()(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
+        return await conn.raw_cursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
 
     def _note_indexes(self, space: Mapping[str, Any], hits: Sequence[rows.SearchRow]) -> bool:
         """Remember from the rows of a search whether the space has indexes and limited memories; return whether an
@@ -211,11 +211,6 @@ class PostgresSearches:
                 self._limited_spaces.clear()
             self._limited_spaces.add(space["space"])
         return head.is_complete
-
-
-def _list_narrowing(filters: Filters) -> list[str]:
-    """Return the names of the blocks of the filters that are set."""
-    return [f"by_{name}" for name, value in zip(_FILTERS, _get_filters(filters), strict=True) if value is not None]
 
 
 def _cut_revision(row: DictRow | None, as_of: Revision | None) -> Revision:
@@ -255,7 +250,8 @@ def _build_params(search: Search) -> dict[str, Any]:
 async def _send_words(conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
     """Send the `words` block, over the memories that the search is made among."""
     text = _SEARCH["words"].replace("{source}", _SEARCH["current" if space["as_of"] is None else "then"])
-    narrowing = (*_list_narrowing(search.filters), space["limits"])
+    set_filters = zip(_FILTERS, _get_filters(search.filters), strict=True)
+    narrowing = (*(f"by_{name}" for name, value in set_filters if value is not None), space["limits"])
     text = text.replace("{narrowed}", " ".join(_SEARCH[name] for name in narrowing))
     pattern = rf"\m(?:{'|'.join(search.beginnings)})[[:alpha:]]{{4,}}"
     return await conn.execute(text, {**space, **_build_params(search), "pattern": pattern, "limit": _MAX_WORDS})

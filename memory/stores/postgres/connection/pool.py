@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from math import inf
 from time import monotonic
-from typing import Literal, LiteralString
+from typing import Any, Literal, LiteralString
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, AsyncPipeline, Error, OperationalError
+from psycopg import AsyncConnection, AsyncPipeline, AsyncRawCursor, Error, OperationalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -28,7 +28,7 @@ from muniment.memory.stores.postgres.connection.errors import (
     translate_errors,
 )
 from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
-from muniment.memory.stores.postgres.connection.statement_log import watch_statements
+from muniment.memory.stores.postgres.connection.statement_log import choose_raw_cursor, watch_statements
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _WRITE, _READ, _SWITCH, _SESSION, _ROLES = map(load_blocks, ("write", "read", "embedder_switch", "session", "roles"))
@@ -42,6 +42,7 @@ class Connection(AsyncConnection[DictRow]):
 
     is_direct = True
     silence_limit: str | None = None  # milliseconds that a transaction may last without a sign of its client
+    raw_cursor: type[AsyncRawCursor[Any]] = AsyncRawCursor  # for statements with numbered parameters
 
 
 Pool = AsyncConnectionPool[Connection]
@@ -331,6 +332,7 @@ async def _enter_space(conn: Connection, scope: Scope, found_at: datetime | None
 
 async def _configure_connection(conn: Connection) -> None:
     watch_statements(conn)
+    conn.raw_cursor = choose_raw_cursor()
     conn.silence_limit = read_silence_limit(conn)
     conn.is_direct = await enable_keepalive(conn)
     _widen_buffers(conn)
