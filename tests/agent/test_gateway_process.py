@@ -13,11 +13,13 @@ import pytest
 from langgraph_sdk import get_client
 
 from muniment.agent.gateway_reference import LABEL, REFERENCE_RULE
+from muniment.memory.domain.scope import Scope
 from muniment.testing import ScriptedOpenAI
 from tests.agent.talk import open_agent, read_messages
 from tests.gateway.test_process import make_user
 from tests.graph.serving import served
 from tests.http.conftest import PROGRAM, Serving, make_environment
+from tests.wire import Wire
 
 TOLD = "My deploy region is eu-west-3."
 ASKED = "Which deploy region is mine?"
@@ -151,3 +153,29 @@ def test_through_the_server_of_studio(gateway: Serving, database_url: str, tmp_p
     assert reference.startswith(LABEL)
     assert "eu-west-3" in reference
     assert prompt == ASKED
+
+
+@pytest.mark.timeout(180)
+async def test_the_database_of_the_gateway_is_away(gateway: Serving, database_url: str, tmp_path: Path) -> None:
+    """The answer is as ever, the failures are events, and each request is sent once; then it goes on by itself."""
+    key = await asyncio.to_thread(make_user, gateway.environment)
+    with Wire(gateway.environment["MUNIMENT_DATABASE_URL"]) as wire, ScriptedOpenAI(reply="Noted.") as model:
+        (tmp_path / "quick.yaml").write_text("database: {silent_seconds: 2}\nserve: {timeout_seconds: 3}\n")
+        gateway.environment |= {"MUNIMENT_DATABASE_URL": wire.url, "MUNIMENT_CONFIG": str(tmp_path / "quick.yaml")}
+        await asyncio.to_thread(gateway.start)
+        block = {"baseUrl": gateway.url, "userId": "ana", "userKey": key, "timeoutSeconds": 30}
+        section = {"mode": "hybrid", "gateway": block}
+        async with open_agent(database_url, tmp_path, model, section, user="ana") as agent:
+            await asyncio.to_thread(wire.stall)
+            state = await agent.say(TOLD, session="monday")
+            assert state["reply"] == "Noted."
+            turns = (await agent.memory.sessions.get(Scope(owner="ana"), "agent:monday")).turns
+            events = {turn.text: turn.payload for turn in turns if turn.kind == "audit"}
+            assert list(events) == ["memory_gateway_recall_failed", "memory_gateway_add_failed"]
+            assert {payload["status"] for payload in events.values() if payload} == {503}
+            assert [gateway.log.count(f"POST /memories/{path}:") for path in ("search", "add", "flush")] == [1, 1, 0]
+            await asyncio.to_thread(wire.heal)
+            await agent.say(TOLD, session="monday")
+            await agent.say(ASKED, session="monday")
+    assert "eu-west-3" in find_references(model)[0]
+    assert key not in gateway.log
