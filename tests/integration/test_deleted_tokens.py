@@ -10,8 +10,10 @@ import pytest
 
 from muniment.faces.proxy.storing import StoringOrder, store_exchange
 from muniment.memory.client import Memory
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import TokenDeleted
-from tests.engine import engine
+from muniment.testing.fakes import FixedClock
+from tests.engine import NOON, engine
 from tests.integration.test_message_stream import (
     TOKEN,
     WHO,
@@ -89,8 +91,8 @@ async def test_a_deletion_by_another_process_waits_for_what_is_being_stored(memo
 
 async def test_a_memory_that_another_process_erases_while_it_learns(database_url: str) -> None:
     """Nothing founds the space of a token anew: not what is learned, nor counted, nor said later."""
-    embedder = BlockedEmbedder()
-    async with engine(database_url, embedder=embedder) as memory, engine(database_url) as other:
+    embedder, clock = BlockedEmbedder(), FixedClock(NOON)
+    async with engine(database_url, embedder=embedder, clock=clock) as memory, engine(database_url) as other:
         await store(other, exchange([user("My dog is called Rex.")], assistant("OK.")))
         learning = asyncio.create_task(store(memory, exchange([user("I live in Porto.")], assistant("Nice."))))
         async with asyncio.timeout(20):
@@ -100,7 +102,8 @@ async def test_a_memory_that_another_process_erases_while_it_learns(database_url
         assert (counts["tokens"], counts["turns"]) == (1, 4)
         embedder.released.set()
         await learning
-        await memory.brief(WHO, "supervisor", "Where do I live?")  # which is counted, after the erasure
+        clock.advance(60)
+        await memory.query(WHO, "supervisor", Query(text="Where do I live?"))  # which is counted, after the erasure
         await memory.conversation.flush(WHO)
         with pytest.raises(TokenDeleted):
             await append(memory, user("Hello."))
