@@ -50,7 +50,7 @@ def start_gateway(
     settings = load_settings()
     try:
         # The extra brings the web framework: nothing for the other commands to wait for, or to need.
-        from muniment.faces.http import server  # noqa: PLC0415
+        from muniment.faces.http import server  # noqa: PLC0415 - in an extra
     except ModuleNotFoundError as error:
         raise BadConfig(f"gateway needs {error.name}: install muniment[serve]") from None
     rules = settings.gateway
@@ -61,9 +61,9 @@ def start_gateway(
 
 async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool) -> None:
     # As above; the bootstrap brings the database's driver.
-    from muniment.faces.gateway import server  # noqa: PLC0415
-    from muniment.faces.http.server import create_service  # noqa: PLC0415
-    from muniment.memory import bootstrap  # noqa: PLC0415
+    from muniment.faces.gateway import server  # noqa: PLC0415 - in an extra
+    from muniment.faces.http.server import create_service  # noqa: PLC0415 - in an extra
+    from muniment.memory import bootstrap  # noqa: PLC0415 - slow to import
 
     async with (
         session.open_memory(settings, quiet=False) as memory,
