@@ -39,6 +39,7 @@ class CuratedTool(BaseTool):
         super().__init__(**fields)
         self._files = files
 
+    # The base class demands it; a call without an event loop could not wait for the lock of the files.
     def _run(self, /, **arguments: Any) -> str:
         raise NotImplementedError(f"{self.name} has no synchronous call: await ainvoke")
 
