@@ -18,7 +18,7 @@ from tests.notice import NOTICE, build_notice
 pytestmark = [pytest.mark.xdist_group("packaging"), pytest.mark.timeout(120)]
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("faces", "graph", "nodes", "agent", "memory", "config", "migrations")
+FOLDERS = ("faces", "graph", "nodes", "agent", "plugin", "chain", "memory", "config", "migrations")
 LOOK = """
 import sys
 from importlib.metadata import entry_points, version

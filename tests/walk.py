@@ -39,7 +39,7 @@ from muniment.nodes.state import Input, Who
 from tests.conftest import GIVEN, discard, new_home
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("memory", "agent", "nodes", "graph", "faces", "src/muniment")
+FOLDERS = ("memory", "agent", "plugin", "chain", "nodes", "graph", "faces", "src/muniment")
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 _GOES_ON = 3  # of the argument of RESUME, where a call is reported: 0 at the start, else after a yield or an await
 USER, THREAD = "ana", "a"

@@ -20,6 +20,7 @@ from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.config.checks import check_embedders, check_forgetting, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
+from muniment.memory.config.plugin import PluginSettings
 from muniment.memory.config.processes import (
     Checkpoints,
     CuratedFolder,
@@ -111,6 +112,7 @@ class _Sections(SettingsPart):
     gateway: Gatewaying
     users: Users
     curated: CuratedFolder
+    plugin: PluginSettings
 
 
 SECTIONS = tuple(_Sections.model_fields)
@@ -134,6 +136,7 @@ class Settings(_Sections):
     embedder_folder: Path
     tenant: str = "default"
     development: bool = False  # LangGraph's server takes requests of this machine without a token
+    plugin_token: SecretStr | None = None  # of the server that `plugin.url` names
     agent_config: Path | None = None  # of the graph `hybrid`, and of `muniment agent` without --config
 
     def take_sections(self, others: Settings) -> None:
@@ -209,6 +212,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         tenant=env.read_text("MUNIMENT_TENANT") or "default",
         development=env.read_text("MUNIMENT_DEVELOPMENT", ("0", "1").__contains__, "1 or 0") == "1",
         agent_config=env.read_path("MUNIMENT_AGENT_CONFIG"),
+        plugin_token=env.read_secret("MUNIMENT_PLUGIN_TOKEN", is_one_word, "one word without spaces"),
     )
 
 

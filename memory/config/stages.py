@@ -60,7 +60,7 @@ _MEMBERS: Mapping[Stage, tuple[str, ...]] = {
 # Of these sections and keys none is in a stage: connections, the service, texts that may be a secret or a path of a
 # machine, and what is built into a graph when it is made.
 FIXED = (
-    "database.*", "jobs.*", "serve.*", "proxy.*", "gateway.*", "curated.*", "resources.*", "users.*",
+    "database.*", "jobs.*", "serve.*", "proxy.*", "gateway.*", "curated.*", "plugin.*", "resources.*", "users.*",
     "session_ledger.search_agents", "model.prompt_folder", "model.tool_schema", "model.tool_rounds", "model.handoffs",
     "redact.patterns", "redact.deny_tags", "redact.deny_paths", "redact.deny_projects", "spend.currency",
     "spend.prices", "embedders.*.scripts", "embedders.*.reads", "checkpoints.messages", "checkpoints.durability",

@@ -1,0 +1,93 @@
+"""What the plugin asks of a store of items, and of the book in which a host keeps what it has done and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from muniment.plugin.domain.book import AuditLine, PluginStats, TurnReport
+from muniment.plugin.domain.item import (
+    CompactPolicy,
+    CompactReport,
+    ItemOwner,
+    ListQuery,
+    MemoryHit,
+    MemoryItem,
+    SearchQuery,
+    StoredItem,
+)
+
+
+class MemoryStore(Protocol):
+    """A store of items. No call sees or changes an item of another tenant or user: their ids are as unknown ones.
+
+    Each method raises StoreDown where the store cannot be reached, StoreFull where it has no room, Busy where it is
+    locked, and BadInput for a value that it cannot hold."""
+
+    async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
+        """Return the items that are found where the owner is, best first."""
+        ...
+
+    async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
+        """Write items, each once for its id and content, and return what became of each, in order.
+
+        An item that was forgotten is not made again: its outcome is `forgotten`."""
+        ...
+
+    async def forget(self, owner: ItemOwner, ids: Sequence[str]) -> Sequence[str]:
+        """Forget items, and return the ids of those that were there."""
+        ...
+
+    async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
+        """Remove what the policy says of all items of the owner, and return how many."""
+        ...
+
+    async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
+        """Return items, newest change first."""
+        ...
+
+    async def pin(self, owner: ItemOwner, item_id: str, *, pinned: bool) -> bool:
+        """Pin or unpin an item, and return whether it was there."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is under way, and close the store."""
+        ...
+
+
+class PluginBook(Protocol):
+    """What a host remembers of its plugin: which sessions are switched off, what was counted, and what was changed by
+    a person. It holds no text of an item or a message."""
+
+    async def read_switch(self, owner: ItemOwner) -> bool:
+        """Return whether the plugin is on in the owner's session."""
+        ...
+
+    async def write_switch(self, owner: ItemOwner, *, is_on: bool) -> None:
+        """Switch the plugin on or off in the owner's session, for good."""
+        ...
+
+    async def count_writes(self, owner: ItemOwner, since: datetime) -> int:
+        """Return how many items were written for the user since then, in all sessions."""
+        ...
+
+    async def record_turn(self, report: TurnReport) -> None:
+        """Keep what a turn cost and did."""
+        ...
+
+    async def read_last_turn(self, owner: ItemOwner) -> TurnReport | None:
+        """Return the report of the last turn of the owner's session."""
+        ...
+
+    async def record_audit(self, line: AuditLine) -> None:
+        """Keep what a person has changed."""
+        ...
+
+    async def read_stats(self, tenant: str, user: str | None, since: datetime) -> PluginStats:
+        """Return what was counted since then, of one user or of all of a tenant."""
+        ...
+
+    async def close(self) -> None:
+        """Write what waits, and close the book."""
+        ...
