@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given, strategies as st
 
 from muniment.chain import Addition, Message, TurnContext, place_additions
+from muniment.chain.values import MessageRole
 from tests.chain.middlewares import make_turn
 
 
@@ -22,6 +23,14 @@ def test_each_place() -> None:
     """System additions end the system message, those of the user the user's last message; in their order."""
     turn = add(make_turn("hello", system="Be brief."), ("u", "one"), ("s", "two"), ("u", "three"), ("s", ""))
     assert [message.text for message in place_additions(turn)] == ["Be brief.\n\ntwo", "hello\n\none\n\nthree"]
+
+
+def test_earlier_messages_stay_as_they_were() -> None:
+    """Only the last message of the user has an addition, also where calls and results follow it."""
+    roles: tuple[MessageRole, ...] = ("user", "assistant", "user", "assistant", "tool")
+    turn = replace(make_turn(), messages=tuple(Message(role=role, text=role) for role in roles))
+    texts = [message.text for message in place_additions(add(turn, ("u", "one")))]
+    assert texts == ["user", "assistant", "user\n\none", "assistant", "tool"]
 
 
 def test_a_system_message_is_made_where_there_is_none() -> None:

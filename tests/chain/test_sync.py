@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -150,6 +151,30 @@ def test_a_reply_of_a_middleware() -> None:
     with open_sync_host(Command()) as host:
         assert host.run_turn(make_turn(), answer).messages[0].is_aside
         assert [part for part in host.stream_turn(make_turn(), answer) if isinstance(part, str)] == ["switched off"]  # type: ignore[arg-type] # never called
+
+
+def test_a_caller_that_is_interrupted() -> None:
+    """Ctrl-C ends the wait and the hook that was waited for; the turn was aborted."""
+    ended: list[str] = []
+    recorder = Recorder("a", [])
+    caller = threading.get_ident()
+
+    class Waiting:
+        async def before_prompt(self, context: TurnContext) -> TurnContext:
+            try:
+                asyncio.get_running_loop().call_later(0.05, signal.pthread_kill, caller, signal.SIGINT)
+                await wait_long()
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+            return context
+
+    with open_sync_host(Waiting(), recorder, make_host=partial(Host, before_seconds=30)) as host:
+        with pytest.raises(KeyboardInterrupt):
+            host.run_turn(make_turn(), lambda turn: build_answer("fine", AT))
+        assert host.drain(1) == 0
+        assert ended == ["cancelled"]
+    assert [one.status for one in recorder.outputs] == ["aborted"]
 
 
 def test_the_thread_of_the_chain_is_refused() -> None:
