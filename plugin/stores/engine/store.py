@@ -35,7 +35,8 @@ from muniment.plugin.domain.operation import (
 )
 from muniment.plugin.item_mapping import make_item, make_key, make_scope, map_item, parse_id
 from muniment.plugin.ports import MemoryStore
-from muniment.plugin.stores.engine.ranking import make_hit
+from muniment.plugin.stores.engine.ranking import HitScorer
+from muniment.plugin.stores.scoring import choose_hits, make_weights
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -71,10 +72,15 @@ class EngineStore(MemoryStore):
             return ()
         question = Query(text=query.text, top_k=_CANDIDATES, budget_tokens=_MANY_TOKENS, threshold=0.0, profile=PROFILE)
         answer = await self._memory.query(make_scope(query.owner), _AGENT, question)
-        hits = [make_hit(hit, query, self._settings) for hit in answer.hits if self._is_open(hit, query)]
-        fitting = (hit for hit in hits if hit.score >= query.min_score)
-        fitting = (hit for hit in fitting if not query.types or hit.item.type in query.types)
-        return sorted(fitting, key=lambda hit: (-hit.score, hit.item.id))[: query.top_k]
+        engine = self._memory.engine
+        scorer = HitScorer(
+            query=query,
+            weights=make_weights(self._settings),
+            semantic_weight=engine.settings.recall.choose_profile(_AGENT, PROFILE).semantic_weight,
+            profile=None if answer.degraded else engine.settings.find_profile(engine.embedder.name),
+        )
+        hits = (scorer.score_hit(hit) for hit in answer.hits if self._is_open(hit, query))
+        return choose_hits((hit for hit in hits if hit and (not query.types or hit.item.type in query.types)), query)
 
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         return [await self._write_item(item) for item in items]
