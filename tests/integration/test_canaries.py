@@ -98,6 +98,7 @@ NOT_EXPORTED = {
     "consolidation_runs": "what was done in this database",
     "events": "what was done in this database",
     "extractions": "what was read here: a turn that is exported as consumed is not read again",
+    "host_items": "ids by which hosts reach memories of this database",
     "items": "a program's own",
     "pair_fingerprints": "what was compared in this database",
     "requests": "kept for a day, for who asks this space again",
