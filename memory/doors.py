@@ -5,6 +5,7 @@ from __future__ import annotations
 from muniment.memory.admin import Admin
 from muniment.memory.configuration import Configuration
 from muniment.memory.engine import Engine
+from muniment.memory.host_items import HostItems
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
@@ -26,6 +27,11 @@ class Doors:
     def projections(self) -> Projections:
         """What the memories say slot by slot: profile, episodes, skills."""
         return Projections(self.engine)
+
+    @property
+    def host_items(self) -> HostItems:
+        """What hosts keep under ids of their own."""
+        return HostItems(self.engine)
 
     @property
     def resources(self) -> Resources:

@@ -17,6 +17,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
+from muniment.memory.domain.layers.host_items import HostItem
 from muniment.memory.domain.layers.observation import TYPE_OF_KIND, NewObservation
 from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import Neighbour, StoredMemory, compose_document, is_note, is_structured
@@ -285,8 +286,9 @@ class Planner:
             proposals=proposals,
             jobs=make_expiry_jobs(scope, [proposal.expires_at for proposal in proposals]),
             observations=build_observations(draft, merged.fates),
+            host_items=build_host_items(draft, merged.fates),
         )
-        if plan.changes or proposals or (record is not None and (record.source != "rules" or draft.node == "worker")):
+        if plan.changes or proposals or plan.host_items or (record is not None and (record.source != "rules" or draft.node == "worker")):
             return plan, Rejections(refused=merged.refused, unmet=unmet)
         if known is None:
             await self.neighbour_finder.confirm_revision(scope)
@@ -313,7 +315,7 @@ class Planner:
             said = await self.ledger.read_said_times(scope, [record.turn, *turns])
             neighbours = [order_neighbours(near, record.turn, said, at) for near in neighbours]
         return rev, [
-            IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
+            IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=choose_id(each))
             for each, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
         ]
 
@@ -394,3 +396,19 @@ def build_observations(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]
             outcome=outcome,
         )
     return tuple(found.values())
+
+
+def build_host_items(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]]) -> tuple[HostItem, ...]:
+    """Return where the ids of the hosts' items lead that became a memory or are known."""
+    found = zip(draft.candidates, fates, strict=True)
+    return tuple(
+        HostItem(id=each.item.id, memory=memory, digest=each.item.digest)
+        for each, (memory, _) in found
+        if each.item is not None and memory is not None
+    )
+
+
+def choose_id(candidate: Candidate) -> MemoryId:
+    """Return the id of the memory that a candidate becomes if it is new: that of its host, where this is free."""
+    item = candidate.item
+    return MemoryId(item.id if item is not None and item.names_memory else uuid4())
