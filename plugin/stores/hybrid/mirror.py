@@ -97,19 +97,19 @@ class MirrorStore(LocalStore):
         """Return the result of `work` in one transaction, which is on the disk when this returns. `fetched_at` is when
         what it writes was found on a server. Raises StoreFull, StoreDown, Busy; then nothing is written."""
 
-        def do_work(connection: sqlite3.Connection) -> T:
-            writer = MirrorWriter(
-                connection=connection,
-                cache=self._cache,
-                duplicate_similarity=self._options.duplicate_similarity,
-                model=self._model,
-                fetched_at=fetched_at,
+        def do_work(writer: ItemWriter) -> T:
+            mirror = MirrorWriter(
+                connection=writer.connection,
+                cache=writer.cache,
+                duplicate_similarity=writer.duplicate_similarity,
+                model=writer.model,
+                fetched_at=writer.fetched_at,
             )
-            result = work(writer)
-            self._finish_write(connection, writer)
+            result = work(mirror)
+            writer.has_erased = mirror.has_erased
             return result
 
-        return await self._write(do_work)
+        return await self._write(do_work, None, fetched_at=fetched_at)
 
     def read_item(self, connection: sqlite3.Connection, owner: ItemOwner, item_id: str) -> MemoryItem | None:
         """Return an item within a transaction; None where there never was one."""
