@@ -217,7 +217,9 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.plugin_users", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.plugin_users", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("file", nargs="?", type=Path, default=FILE, metavar="FILE", help="default: the file in data/")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--half", choices=HALVES, help="default: both")
