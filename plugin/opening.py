@@ -4,18 +4,19 @@ What it needs is imported when a plugin is opened: a host that imports it, and o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
     from muniment.memory.config.settings import Settings
-    from muniment.memory.ports.clock import Clock
     from muniment.memory.ports.embedders import Embedder
     from muniment.plugin.plugin import MemoryPlugin
     from muniment.plugin.ports import MemoryStore, PluginBook
+
+_WARM_UP_SECONDS = 5.0  # for what reads messages and for the embedder; what is late then goes on beside the first turn
 
 
 @asynccontextmanager
@@ -24,7 +25,6 @@ async def open_plugin(
     *,
     store: MemoryStore | None = None,
     book: PluginBook | None = None,
-    clock: Clock | None = None,
     embedder: Embedder | None = None,
     memory: Memory | None = None,
 ) -> AsyncIterator[MemoryPlugin]:
@@ -41,18 +41,15 @@ async def open_plugin(
     async with AsyncExitStack() as stack:
         chosen = embedder if embedder is not None else _make_embedder(settings, stack)
         if store is None:
-            store = await _open_store(settings, chosen, memory, clock)
+            store = _open_store(settings, chosen)
             stack.push_async_callback(store.close)
         if book is None:
-            book = await _open_book(settings, memory)
+            book = _open_book(settings, memory)
             stack.push_async_callback(book.close)
         plugin = MemoryPlugin.make(settings, store, book, embedder=chosen)
         stack.push_async_callback(plugin.close)
-        warming = asyncio.create_task(asyncio.to_thread(plugin.load_rules))
-        try:
-            yield plugin
-        finally:
-            await asyncio.wait({warming})
+        await plugin.warm_up(_WARM_UP_SECONDS)
+        yield plugin
 
 
 def _make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
@@ -66,13 +63,20 @@ def _make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None
     return embedder
 
 
-async def _open_store(
-    settings: Settings, embedder: Embedder | None, memory: Memory | None, clock: Clock | None
-) -> MemoryStore:
+def _open_store(settings: Settings, embedder: Embedder | None) -> MemoryStore:
     from muniment.plugin.stores.local.store import open_local_store  # noqa: PLC0415 - as above
 
     return open_local_store(settings, embedder)
 
 
-async def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:
-    raise NotImplementedError
+def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:
+    if settings.plugin.store == "engine" and memory is not None:
+        from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts  # noqa: PLC0415 - as above
+        from muniment.plugin.book.engine_book import EngineBook  # noqa: PLC0415 - as above
+
+        return EngineBook(make_plugin_accounts(memory))
+    from muniment.plugin.book.file_book import FileBook, find_book_file  # noqa: PLC0415 - as above
+    from muniment.plugin.stores.local.store import FILE_NAME  # noqa: PLC0415 - as above
+
+    file = Path(settings.plugin.file).expanduser() if settings.plugin.file else settings.home / FILE_NAME
+    return FileBook(find_book_file(file))

@@ -176,10 +176,13 @@ class MemoryPlugin:
                 changed = await write_leaving(self.writer, context, owner, policy.gates, messages)
                 self.sessions.note_write(owner, changed)
 
-    def load_rules(self) -> None:
-        """Load what reads a message, so that the first turn does not wait for it. It takes a second or two."""
-        if self.reader is not None:
-            load_rules()
+    async def warm_up(self, seconds: float) -> None:
+        """Load what reads messages, and the embedder, so that the first turn does not wait for them; at most so
+        long."""
+        tasks = {asyncio.create_task(asyncio.to_thread(load_rules))}
+        if self.embedder is not None:
+            tasks.add(asyncio.create_task(self.embedder.load_model()))
+        await asyncio.wait(tasks, timeout=seconds)
 
     async def close(self) -> None:
         """Wait for what the embedder has under way."""

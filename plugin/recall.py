@@ -28,6 +28,7 @@ _READ = 50  # items from which the stable part is chosen
 _PINNED = 8
 _STABLE_SHARE = 0.625  # of the items and tokens of a turn: five of eight
 _AWAY_SECONDS = 5.0  # for which an embedder that failed or was late is left alone
+_FIRST_TEXT = "hello"
 _EMBED_SECONDS = 0.15  # for the vector of a message; later it is searched for by its words
 
 
@@ -66,6 +67,10 @@ class MessageEmbedder:
             return None
         vector = task.result()
         return vector if vector.any() else None
+
+    async def load_model(self) -> None:
+        """Ask the embedder once, so that its model is there when a message comes."""
+        await self._embed(_FIRST_TEXT)
 
     async def close(self) -> None:
         """Wait for what is under way."""

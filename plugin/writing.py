@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.tokens import get_lexeme_set
 from muniment.plugin.domain.book import AuditLine
-from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem, SearchQuery
+from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem, Outcome, SearchQuery
 from muniment.plugin.gates.write import DUPLICATE, WriteSignals, decide_write
 from muniment.plugin.reading.completions import find_done, list_done
 from muniment.plugin.reading.finds import (
@@ -142,11 +142,19 @@ class ItemWriter:
         if replaced[1:]:
             await self._forget(request, [each.id for each in replaced[1:]], result)
         old = replaced[0]
-        kept = {"id": old.id, "created_at": old.created_at, "updated_at": request.at, "pinned": old.pinned}
         result.changed.add(old.id)
-        return replace(item, **kept, scope=old.scope, project_id=old.project_id, session_id=old.session_id)
+        return replace(
+            item,
+            id=old.id,
+            created_at=old.created_at,
+            updated_at=request.at,
+            pinned=old.pinned,
+            scope=old.scope,
+            project_id=old.project_id,
+            session_id=old.session_id,
+        )
 
-    async def _write_again(self, request: WriteRequest, find: Find, item: MemoryItem) -> str:
+    async def _write_again(self, request: WriteRequest, find: Find, item: MemoryItem) -> Outcome:
         """Write under another id what was forgotten once, and what its person says anew."""
         for generation in range(1, GENERATIONS):
             other = make_item(find, request.owner, request.at, self.settings.plugin.days, generation=generation)
@@ -180,7 +188,7 @@ class ItemWriter:
         result.changed.update(gone)
         return gone
 
-    def _count(self, outcome: str, id_: str, result: WriteResult) -> None:
+    def _count(self, outcome: Outcome, id_: str, result: WriteResult) -> None:
         match outcome:
             case "added":
                 result.written += 1
