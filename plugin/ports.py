@@ -17,6 +17,7 @@ from muniment.plugin.domain.item import (
     SearchQuery,
     StoredItem,
 )
+from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
 
 
 class MemoryStore(Protocol):
@@ -53,6 +54,21 @@ class MemoryStore(Protocol):
 
     async def close(self) -> None:
         """Finish what is under way, and close the store."""
+        ...
+
+
+class OperationStore(MemoryStore, Protocol):
+    """A store on a server, to which a device with items of its own brings what was done there."""
+
+    async def apply_operations(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
+        """Carry out at most 100 operations of one owner in order, each once for its id, and return what became of each.
+
+        Raises BadInput where none of them was carried out because of what they say."""
+        ...
+
+    async def read_changes(self, owner: ItemOwner, since: int, limit: int = 500) -> ChangePage:
+        """Return how items of the owner's space are after the changes of a revision, oldest first. Raises BadInput for
+        a revision that is not reached."""
         ...
 
 
