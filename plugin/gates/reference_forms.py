@@ -64,7 +64,7 @@ _ANY_OF = rf"(?:{_TALKED}|{_SETTLED}|{_WORKED})"
 _ADVERB = r"(?:\s+(?:already|ever|just|originally|actually|previously|once|all|both|initially|finally|last|even|also))?"
 _PAST_OF = r"(?:\s+(?:had|have|were|was|'d|'ve)|'d|'ve)?"
 _JOINS = (
-    r"(?:as|like|than|what|which|where|how|why|when|who|whatever|wherever|that"
+    r"(?:as|like|than|what|which|where|how|why|when|who|whatever|wherever|that|it|ones?|things?"
     r"|(?:the|that|those)\s+(?:[\w'-]+\s+){1,4})"
 )
 _MEMORIES = (
@@ -119,6 +119,7 @@ _TIMES = (
     rf"\bwe\b[^.?!\n]{{0,60}}\b(?:{_BEFORE}|before|earlier|previously|already)\b|\b{_BEFORE}[\s,]+we\b",
     rf"\b(?:the|that|those|our|my)\s+(?:[\w'/-]+\s+){{1,4}}(?:from|of|since)\s+{_BEFORE}\b",
     rf"\b(?:from|since)\s+(?:{_BEFORE}|before|earlier)\s*(?:$|[,.!?])",
+    r"\bback\s+(?:then|when\s+(?:we|i)|in\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|20)\w*)",
     r"\b(?:yesterday|last\s+(?:week|month|night|sprint))['’]s\s+(?!(?:news|weather|game|match|date|price|paper)\b)\w+",
     r"\b(?:the|that|our|my)\s+(?:unfinished|half-finished|half-done|interrupted|remaining|pending|open)\s+\w+",
 )
@@ -145,7 +146,7 @@ RESUMPTION_ZH = lazy_compile(
     rf"(?:^|[。！？!?，,；;：:\n\s]){_LEAD_ZH}(?P<verb>{_AGAIN_ZH})(?P<rest>[^。！？!?；;\n]{{0,100}})"
 )
 NOT_EARLIER_ZH = lazy_compile(
-    r"[这下以][面个段篇下]?(?:内容|文件|文章|文本|段|篇|面|下)|以下|上面|^(?:教育|深造|下一[页步章个]|首页|主页|阅读|念|读|数|翻译|播放)"
+    r"[这下以][面个段篇下]?(?:内容|文件|文章|文本|段|篇|面|下)|以下|上面|^(?:教育|深造|下一[页步章个]|首页|主页|(?:往下)?(?:阅读|念|读|数|翻译|播放|看|说|讲))"
 )
 # These two also say what comes next or where somebody goes: they need an object that is known.
 THEN_ZH = lazy_compile("接着|回到|恢复")
@@ -169,6 +170,7 @@ _MEMORIES_ZH = (
 MEMORY_ZH = lazy_compile("|".join(_MEMORIES_ZH))
 _TIMES_ZH = (
     r"上次|上回|上一次|上一回|前一次",
+    r"那(?:次|回|时候?)[^，。！？\n]{0,6}(?:也|怎么|为什么|是|的|用|定|说|我们)|当时[^，。！？\n]{0,10}(?:怎么|为什么|谁|什么|说|定|用|选|解决|决定)",
     r"(?:昨天|昨晚|前天|前几天|前两天|上周|上星期|上个月|那天)(?:我们|咱们|的(?!天气|新闻|比赛)|那[个次段]|没|剩|做|写|改|聊|讨论|说|弄|搞|修|定|卡|停)",
     r"(?:^|[，,。；;：:！!？?\s]|我们|咱们|你|我|跟|和|像|按|照|用|把|着|续|到|同|与|是|在用)\s*(?:之前|以前|先前|此前|刚才)(?:的|那|说|做|定|讨论|聊|用|写|改|弄|没|选|决定|提|遇|修|讲|我们)",
     r"(?:没|未)(?:做|写|弄|改|完成|搞|处理|解决|修)完?的|没完成的|未完成的|剩下的(?:工作|任务|部分|活|那)",

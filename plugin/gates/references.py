@@ -23,6 +23,7 @@ class Reference:
 
     kind: ReferenceKind
     words: tuple[str, ...] = ()  # lexemes that name the work
+    is_bare: bool = False  # a resumption that names neither work nor an occasion: "continue"
 
 
 def find_reference(text: str) -> Reference | None:
@@ -41,7 +42,9 @@ def _list_sentences(text: str) -> Iterator[str]:
 def _read_sentence(sentence: str) -> Reference | None:
     is_chinese = _CJK.search(sentence) is not None
     if resumed := _find_resumption(sentence, is_chinese=is_chinese):
-        return Reference(kind="resumption", words=_list_words(resumed["rest"]))
+        named = _list_words(resumed["rest"].partition(",")[0].partition("，")[0])
+        is_dated = forms.TIME.search(sentence) or forms.TIME_ZH.search(sentence) or forms.MEMORY.search(sentence)
+        return Reference(kind="resumption", words=named, is_bare=not named and not is_dated)
     kinds: tuple[tuple[ReferenceKind, re.Pattern[str], re.Pattern[str]], ...] = (
         ("memory", forms.MEMORY, forms.MEMORY_ZH),
         ("time", forms.TIME, forms.TIME_ZH),
