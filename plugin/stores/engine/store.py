@@ -35,7 +35,7 @@ from muniment.plugin.domain.operation import (
     OperationOutcome,
 )
 from muniment.plugin.item_mapping import make_item, make_key, make_scope, map_item, parse_id
-from muniment.plugin.ports import MemoryStore
+from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.engine.ranking import HitScorer
 from muniment.plugin.stores.scoring import choose_hits, make_weights
 
@@ -58,7 +58,7 @@ _TAKEN = "the id is that of something else"
 _NO_PROJECT = "the token is not for this project"
 
 
-class EngineStore(MemoryStore):
+class EngineStore(OperationStore):
     """Items in the engine. An item is written like anything that the engine keeps: redacted, validated and merged; its
     id leads to its memory for ever, also where the engine knew the same fact under another one.
 

@@ -27,7 +27,7 @@ from muniment.plugin.domain.item import (
     StoredItem,
 )
 from muniment.plugin.domain.operation import MAX_OPERATIONS, ChangePage, Operation, OperationAnswer
-from muniment.plugin.ports import MemoryStore
+from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.remote.circuit import Circuit
 from muniment.plugin.stores.remote.operation_shapes import (
     ChangesShape,
@@ -71,7 +71,7 @@ _DENIED = frozenset({401, 403})
 _ABSENT = frozenset({404, 405})  # a service without a store, or another one
 
 
-class RemoteStore(MemoryStore):
+class RemoteStore(OperationStore):
     """Items on a server. Each request is sent once, within a time; after failures in a row none is sent for a while.
 
     Raises RemoteStoreError, a StoreDown, for a server that is away, slow, of another version or not to be believed, and
@@ -162,7 +162,7 @@ class RemoteStore(MemoryStore):
             answers += outcomes
         return answers
 
-    async def read_changes(self, owner: ItemOwner, since: int, limit: int = 100) -> ChangePage:
+    async def read_changes(self, owner: ItemOwner, since: int, limit: int = MAX_PAGE) -> ChangePage:
         """Return how items are after the changes since a revision, oldest first. Raises as the other methods, BadInput
         for a revision that the server has not reached."""
         parameters = urlencode({"since": since, "limit": min(limit, MAX_PAGE)})
