@@ -45,6 +45,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None  # of a tool's message: the call that it answers
     name: str | None = None  # of a tool's message: the tool
+    is_aside: bool = False  # of an exchange that a middleware answered itself: no model is shown it in a later turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class TurnContext:
     """A turn before it is answered. A hook changes it by `dataclasses.replace`.
 
     A middleware that sets `reply` answers the turn itself: the model is not called, and neither the message nor the
-    reply is shown to a model in a later turn."""
+    reply is shown to a model in a later turn. The host keeps both with `is_aside`."""
 
     turn_id: str
     identity: Identity

@@ -26,6 +26,9 @@ LONG: dict[str, str] = {}
 
 # path::function -> why it must go on after whatever happens
 BOUNDARIES: dict[str, str] = {
+    "chain/host.py::Host._report_fault": "what a program counts faults by must not fail its turns",
+    "chain/sync.py::_run_life": "carried to the thread that waits, as a future of a pool does",
+    "chain/tools.py::ToolBox.call_tool": "a tool is anybody's function: the model is told that it failed",
     "faces/proxy/storing.py::store_exchange": "the answer is out: a defect must not end a stream, nor say its text",
     "faces/http/guard.py::Guard._answer": "a defect in one request must not end the service, nor say its text",
     "faces/proxy/guard.py::Guard._answer": "a defect in one request must not end the proxy, nor say its text",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("faces", "graph", "nodes", "agent", "memory", "config", "migrations")
+FOLDERS = ("faces", "graph", "nodes", "agent", "plugin", "chain", "memory", "config", "migrations")
 _TEXTS = {".py", ".md", ".toml", ".yaml", ".yml", ".json", ".sql", ".lock", ".txt", ".sh", ""}
 
 Complaints = Iterator[str]

@@ -10,10 +10,10 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 
 # What a method may be called without an object: its class is the object.
 _VERBS = """
-acquire add advance apply brief build capture chat close commit configure connect consolidate delete describe drop
-dump end erase export extract flush forget get index ingest invalidate keep learn list load maintain make open parse
-pin put query rebuild record redact reembed reflect register relate release remember reserve restore revoke rotate run
-seal search settle start stop track unseal update
+aclose acquire add advance apply brief build capture chat close commit compact configure connect consolidate delete
+describe drain drop dump end erase export extract finish flush forget get index ingest invalidate keep learn list load
+maintain make open parse pin prepare put query rebuild record redact reembed reflect register relate release remember
+reserve restore revoke rotate run seal search settle start stop track unseal update
 """
 VERBS = frozenset(_VERBS.split())
 
