@@ -1,0 +1,30 @@
+"""Whether a wish holds for good or for the moment, by its form: what it points at, and for how long it says to hold."""
+
+from __future__ import annotations
+
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+
+_READ_CHARS = 1_000  # of a sentence
+# How long a wish holds, in so many words.
+_STANDING = lazy_compile(
+    r"(?i)\b(?:always|never|generally|usually|normally|whenever|every\s+time|each\s+time|by\s+default|as\s+a\s+rule"
+    r"|from\s+now\s+on|from\s+here\s+on|going\s+forward|henceforth|any\s?more|in\s+(?:the\s+)?future|in\s+general"
+    r"|across\s+(?:all|the)|for\s+(?:all|every)|i\s+(?:prefer|like|hate|love|dislike|favou?r))\b"
+    r"|以后|今后|往后|从现在|从今|总是|一直|始终|一律|每次|每当|默认|一般|平时|永远|所有|我(?:更|比较)?(?:喜欢|偏好|讨厌|习惯)"
+)
+# What is at hand or passes: a pointer, an object that only the talk names, a time that ends, a degree beside what was.
+_PASSING = lazy_compile(
+    r"(?i)\b(?:this|these|that\s+one|today|tonight|right\s+now|for\s+now|for\s+the\s+moment|at\s+the\s+moment"
+    r"|just\s+(?:this\s+)?once|only\s+(?:this\s+)?once|here|the\s+(?:above|following|last|latest|next|previous)\s+\w+"
+    r"|(?:make|keep|do|write|say|put|give|try|explain|translate|rewrite|format)\s+(?:me\s+)?(?:it|that|them)"
+    r"|(?:a\s+(?:bit|little)|slightly|even|much)\s+(?:more|less|\w+er)|(?:more|less)\s+\w+\s+(?:please|version)"
+    r"|(?:short|long|simpl|brief|formal|clear|nic|cut)e?r)\b"
+    r"|这(?:个|次|段|篇|条|里|回|一|封|句|份|些|边)|现在|今天|今晚|暂时|目前|刚才|上面|下面|[再更]?[\u3400-\u9fff](?:一点|一些|点儿)"
+)
+
+
+def is_momentary(sentence: str) -> bool:
+    """Return whether a wish is for the moment: it points at something at hand or at a time that passes, and does not
+    say that it holds for longer."""
+    read = sentence[:_READ_CHARS]
+    return _PASSING.search(read) is not None and _STANDING.search(read) is None
