@@ -109,7 +109,7 @@ async def _change_item(call: _Call, name: AuditAction, typed: str) -> str:
     given, prefix = flatten_words(typed, _SHOWN_PROBLEM_CHARS), parse_id_prefix(typed)
     if prefix is None:
         return phrase("short_id", call.language, name=name, given=given, least=MIN_ID_CHARS)
-    found = await find_candidates(call.store, call.owner, prefix, call.at)
+    found = sorted(await find_candidates(call.store, call.owner, prefix, call.at), key=lambda item: item.id)
     if not found:
         return phrase("unknown_id", call.language, given=given)
     shown = await _shorten(call, found)
