@@ -10,6 +10,7 @@ from muniment.memory.stores.postgres.consolidation import PostgresConsolidationR
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
+from muniment.memory.stores.postgres.layers.host_items import PostgresHostItems
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.resources import PostgresResources
@@ -57,6 +58,7 @@ class PostgresStore:
         self.erasure = PostgresErasure(connections, indexes)
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
+        self.host_items = PostgresHostItems(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
         self.settings = PostgresSettings(connections)

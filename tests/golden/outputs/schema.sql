@@ -445,6 +445,7 @@ CREATE TABLE muniment.tokens (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    projects text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT tokens_digest_length CHECK ((octet_length(digest) = 32)),
     CONSTRAINT tokens_scopes CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text])))
 );
@@ -470,6 +471,8 @@ COMMENT ON COLUMN muniment.tokens.created_at IS 'When the token was made.';
 COMMENT ON COLUMN muniment.tokens.expires_at IS 'From when on it is refused; null: never.';
 
 COMMENT ON COLUMN muniment.tokens.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN muniment.tokens.projects IS 'The projects whose items it may read and write, beside what is found everywhere; none: all. With some it opens nothing but the store of items.';
 
 CREATE FUNCTION muniment.find_configured_token(wanted bytea) RETURNS TABLE(token muniment.tokens, config muniment.token_configs)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
@@ -1607,6 +1610,29 @@ CREATE VIEW muniment.history WITH (security_invoker='true') AS
 
 COMMENT ON VIEW muniment.history IS 'The journal by memory: every change with the states before and after.';
 
+CREATE TABLE muniment.host_items (
+    space_id uuid NOT NULL,
+    item_id uuid NOT NULL,
+    memory_id uuid,
+    digest bytea NOT NULL,
+    forgotten_at timestamp with time zone,
+    CONSTRAINT host_items_digest_length CHECK ((octet_length(digest) = ANY (ARRAY[0, 32])))
+);
+
+ALTER TABLE ONLY muniment.host_items FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.host_items IS 'A row is an id that a host of the plugin has given, and the memory to which it leads. It is written with the memory; no export has it.';
+
+COMMENT ON COLUMN muniment.host_items.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.host_items.item_id IS 'The id that the host has made. A new memory has the same.';
+
+COMMENT ON COLUMN muniment.host_items.memory_id IS 'The memory that says it: another one than its own where the same was known. Null: it is gone, or was forgotten before it came.';
+
+COMMENT ON COLUMN muniment.host_items.digest IS 'SHA-256 of what the item says: the same again is no write. Empty: it is forgotten or erased.';
+
+COMMENT ON COLUMN muniment.host_items.forgotten_at IS 'Since when it is forgotten: what comes under this id is refused. Null: it is not.';
+
 CREATE TABLE muniment.items (
     space_id uuid NOT NULL,
     item_id uuid NOT NULL,
@@ -2733,6 +2759,9 @@ ALTER TABLE ONLY muniment.events
 ALTER TABLE ONLY muniment.extractions
     ADD CONSTRAINT extractions_pk PRIMARY KEY (space_id, turn_id, source);
 
+ALTER TABLE ONLY muniment.host_items
+    ADD CONSTRAINT host_items_pk PRIMARY KEY (space_id, item_id);
+
 ALTER TABLE ONLY muniment.items
     ADD CONSTRAINT items_pk PRIMARY KEY (space_id, item_id);
 
@@ -2838,6 +2867,10 @@ CREATE INDEX events_by_node ON muniment.events USING btree (space_id, node, ts D
 
 CREATE INDEX events_by_time ON muniment.events USING btree (space_id, ts DESC);
 
+CREATE INDEX host_items_by_memory ON muniment.host_items USING btree (space_id, memory_id);
+
+COMMENT ON INDEX muniment.host_items_by_memory IS 'The items that became a memory.';
+
 CREATE INDEX items_expiring ON muniment.items USING btree (space_id, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory_id, rev DESC);
@@ -2921,6 +2954,9 @@ ALTER TABLE ONLY muniment.events
 
 ALTER TABLE ONLY muniment.extractions
     ADD CONSTRAINT extractions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.host_items
+    ADD CONSTRAINT host_items_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.items
     ADD CONSTRAINT items_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -3135,6 +3171,28 @@ COMMENT ON POLICY extractions_no_update ON muniment.extractions IS 'Who has an a
 CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY extractions_own ON muniment.extractions IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
+ALTER TABLE muniment.host_items ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY host_items_eraser ON muniment.host_items TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY host_items_eraser ON muniment.host_items IS 'Who erases works in one space, too.';
+
+CREATE POLICY host_items_no_delete ON muniment.host_items AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY host_items_no_delete ON muniment.host_items IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY host_items_no_insert ON muniment.host_items AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY host_items_no_insert ON muniment.host_items IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY host_items_no_update ON muniment.host_items AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY host_items_no_update ON muniment.host_items IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY host_items_own ON muniment.host_items TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY host_items_own ON muniment.host_items IS 'The application sees the items of the space that it has entered, and no reader of some categories any.';
 
 ALTER TABLE muniment.items ENABLE ROW LEVEL SECURITY;
 
@@ -3724,6 +3782,13 @@ GRANT UPDATE(refused) ON TABLE muniment.extractions TO muniment_eraser;
 GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.host_items TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.host_items TO muniment_eraser;
+
+GRANT UPDATE(memory_id) ON TABLE muniment.host_items TO muniment_eraser;
+
+GRANT UPDATE(digest) ON TABLE muniment.host_items TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.items TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.items TO muniment_eraser;
