@@ -28,7 +28,6 @@ from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.engine.store import EngineStore
 from muniment.plugin.stores.hybrid.migrations import OUTBOX
 from muniment.plugin.stores.hybrid.mirror import MirrorStore
-from muniment.plugin.stores.hybrid.pacing import Pace
 from muniment.plugin.stores.hybrid.sender import SendOptions
 from muniment.plugin.stores.hybrid.store import HybridOptions, HybridStore
 from muniment.plugin.stores.local.store import LocalOptions
@@ -128,8 +127,12 @@ def make_item(number: int, content: str, **more: Any) -> MemoryItem:
 def open_device(path: Path, connection: OperationStore, clock: Clock, **options: Any) -> HybridStore:
     """A store over a file and a server that sends when it is told to, and not by itself."""
     local = MirrorStore(path, options=LocalOptions(parts=(OUTBOX,)), now=clock)
-    sending = SendOptions(pace=Pace(collect=timedelta(days=1)), outbox=options.pop("outbox", 10_000))
-    given = {"remote_seconds": 10.0, "pull_seconds": 10_000_000.0, "sending": sending} | options
+    given: dict[str, Any] = {
+        "remote_seconds": 10.0,
+        "is_automatic": False,
+        "sending": SendOptions(outbox=options.pop("outbox", 10_000)),
+        **options,
+    }
     return HybridStore(local, connection, HybridOptions(gates=SETTINGS.gates, **given), now=clock, random=Random(1))
 
 

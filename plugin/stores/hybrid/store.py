@@ -55,6 +55,7 @@ class HybridOptions:
     pull_seconds: float = 300.0  # between two looks for the changes of other devices
     close_seconds: float = 5.0  # for what waits when the store is closed
     sending: SendOptions = field(default_factory=SendOptions)
+    is_automatic: bool = True  # a task sends and reads; else only `sync_now` does
 
 
 class HybridStore(MemoryStore):
@@ -196,7 +197,7 @@ class HybridStore(MemoryStore):
     def _start(self, owner: ItemOwner) -> None:
         """Begin to look after what waits, with the first call."""
         self._owners.setdefault(outbox.get_space_owner(owner), None)
-        if self._task is None and not self._is_closed:
+        if self._options.is_automatic and self._task is None and not self._is_closed:
             self._task = asyncio.create_task(self._look_after())
 
     def _count_turn(self, owner: ItemOwner) -> None:
