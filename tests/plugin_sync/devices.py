@@ -24,7 +24,7 @@ from muniment.plugin.domain.item import (
     StoredItem,
 )
 from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
-from muniment.plugin.ports import OperationStore
+from muniment.plugin.ports import MemoryStore, OperationStore
 from muniment.plugin.stores.engine.store import EngineStore
 from muniment.plugin.stores.hybrid.migrations import OUTBOX
 from muniment.plugin.stores.hybrid.mirror import MirrorStore
@@ -143,7 +143,7 @@ async def open_server(database_url: str) -> AsyncIterator[EngineStore]:
         yield EngineStore(memory, SETTINGS)
 
 
-async def list_all(store: OperationStore | HybridStore, at: datetime = NOON) -> dict[str, tuple[str, bool]]:
+async def list_all(store: MemoryStore, at: datetime = NOON) -> dict[str, tuple[str, bool]]:
     """Content and pin of all items by their ids."""
     items = await store.list(ListQuery(owner=ANA, at=at, everywhere=True, limit=10_000))
     return {item.id: (item.content, item.pinned) for item in items}

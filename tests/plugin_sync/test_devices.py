@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -169,6 +170,7 @@ async def test_a_server_that_has_lost_its_changes_is_read_anew(database_url: str
         one, two = journey.devices
         await one.upsert([make_item(1, CONTENTS[0])])
         await journey.meet()
-        await two._local.database.write(lambda c: c.execute("update progress set revision = 1000") and None)
+        with closing(sqlite3.connect(tmp_path / "1.sqlite")) as file, file:
+            file.execute("update progress set revision = 1000")
         assert await two.sync_now(ANA)
         assert (await two.read_outbox_status()).revision < 1000

@@ -175,7 +175,7 @@ class HybridStore(MemoryStore):
     async def sync_now(self, owner: ItemOwner) -> bool:
         """Send what waits for an owner and take over what others have done, whatever it costs, and return whether both
         agree then. Raises StoreError of the file."""
-        return await self._sender.push(owner) and await self._sender.pull(owner)
+        return await self._sender.synchronize(owner)
 
     async def read_outbox_status(self) -> OutboxStatus:
         """Return what waits in the file, and how sending went. Raises StoreError of the file."""
