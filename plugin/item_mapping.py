@@ -4,15 +4,19 @@ What an item says and a memory has no field for stands in tags of the memory tha
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
+from uuid import UUID
 
-from muniment.memory.domain.layers.host_items import HostItemKey
+from muniment.memory.domain.ids import HostItemKey
 from muniment.memory.domain.memory import NOTE, Fact, FactKind, Reach, Role, StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
+from muniment.memory.errors import BadInput
 from muniment.memory.rules.extraction.work.read import PREDICATES
 from muniment.memory.rules.statements.predicates import CATEGORIES
 from muniment.plugin.domain.item import ItemOwner, ItemScope, ItemSource, ItemType, MemoryItem
@@ -49,9 +53,7 @@ class MappedItem:
 def make_scope(owner: ItemOwner) -> Scope:
     """Return the scope of the engine in which the owner of items reads and writes. Raises BadInput for a name that
     cannot be stored."""
-    return Scope(
-        tenant=owner.tenant, owner=owner.user, actor=owner.user, project=owner.project, session=owner.session
-    )
+    return Scope(tenant=owner.tenant, owner=owner.user, actor=owner.user, project=owner.project, session=owner.session)
 
 
 def map_item(item: MemoryItem, key: HostItemKey | None = None) -> MappedItem:
@@ -60,7 +62,7 @@ def map_item(item: MemoryItem, key: HostItemKey | None = None) -> MappedItem:
     The vector of an item is left out: the engine makes its own, by its own model."""
     owner = ItemOwner(tenant=item.tenant_id, user=item.user_id, project=item.project_id, session=item.session_id)
     kind = KIND_OF_TYPE[item.type]
-    marks = (f"{_MADE}{item.created_at.astimezone(UTC).isoformat()}",)
+    marks: tuple[str, ...] = (f"{_MADE}{item.created_at.astimezone(UTC).isoformat()}",)
     if item.summary is not None:
         marks += (f"{_SUMMARY}{item.summary}",)
     candidate = Candidate(
@@ -113,6 +115,26 @@ def make_item(memory: StoredMemory, *, tenant: str, user: str, item_id: str | No
         pinned=memory.pinned,
         deleted=memory.state == "soft_deleted",
     )
+
+
+def make_key(item: MemoryItem) -> HostItemKey:
+    """Return the key of an item: its id, and a digest of what it says, without what only counts its use.
+
+    Raises BadInput for an id that is no UUID."""
+    said = (
+        item.type, item.scope, item.project_id, item.session_id, item.content, item.summary, item.tags, item.keywords,
+        item.confidence, item.importance, item.source, item.origin, item.created_at.astimezone(UTC).isoformat(),
+        None if item.ttl is None else item.ttl.total_seconds(), item.pinned,
+    )  # fmt: skip
+    return HostItemKey(id=parse_id(item.id), digest=hashlib.sha256(json.dumps(said).encode()).digest())
+
+
+def parse_id(text: str) -> UUID:
+    """Return the id of an item. Raises BadInput for what is no UUID; it says of the text only how long it is."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise BadInput(f"id: a UUID is wanted, a text of {len(text)} characters given") from None
 
 
 def step_importance(importance: float) -> int:

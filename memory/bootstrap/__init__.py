@@ -21,6 +21,7 @@ from muniment.memory.bootstrap.memories import create_memory, open_memory, read_
 from muniment.memory.bootstrap.models import make_chat_model, make_embedder, make_redactor, make_stored_embedder
 from muniment.memory.bootstrap.proxy_accounts import open_proxy_accounts, run_proxy_accounts
 from muniment.memory.bootstrap.tokens import open_shares, open_tokens
+from muniment.memory.bootstrap.transports import create_transport
 from muniment.memory.bootstrap.workers import open_worker, run_worker
 from muniment.memory.flows.proxy_accounts import ProxyAccounts
 from muniment.memory.flows.shares import Shares
@@ -34,6 +35,7 @@ __all__ = [
     "Tokens",
     "create_gateway",
     "create_memory",
+    "create_transport",
     "enable_keepalive",
     "ensure_checkpoint_database",
     "ensure_database",

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid5
 
-from muniment.memory.domain.ids import Revision, TurnId
-from muniment.memory.domain.layers.host_items import HostItemKey
+from muniment.memory.domain.ids import HostItemKey, Revision, TurnId
 from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 

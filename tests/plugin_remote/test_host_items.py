@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from muniment.memory.domain.layers.host_items import HostItemKey
+from muniment.memory.domain.ids import HostItemKey
 from muniment.memory.domain.turn import Candidate
 from muniment.plugin.domain.item import MemoryItem
 from muniment.plugin.item_mapping import map_item
@@ -30,7 +30,7 @@ def candidate(one: MemoryItem) -> Candidate:
 async def test_a_new_item_is_the_memory_of_its_id(database_url: str) -> None:
     """P-84: the same again is no write; another content changes its memory."""
     async with engine(database_url) as memory:
-        ana, one = scope(thread=None), item("The project uses pnpm for all packages.")
+        ana, one = scope(), item("The project uses pnpm for all packages.")
         ana = replace(ana, session=None, thread=None)
         kept = await memory.host_items.keep(ana, candidate(one))
         assert (kept.outcome, str(kept.memory)) == ("added", one.id)
@@ -43,14 +43,16 @@ async def test_a_new_item_is_the_memory_of_its_id(database_url: str) -> None:
 
 
 async def test_what_the_memory_knew_leads_there(database_url: str) -> None:
-    """The same statement under another id is one memory, to which both ids lead; forgotten once, it is gone for both."""
+    """The same statement under another id is one memory, to which both ids lead; forgotten, it is gone for both."""
     async with engine(database_url) as memory:
         ana = replace(scope(), session=None, thread=None)
         one, other = item("The project uses pnpm for all packages."), item("The project uses pnpm for all packages.")
         await memory.host_items.keep(ana, candidate(one))
         merged = await memory.host_items.keep(ana, candidate(other))
         assert (merged.outcome, str(merged.memory)) == ("merged", one.id)
-        assert {str(each.id) for each in (await memory.host_items.find(ana, [UUID(other.id)])).values()} == {one.id}
+        assert {str(each.id) for each in (await memory.host_items.find_memories(ana, [UUID(other.id)])).values()} == {
+            one.id
+        }
         await memory.host_items.forget(ana, UUID(other.id))
         assert await memory.list(ana) == []
         for each in (one, other):

@@ -12,15 +12,6 @@ HostOutcome: TypeAlias = Literal["added", "updated", "known", "merged", "forgott
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostItemKey:
-    """The id that a host has given to an item, and a digest of everything that the item says."""
-
-    id: UUID
-    digest: bytes
-    names_memory: bool = False  # nothing has this id yet: a memory that is new gets it, too
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HostItem:
     """Where the id of an item leads. Without a memory it leads nowhere any more.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.layers.host_items import HostItem, HostItemKey, KeptHostItem
+from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision, TurnId
+from muniment.memory.domain.layers.host_items import HostItem, HostOutcome, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -140,7 +140,7 @@ class HostItemKeeper:
             return KeptHostItem(id=key.id, outcome="refused", reason=refusal)
         safe = hold_instruction(sanitize_candidate(candidate, self.redactor))
         memory = await self.browser.get_memory(scope, MemoryId(key.id))
-        valid, reason = self.writer.check_candidate(replace(safe, turns=memory.turns or (uuid4(),)))
+        valid, reason = self.writer.check_candidate(replace(safe, turns=memory.turns or (TurnId(uuid4()),)))
         if valid is None or valid.state != "active":
             return KeptHostItem(id=key.id, outcome="refused", reason=reason or _WAITS, memory=memory.id)
         find_place(valid, scope)
@@ -167,7 +167,7 @@ def _describe_known(memory: StoredMemory, key: HostItemKey) -> KeptHostItem:
     """Return what is to be said of an item whose memory is there."""
     if memory.state == "pending":
         return KeptHostItem(id=key.id, outcome="refused", reason=_WAITS, memory=memory.id, rev=memory.rev)
-    outcome = "known" if memory.id == key.id else "merged"
+    outcome: HostOutcome = "known" if memory.id == key.id else "merged"
     return KeptHostItem(id=key.id, outcome=outcome, memory=memory.id, rev=memory.rev)
 
 

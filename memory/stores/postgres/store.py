@@ -19,6 +19,7 @@ from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresMessa
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
 from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
+from muniment.memory.stores.postgres.operation.plugin_accounts import PostgresPluginAccounts
 from muniment.memory.stores.postgres.operation.proxy_accounts import PostgresProxyAccounts
 from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
@@ -62,6 +63,7 @@ class PostgresStore:
         self.resources = PostgresResources(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
+        self.plugin_accounts = PostgresPluginAccounts(connections)
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)

@@ -89,18 +89,18 @@ class LocalDatabase:
         """Return whether the file was used by this process."""
         return bool(self._opened)
 
-    async def read(self, work: Work[T]) -> T:
+    async def run_read(self, work: Work[T]) -> T:
         """Return the result of `work` in one snapshot. Raises StoreDown, StoreFull, Busy and other StoreErrors."""
         return await self._run(self._readers, lambda: self._attempt(work, "begin"))
 
-    async def write(self, work: Work[T]) -> T:
+    async def run_write(self, work: Work[T]) -> T:
         """Return the result of `work` in one transaction, which is on the disk when this returns, or has not happened
-        where it raises. Raises as `read`."""
+        where it raises. Raises as `run_read`."""
         return await self._run(self._writer, lambda: self._attempt(work, "begin immediate"))
 
     async def run_outside_transaction(self, work: Work[T]) -> T:
         """Return the result of `work` in the writer's thread without a transaction: for checkpoints and the like.
-        Raises as `read`."""
+        Raises as `run_read`."""
         return await self._run(self._writer, lambda: self._attempt(work, None))
 
     async def close(self) -> None:

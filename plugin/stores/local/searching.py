@@ -97,7 +97,7 @@ def _list_near(
     matched: Sequence[int],
 ) -> dict[int, float]:
     """Return the cosines of the closest rows, and of those that were found by words."""
-    found = cache.compare(connection, state, query_vector.model, query_vector.vector, matched)
+    found = cache.compare_space(connection, state, query_vector.model, query_vector.vector, matched)
     if found is None:
         return {}
     places = tuple(place for place in bind_places(query.owner).values() if place is not None)

@@ -112,7 +112,7 @@ class LocalStore:
     async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
         """Return the items that are found where the owner is, best first. Raises StoreDown, Busy."""
         query_vector = await self._embed_query(query)
-        found = await self.database.read(
+        found = await self.database.run_read(
             lambda connection: search_items(
                 connection, query, cache=self._cache, weights=self._options.weights, query_vector=query_vector
             )
@@ -174,7 +174,7 @@ class LocalStore:
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
         """Return items, newest change first. Raises StoreDown, Busy."""
-        return await self.database.read(lambda connection: list_items(connection, query))
+        return await self.database.run_read(lambda connection: list_items(connection, query))
 
     async def close(self) -> None:
         """Write what waits, and close the file."""
@@ -207,14 +207,14 @@ class LocalStore:
             return result
 
         try:
-            return await self.database.write(transact)
+            return await self.database.run_write(transact)
         except BaseException:
-            self._cache.clear()  # it may have seen what was rolled back
+            self._cache.drop_all()  # it may have seen what was rolled back
             raise
 
     def _forget_file(self) -> None:
         """Drop what is known of a file that another one has replaced."""
-        self._cache.clear()
+        self._cache.drop_all()
         self._upkeep.forget_hits()
 
     async def _embed_query(self, query: SearchQuery) -> QueryVector | None:

@@ -59,17 +59,17 @@ class VectorCache:
         self._matrices: OrderedDict[tuple[int, str], _Matrix] = OrderedDict()
         self._lock = Lock()
 
-    def clear(self) -> None:
+    def drop_all(self) -> None:
         """Drop everything, after the file was replaced."""
         with self._lock:
             self._matrices.clear()
 
-    def refresh(self, connection: sqlite3.Connection, state: SpaceState, model: str) -> None:
+    def refresh_space(self, connection: sqlite3.Connection, state: SpaceState, model: str) -> None:
         """Bring the matrix of a space up to date."""
         with self._lock:
             self._refresh(connection, state, model)
 
-    def compare(
+    def compare_space(
         self,
         connection: sqlite3.Connection,
         state: SpaceState,

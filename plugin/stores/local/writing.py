@@ -125,7 +125,7 @@ class ItemWriter:
             self._states[key] = state
             if self.model is not None:
                 # Before the first write: what this transaction changes is not in the cache until it is committed.
-                self.cache.refresh(self.connection, state, self.model)
+                self.cache.refresh_space(self.connection, state, self.model)
         return self._states[key]
 
     def _get_revision(self, space: int) -> int:
@@ -185,7 +185,7 @@ class ItemWriter:
             return []
         item, state = given.item, self._ensure_space(owner)
         near = dict[int, float]()
-        found = self.cache.compare(self.connection, state, self.model, given.vector)
+        found = self.cache.compare_space(self.connection, state, self.model, given.vector)
         if found is not None:
             rows = RowFilter(places=(get_place(item),), types=(item.type,), at=to_microseconds(item.created_at))
             near = dict(found.list_closest(rows, _NEAREST, self.duplicate_similarity))

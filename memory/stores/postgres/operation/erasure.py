@@ -39,7 +39,7 @@ _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (
     "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "observations", "sessions",
     "extractions", "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints",
-    "requests", "items", "host_items", "projections", "spaces",
+    "requests", "items", "host_items", "projections", "plugin_turns", "plugin_switches", "plugin_audit", "spaces",
 )  # fmt: skip
 
 
