@@ -66,7 +66,7 @@ from muniment.memory.flows.writing.refile import Refiling
 from muniment.memory.flows.writing.requested_texts import RequestedTexts
 from muniment.memory.flows.writing.requests import Requests
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
-from muniment.memory.flows.writing.write import TurnReader, Writer
+from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.items import ItemStore
@@ -74,6 +74,7 @@ from muniment.memory.ports.layers.stores import LayerStores
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
+from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 

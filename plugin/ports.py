@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from muniment.plugin.domain.book import AuditLine, PluginStats, TurnReport
 from muniment.plugin.domain.item import (
@@ -107,3 +107,25 @@ class PluginBook(Protocol):
     async def close(self) -> None:
         """Write what waits, and close the book."""
         ...
+
+
+class RemoteCounts(NamedTuple):
+    """How often this process has asked a server and sent to it, and how many operations wait to be sent."""
+
+    reads: int = 0
+    writes: int = 0
+    queued: int = 0
+
+
+@runtime_checkable
+class CountsRemoteCalls(Protocol):
+    """A store that speaks to a server, and counts its requests."""
+
+    def count_calls(self) -> RemoteCounts:
+        """Return the requests so far, and what waits."""
+        ...
+
+
+def read_counts(store: object) -> RemoteCounts:
+    """Return what a store has counted; nothing of one that speaks to no server."""
+    return store.count_calls() if isinstance(store, CountsRemoteCalls) else RemoteCounts()
