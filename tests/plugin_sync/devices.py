@@ -120,7 +120,11 @@ class Connection(OperationStore):
 
 def make_item(number: int, content: str, **more: Any) -> MemoryItem:
     """An item of Ana's, with an id that its number makes."""
-    given = {"id": str(UUID(int=number + (4 << 76) + (8 << 60))), "type": "rule", "created_at": NOON} | more
+    given: dict[str, Any] = {
+        "id": str(UUID(int=number + (4 << 76) + (8 << 60))),
+        "type": "rule",
+        "created_at": NOON,
+    } | more
     return MemoryItem(tenant_id=ANA.tenant, user_id=ANA.user, content=content, **given)
 
 
@@ -143,7 +147,7 @@ async def open_server(database_url: str) -> AsyncIterator[EngineStore]:
         yield EngineStore(memory, SETTINGS)
 
 
-async def list_all(store: MemoryStore, at: datetime = NOON) -> dict[str, tuple[str, bool]]:
+async def list_all(store: MemoryStore, at: datetime = NOON, limit: int = 10_000) -> dict[str, tuple[str, bool]]:
     """Content and pin of all items by their ids."""
-    items = await store.list(ListQuery(owner=ANA, at=at, everywhere=True, limit=10_000))
+    items = await store.list(ListQuery(owner=ANA, at=at, everywhere=True, limit=limit))
     return {item.id: (item.content, item.pinned) for item in items}

@@ -42,7 +42,7 @@ async def device(tmp_path: Path, clock: Clock) -> AsyncIterator[HybridStore]:
 
 
 async def read_waiting(store: HybridStore) -> list[Operation]:
-    return await store._local.database.read(lambda connection: list_waiting(connection, ANA, 1000))
+    return await store.local.database.run_read(lambda connection: list_waiting(connection, ANA, 1000))
 
 
 async def test_a_write_and_its_operation_are_one(device: HybridStore) -> None:
@@ -196,7 +196,7 @@ async def test_writes_wait_for_their_share_of_the_turns(tmp_path: Path) -> None:
         await asyncio.sleep(0.01)
     await wait_for(connection, 8)
     assert connection.batches <= 16  # the first request is free
-    sent = store.remote_writes
+    sent = store.count_calls().writes
     assert sent == connection.batches
     await store.pin(ANA, make_item(109, "").id, pinned=True)
     await wait_for(connection, sent + 1)

@@ -27,7 +27,7 @@ from muniment.plugin.domain.item import (
 )
 from muniment.plugin.domain.operation import OperationVerb, OutboxStatus
 from muniment.plugin.gates.recall import decide_remote
-from muniment.plugin.ports import MemoryStore, OperationStore
+from muniment.plugin.ports import MemoryStore, OperationStore, RemoteCounts
 from muniment.plugin.stores.hybrid import outbox
 from muniment.plugin.stores.hybrid.agreement import keep_finds
 from muniment.plugin.stores.hybrid.mirror import MirrorStore, MirrorWriter
@@ -76,26 +76,22 @@ class HybridStore(MemoryStore):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
-        self._local, self._remote, self._options, self._now = local, remote, options, now
+        self.local, self._remote, self._options, self._now = local, remote, options, now
         self._sender = Sender(local, remote, options.sending, now=now, random=random)
         self._reads: deque[datetime] = deque()  # of the last minute
         self._remote_reads = 0
         self._owners: dict[ItemOwner, datetime | None] = {}  # that were seen here, and when their changes were read
         self._turns: dict[ItemOwner, int] = {}  # that have brought no credit yet
+        self._queued = 0
         self._has_turns = False  # whether turns are told; else each search is one
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    @property
-    def remote_reads(self) -> int:
-        """Return how many searches have gone to the server from here."""
-        return self._remote_reads
-
-    @property
-    def remote_writes(self) -> int:
-        """Return how many requests with operations have gone to the server from here."""
-        return self._sender.requests
+    def count_calls(self) -> RemoteCounts:
+        """Return the requests of this process so far, searches and batches, and what waited when it was last looked
+        at."""
+        return RemoteCounts(reads=self._remote_reads, writes=self._sender.requests, queued=self._queued)
 
     def note_turn(self, owner: ItemOwner) -> None:
         """Count a turn: it brings its share of the requests that may go to the server with writes. A host that never
@@ -108,7 +104,7 @@ class HybridStore(MemoryStore):
         self._start(query.owner)
         if not self._has_turns:
             self._count_turn(query.owner)
-        hits = await self._local.search(query)
+        hits = await self.local.search(query)
         if not self._asks_remote(hits):
             return hits
         finds = await self._find_remote(query)
@@ -117,7 +113,9 @@ class HybridStore(MemoryStore):
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items into the file, and let the server know later. Raises as the local store does; then neither has
         happened."""
-        given = await self._local.database.read(lambda connection: [_resolve_item(connection, item) for item in items])
+        given = await self.local.database.run_read(
+            lambda connection: [_resolve_item(connection, item) for item in items]
+        )
         for item in items:
             self._start(ItemOwner(tenant=item.tenant_id, user=item.user_id))
 
@@ -125,7 +123,7 @@ class HybridStore(MemoryStore):
             for item, outcome in zip(given, stored, strict=True):
                 self._note_written(connection, item, outcome)
 
-        stored = await self._local.upsert(given, also=note)
+        stored = await self.local.upsert(given, also=note)
         self._wake.set()
         return [replace(each, given_id=item.id) for item, each in zip(items, stored, strict=True)]
 
@@ -133,16 +131,16 @@ class HybridStore(MemoryStore):
         """Forget items here at once and on the server as soon as it can be reached, also those that are only there.
         Return the ids of those that were here. Raises as the local store does."""
         self._start(owner)
-        led = await self._local.database.read(
+        led = await self.local.database.run_read(
             lambda connection: {id_: outbox.resolve_id(connection, owner, id_) for id_ in ids}
         )
 
         def note(connection: sqlite3.Connection, gone: Sequence[str]) -> None:
             for id_ in dict.fromkeys(led.values()):
-                if id_ in gone or (_is_id(id_) and self._local.read_item(connection, owner, id_) is None):
+                if id_ in gone or (_is_id(id_) and self.local.read_item(connection, owner, id_) is None):
                     self._add(connection, owner, "forget", id_)
 
-        gone = set(await self._local.forget(owner, list(dict.fromkeys(led.values())), also=note))
+        gone = set(await self.local.forget(owner, list(dict.fromkeys(led.values())), also=note))
         self._wake.set()
         return [id_ for id_ in led if led[id_] in gone]
 
@@ -158,28 +156,34 @@ class HybridStore(MemoryStore):
                 self._add(writer.connection, owner, "pin" if pinned else "unpin", id_)
             return is_there
 
-        is_there = await self._local.change(work)
+        is_there = await self.local.change(work)
         self._wake.set()
         return is_there
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
         """Return the items of the file, newest change first. Raises StoreDown, Busy of the file."""
         self._start(query.owner)
-        return await self._local.list(query)
+        return await self.local.list(query)
 
     async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
         """Remove what the policy says from the file alone: the server has its own maintenance. Raises as the local
         store does."""
-        return await self._local.compact(owner, policy)
+        return await self.local.compact(owner, policy)
 
     async def sync_now(self, owner: ItemOwner) -> bool:
         """Send what waits for an owner and take over what others have done, whatever it costs, and return whether both
         agree then. Raises StoreError of the file."""
-        return await self._sender.synchronize(owner)
+        is_done = await self._sender.synchronize(owner)
+        self._queued = await self.local.database.run_read(outbox.count_waiting)
+        return is_done
+
+    async def list_owners(self) -> Sequence[ItemOwner]:
+        """Return the owners whose items this file shares with the server. Raises StoreError of the file."""
+        return await self.local.database.run_read(outbox.list_known_owners)
 
     async def read_outbox_status(self) -> OutboxStatus:
         """Return what waits in the file, and how sending went. Raises StoreError of the file."""
-        return await self._local.database.read(outbox.read_status)
+        return await self.local.database.run_read(outbox.read_status)
 
     async def close(self) -> None:
         """Send what is due within `close_seconds`, and close both stores. What is not sent waits in the file."""
@@ -191,7 +195,7 @@ class HybridStore(MemoryStore):
             with suppress(MunimentError, TimeoutError, OSError):
                 async with asyncio.timeout(self._options.close_seconds):
                     await self._send_due()
-        await self._local.close()
+        await self.local.close()
         await self._remote.close()
 
     def _start(self, owner: ItemOwner) -> None:
@@ -221,12 +225,14 @@ class HybridStore(MemoryStore):
         self._reads.append(now)
         self._remote_reads += 1
         try:
-            progress = await self._local.database.read(lambda connection: outbox.read_progress(connection, query.owner))
+            progress = await self.local.database.run_read(
+                lambda connection: outbox.read_progress(connection, query.owner)
+            )
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
             if not hits:
                 return ()
-            return await self._local.change(
+            return await self.local.change(
                 lambda writer: keep_finds(writer, query.owner, hits, progress.revision, now), fetched_at=now
             )
         except (MunimentError, TimeoutError) as error:
@@ -239,7 +245,7 @@ class HybridStore(MemoryStore):
         if item.deleted:
             self._add(connection, owner, "forget", stored.id)
         elif stored.outcome in ("added", "updated", "merged"):
-            self._add(connection, owner, "upsert", stored.id, self._local.read_item(connection, owner, stored.id))
+            self._add(connection, owner, "upsert", stored.id, self.local.read_item(connection, owner, stored.id))
 
     def _add(
         self,
@@ -251,6 +257,7 @@ class HybridStore(MemoryStore):
     ) -> None:
         limit = self._options.sending.outbox
         outbox.add_operation(connection, owner, verb, id_, at=self._now(), limit=limit, item=item)
+        self._queued = outbox.count_waiting(connection)
 
     async def _look_after(self) -> None:
         """Send what is due and read what others have done, until the store is closed."""
@@ -277,13 +284,15 @@ class HybridStore(MemoryStore):
             for owner, count in turns.items():
                 outbox.add_credit(writer.connection, owner, compute_credit(count, pace))
 
-        await self._local.change(work)
+        await self.local.change(work)
 
     async def _send_due(self) -> float:
         """Send one batch for each owner for whom it is due, and return the seconds until something is due again."""
         _, owners = await self._sender.find_due()
         for owner in owners:
             await self._sender.push(owner, batches=1)
+        if owners:
+            self._queued = await self.local.database.run_read(outbox.count_waiting)
         due, _ = await self._sender.find_due()
         return _IDLE_SECONDS if due is None else (due - self._now()).total_seconds()
 
