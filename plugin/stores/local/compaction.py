@@ -58,6 +58,7 @@ class Compaction:
                 if is_done:
                     break
         if any(self._counts.values()):
+            self.upkeep.expect_erasure()
             await self.upkeep.erase_texts()
             with contextlib.suppress(Busy):  # where other processes are at it, it is done another time
                 await self.database.run_outside_transaction(_shrink_file)

@@ -209,12 +209,11 @@ class LocalDatabase:
         """Open a file that cannot be written, nor its folder: one that was closed well has no log to be read."""
         address = self.path.absolute().as_uri()
         for query in ("?mode=ro", "?mode=ro&immutable=1"):
-            connection = self._make_connection(address + query)
             try:
+                connection = self._make_connection(address + query)
                 connection.execute("select 1 from sqlite_schema limit 1").fetchone()
-            except sqlite3.OperationalError:
-                connection.close()
-                if "immutable" in query:
+            except sqlite3.OperationalError as error:
+                if "immutable" in query or not is_read_only(error):
                     raise
             else:
                 return connection

@@ -190,7 +190,7 @@ class LocalStore:
     async def _write(
         self, work: Callable[[ItemWriter], T], also: _After[T] | None, *, fetched_at: datetime | None = None
     ) -> T:
-        def transact(connection: sqlite3.Connection) -> T:
+        def transact(connection: sqlite3.Connection) -> tuple[T, bool]:
             writer = ItemWriter(
                 connection=connection,
                 cache=self._cache,
@@ -204,13 +204,16 @@ class LocalStore:
             self._upkeep.write_hits(connection)
             if also is not None:
                 also(connection, result)
-            return result
+            return result, writer.has_erased
 
         try:
-            return await self.database.run_write(transact)
+            result, has_erased = await self.database.run_write(transact)
         except BaseException:
             self._cache.drop_all()  # it may have seen what was rolled back
             raise
+        if has_erased:
+            self._upkeep.expect_erasure()
+        return result
 
     def _forget_file(self) -> None:
         """Drop what is known of a file that another one has replaced."""

@@ -55,8 +55,12 @@ class Upkeep:
         connection.executemany(SQL["note_access"], [{"n": n, "at": at} for n, at in accessed.items()])
 
     def request_erasure(self, connection: sqlite3.Connection) -> None:
-        """Note in the transaction that forgets a text that the index and the log have to lose it, too."""
+        """Note in the transaction that removes a text that the index and the log have to lose it, too. Once it is
+        committed `expect_erasure` is called."""
         connection.execute(SQL["request_erasure"])
+
+    def expect_erasure(self) -> None:
+        """Note that a request was committed. Before that a run that reads the requests would not find it."""
         self._must_erase = True
 
     def start(self, *, can_embed: bool) -> None:
@@ -83,7 +87,8 @@ class Upkeep:
     async def erase_texts(self) -> None:
         """Take forgotten texts out of the index of words and out of the log. Raises StoreFull, StoreDown, Busy."""
         self._must_erase, self._erased_at = False, monotonic()
-        if not await self._database.run_read(_must_erase):
+        requests = await self._database.run_read(_count_requests)
+        if not requests:
             return
         try:
             await self._database.run_write(_merge_words)
@@ -92,7 +97,7 @@ class Upkeep:
             self._must_erase = True
             raise
         if is_done:
-            await self._database.run_write(_note_erasure)
+            await self._database.run_write(partial(_note_erasure, requests=requests))
         else:  # a reader has the log open
             self._must_erase = True
 
@@ -121,8 +126,8 @@ class Upkeep:
                 await self.fill_vectors()
 
 
-def _must_erase(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute(SQL["must_erase"]).fetchone()[0])
+def _count_requests(connection: sqlite3.Connection) -> int:
+    return int(connection.execute(SQL["must_erase"]).fetchone()[0])
 
 
 def _merge_words(connection: sqlite3.Connection) -> None:
@@ -133,8 +138,8 @@ def _truncate_log(connection: sqlite3.Connection) -> bool:
     return not connection.execute(SQL["truncate_log"]).fetchone()[0]
 
 
-def _note_erasure(connection: sqlite3.Connection) -> None:
-    connection.execute(SQL["note_erasure"])
+def _note_erasure(connection: sqlite3.Connection, requests: int) -> None:
+    connection.execute(SQL["note_erasure"], (requests,))
 
 
 def _list_unembedded(connection: sqlite3.Connection, model: str) -> list[tuple[int, int, str]]:

@@ -67,8 +67,8 @@ create table tombstone (
 ) strict, without rowid;
 create index tombstone_digest on tombstone (space, digest);
 
--- One row: the random key of the digests of this file, and whether texts that were forgotten may still be in the index
--- of words or in the log.
+-- One row: the random key of the digests of this file, and how many writes have removed texts that may still be in the
+-- index of words or in the log.
 create table file (
     salt blob not null,
     must_erase integer not null default 0
