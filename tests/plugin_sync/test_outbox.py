@@ -196,7 +196,7 @@ async def test_writes_wait_for_their_share_of_the_turns(tmp_path: Path) -> None:
         await asyncio.sleep(0.01)
     await wait_for(connection, 8)
     assert connection.batches <= 16  # the first request is free
-    sent = store.count_calls().writes
+    sent = store.remote_writes
     assert sent == connection.batches
     await store.pin(ANA, make_item(109, "").id, pinned=True)
     await wait_for(connection, sent + 1)

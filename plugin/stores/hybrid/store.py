@@ -27,7 +27,7 @@ from muniment.plugin.domain.item import (
 )
 from muniment.plugin.domain.operation import OperationVerb, OutboxStatus
 from muniment.plugin.gates.recall import decide_remote
-from muniment.plugin.ports import MemoryStore, OperationStore, RemoteCounts
+from muniment.plugin.ports import MemoryStore, OperationStore
 from muniment.plugin.stores.hybrid import outbox
 from muniment.plugin.stores.hybrid.agreement import keep_finds
 from muniment.plugin.stores.hybrid.mirror import MirrorStore, MirrorWriter
@@ -82,16 +82,20 @@ class HybridStore(MemoryStore):
         self._remote_reads = 0
         self._owners: dict[ItemOwner, datetime | None] = {}  # that were seen here, and when their changes were read
         self._turns: dict[ItemOwner, int] = {}  # that have brought no credit yet
-        self._queued = 0
         self._has_turns = False  # whether turns are told; else each search is one
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    def count_calls(self) -> RemoteCounts:
-        """Return the requests of this process so far, searches and batches, and what waited when it was last looked
-        at."""
-        return RemoteCounts(reads=self._remote_reads, writes=self._sender.requests, queued=self._queued)
+    @property
+    def remote_reads(self) -> int:
+        """Return how many searches have gone to the server from here."""
+        return self._remote_reads
+
+    @property
+    def remote_writes(self) -> int:
+        """Return how many requests with operations have gone to the server from here."""
+        return self._sender.requests
 
     def note_turn(self, owner: ItemOwner) -> None:
         """Count a turn: it brings its share of the requests that may go to the server with writes. A host that never
@@ -173,9 +177,7 @@ class HybridStore(MemoryStore):
     async def sync_now(self, owner: ItemOwner) -> bool:
         """Send what waits for an owner and take over what others have done, whatever it costs, and return whether both
         agree then. Raises StoreError of the file."""
-        is_done = await self._sender.synchronize(owner)
-        self._queued = await self.local.database.run_read(outbox.count_waiting)
-        return is_done
+        return await self._sender.synchronize(owner)
 
     async def list_owners(self) -> Sequence[ItemOwner]:
         """Return the owners whose items this file shares with the server. Raises StoreError of the file."""
@@ -257,7 +259,6 @@ class HybridStore(MemoryStore):
     ) -> None:
         limit = self._options.sending.outbox
         outbox.add_operation(connection, owner, verb, id_, at=self._now(), limit=limit, item=item)
-        self._queued = outbox.count_waiting(connection)
 
     async def _look_after(self) -> None:
         """Send what is due and read what others have done, until the store is closed."""
@@ -291,8 +292,6 @@ class HybridStore(MemoryStore):
         _, owners = await self._sender.find_due()
         for owner in owners:
             await self._sender.push(owner, batches=1)
-        if owners:
-            self._queued = await self.local.database.run_read(outbox.count_waiting)
         due, _ = await self._sender.find_due()
         return _IDLE_SECONDS if due is None else (due - self._now()).total_seconds()
 
