@@ -37,6 +37,7 @@ class FileBook(PluginBook):
     turns wait a moment in a buffer. Reports and audit lines older than `days` are removed."""
 
     def __init__(self, path: Path, *, days: float = 90) -> None:
+        self.path = path
         self._database = LocalDatabase(path, (BOOK,))
         self._days = timedelta(days=days)
         self._buffer = TurnBuffer(self._write_turns)
