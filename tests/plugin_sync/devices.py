@@ -130,7 +130,9 @@ def make_item(number: int, content: str, **more: Any) -> MemoryItem:
 
 def open_device(path: Path, connection: OperationStore, clock: Clock, **options: Any) -> HybridStore:
     """A store over a file and a server that sends when it is told to, and not by itself."""
-    local = MirrorStore(path, options=LocalOptions(parts=(OUTBOX,)), now=clock)
+    local = MirrorStore(
+        path, options=LocalOptions(parts=(OUTBOX,), busy_seconds=options.pop("busy_seconds", 5.0)), now=clock
+    )
     given: dict[str, Any] = {
         "remote_seconds": 10.0,
         "is_automatic": False,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from muniment.memory.errors import BadInput
-from muniment.plugin.domain.item import SearchQuery
+from muniment.memory.errors import BadInput, Busy
+from muniment.plugin.domain.item import MemoryHit, SearchQuery
 from muniment.plugin.domain.operation import Operation, OperationAnswer
 from muniment.plugin.stores.hybrid.outbox import list_waiting
 from muniment.plugin.stores.hybrid.pacing import Pace
@@ -200,4 +202,44 @@ async def test_writes_wait_for_their_share_of_the_turns(tmp_path: Path) -> None:
     assert sent == connection.batches
     await store.pin(ANA, make_item(109, "").id, pinned=True)
     await wait_for(connection, sent + 1)
+    await store.close()
+
+
+class Slow(Away):
+    """A server that answers no search in time."""
+
+    async def search(self, query: SearchQuery) -> list[MemoryHit]:
+        self.searches += 1
+        await asyncio.sleep(60)
+        return []
+
+
+async def test_a_slow_server_is_left_alone_for_a_while(tmp_path: Path, clock: Clock) -> None:
+    """P-28, P-41: it costs the time for a search three times, and is tried again after half a minute."""
+    connection = Slow()
+    store = open_device(tmp_path / "plugin.sqlite", connection, clock, remote_seconds=0.01)
+    query = SearchQuery(owner=ANA, text="captcha of the login page", at=NOON)
+    for _ in range(6):
+        assert not await store.search(query)
+    assert connection.searches == 3
+    clock.advance(seconds=31)
+    for _ in range(3):
+        assert not await store.search(query)
+    assert connection.searches == 4
+    await store.close()
+
+
+async def test_a_file_that_another_process_holds_is_busy(tmp_path: Path, clock: Clock) -> None:
+    """P-117: nothing is written then, and nothing waits; the next call works."""
+    store = open_device(tmp_path / "plugin.sqlite", Away(), clock, busy_seconds=0.1)
+    await store.upsert([make_item(1, CONTENTS[0])])
+    with closing(sqlite3.connect(tmp_path / "plugin.sqlite", isolation_level=None)) as other:
+        other.execute("begin immediate")
+        with pytest.raises(Busy):
+            await store.upsert([make_item(2, CONTENTS[1])])
+        query = SearchQuery(owner=ANA, text="port of the billing service of Lisbon", at=NOON)
+        assert [hit.item.id for hit in await store.search(query)] == [make_item(1, "").id]
+        other.execute("rollback")
+    await store.upsert([make_item(2, CONTENTS[1])])
+    assert len(await read_waiting(store)) == 2
     await store.close()

@@ -33,6 +33,7 @@ from muniment.plugin.stores.hybrid.agreement import keep_finds
 from muniment.plugin.stores.hybrid.mirror import MirrorStore, MirrorWriter
 from muniment.plugin.stores.hybrid.pacing import compute_credit
 from muniment.plugin.stores.hybrid.sender import Sender, SendOptions
+from muniment.plugin.stores.remote.circuit import Circuit
 from muniment.plugin.stores.scoring import choose_hits
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from muniment.memory.config.plugin import GateSettings
 
 _MINUTE = timedelta(minutes=1)
+_FAILURES, _OPEN_SECONDS = 3, 30.0  # searches in a row that fail, and for how long none is made then
 _IDLE_SECONDS = 60.0  # between two looks at what waits, without a reason to look
 _log = logging.getLogger(__name__)
 
@@ -80,6 +82,8 @@ class HybridStore(MemoryStore):
         self._sender = Sender(local, remote, options.sending, now=now, random=random)
         self._reads: deque[datetime] = deque()  # of the last minute
         self._remote_reads = 0
+        # A server that is slow is given up by this store, of which its own circuit learns nothing.
+        self._circuit = Circuit(failures_to_open=_FAILURES, seconds=_OPEN_SECONDS)
         self._owners: dict[ItemOwner, datetime | None] = {}  # that were seen here, and when their changes were read
         self._turns: dict[ItemOwner, int] = {}  # that have brought no credit yet
         self._has_turns = False  # whether turns are told; else each search is one
@@ -194,7 +198,7 @@ class HybridStore(MemoryStore):
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-            with suppress(MunimentError, TimeoutError, OSError):
+            with suppress(MunimentError, TimeoutError):
                 async with asyncio.timeout(self._options.close_seconds):
                     await self._send_due()
         await self.local.close()
@@ -224,6 +228,9 @@ class HybridStore(MemoryStore):
     async def _find_remote(self, query: SearchQuery) -> Sequence[MemoryHit]:
         """Return what the server finds, kept in the file; nothing where it does not answer in time."""
         now = self._now()
+        if self._circuit.is_open(now.timestamp()):
+            return ()
+        self._circuit = self._circuit.begin(now.timestamp())
         self._reads.append(now)
         self._remote_reads += 1
         try:
@@ -232,12 +239,14 @@ class HybridStore(MemoryStore):
             )
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
+            self._circuit = self._circuit.succeed()
             if not hits:
                 return ()
             return await self.local.change(
                 lambda writer: keep_finds(writer, query.owner, hits, progress.revision, now), fetched_at=now
             )
         except (MunimentError, TimeoutError) as error:
+            self._circuit = self._circuit.fail(self._now().timestamp())
             _log.warning("the server was not searched: %s", type(error).__name__)
             return ()
 
@@ -268,7 +277,7 @@ class HybridStore(MemoryStore):
                 await self._keep_credit()
                 seconds = await self._send_due()
                 await self._pull_due()
-            except (StoreError, OSError) as error:  # of the file: it may be free, or writable, another time
+            except StoreError as error:  # of the file: it may be free, or writable, another time
                 _log.warning("what waits cannot be looked after: %s", type(error).__name__)
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(0.01, min(seconds, _IDLE_SECONDS))):
