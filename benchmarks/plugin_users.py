@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from muniment.memory.bootstrap import make_embedder
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.rules.retrieval.render import count_tokens
-from muniment.plugin import open_plugin
+from muniment.plugin.opening import open_plugin
 from muniment.plugin.stores.local.store import open_local_store
 
 FILE = Path(__file__).parent / "data" / "plugin_users.json"
@@ -123,19 +122,11 @@ async def play_with(person: Person, base: Settings, embedder: Embedder | None, f
         store = CountedStore(open_local_store(own, embedder))
         session = Session(person, number, _watch_calls(store, tally))
         first, last = _Stopwatch(tally.milliseconds).parts
-        async with open_plugin(own, store=store, now=_Clock(session)) as plugin:
+        async with open_plugin(own, store=store, embedder=embedder) as plugin:
             chain: list[Middleware] = [first, plugin, last]
             async with Host(chain, before_seconds=KEEP_SECONDS, on_fault=tally.add_fault) as host:
                 await session.play_turns(host)
         await store.close()
-
-
-class _Clock:
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __call__(self) -> datetime:
-        return self._session.now
 
 
 def _watch_calls(store: CountedStore, tally: Tally) -> Watch:

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from muniment import load_settings
 from muniment.chain import ChatLoop, Host, Identity
-from muniment.plugin import open_plugin
+from muniment.plugin.opening import open_plugin
 from muniment.testing import ScriptedOpenAI, tool_call
 
 
