@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,13 @@ from rich.table import Table
 
 from benchmarks import harness
 from benchmarks.counted_store import CountedStore
-from benchmarks.simulated_users import Person, Session, Watch
+from benchmarks.simulated_users import Person, Session, Watch, count_pair
 from muniment.chain import FaultReport, Host, Middleware, TurnContext, join_additions
 from muniment.memory.bootstrap import make_embedder
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.rules.retrieval.render import count_tokens
+from muniment.plugin.domain.item import ItemOwner, ListQuery
 from muniment.plugin.opening import open_plugin
 from muniment.plugin.stores.local.store import open_local_store
 
@@ -126,7 +128,18 @@ async def play_with(person: Person, base: Settings, embedder: Embedder | None, f
             chain: list[Middleware] = [first, plugin, last]
             async with Host(chain, before_seconds=KEEP_SECONDS, on_fault=tally.add_fault) as host:
                 await session.play_turns(host)
+            await _check_kept(person, number, store, session.now)
         await store.close()
+
+
+async def _check_kept(person: Person, number: int, store: CountedStore, at: datetime) -> None:
+    """Count what of a session stands in the store at its end."""
+    identity = person.find_identity(number)
+    owner = ItemOwner(user=identity.user, project=identity.project, session=identity.session)
+    items = await store.list(ListQuery(owner=owner, at=at, everywhere=True, limit=1_000))
+    contents = "\n".join(f"{item.content} {item.summary or ''}" for item in items).lower()
+    for lesson in person.find_taught(number).values():
+        person.counts.count_kept(lesson, contents)
 
 
 def _watch_calls(store: CountedStore, tally: Tally) -> Watch:
@@ -181,14 +194,15 @@ def compare_runs(people: Mapping[str, Sequence[Person]], tally: Tally) -> dict[s
 
 def sum_counts(people: Sequence[Person]) -> dict[str, Any]:
     """Return the counts of some people as one."""
-    kinds: dict[str, list[int]] = {}
+    needed: dict[str, list[int]] = {}
+    kept: dict[str, list[int]] = {}
     for one in people:
-        for kind, (needed, repeated) in one.counts.by_kind.items():
-            before = kinds.setdefault(kind, [0, 0])
-            kinds[kind] = [before[0] + needed, before[1] + repeated]
+        for counts, pairs in ((needed, one.counts.by_kind), (kept, one.counts.kept)):
+            for kind, (all_, some) in sorted(pairs.items()):
+                count_pair(counts, kind, all_, some)
     fields = ("turns", "needs", "repeated", "tasks", "continued")
     summed = {name: sum(getattr(one.counts, name) for one in people) for name in fields}
-    return {**summed, "repeated of needed, by kind": dict(sorted(kinds.items()))}
+    return {**summed, "needed and said again": needed, "taught and kept": kept}
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
