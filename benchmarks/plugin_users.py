@@ -1,6 +1,6 @@
 """What the plugin spares people: 40 simulated users over 5 sessions each, with it and without.
 
-python -m benchmarks.plugin_users [FILE] [--json] [--half known|held_out] [--users N] [--misses] [--words]
+python -m benchmarks.plugin_users [FILE] [--json] [--half known|held_out] [--users N] [--misses] [--words] [--by-hand]
 
 Each session is a new process as far as memory goes: the plugin is opened anew over the user's file. Instructions said
 again and tasks continued are counted by `benchmarks.simulated_users`. A backend call is any call of the store; a false
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from rich.table import Table
 
@@ -30,7 +31,7 @@ from muniment.memory.bootstrap import make_embedder
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.rules.retrieval.render import count_tokens
-from muniment.plugin.domain.item import ItemOwner, ListQuery
+from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem
 from muniment.plugin.opening import open_plugin
 from muniment.plugin.stores.local.store import open_local_store
 
@@ -116,8 +117,13 @@ async def play_without(person: Person) -> None:
             await Session(person, number).play_turns(host)
 
 
-async def play_with(person: Person, base: Settings, embedder: Embedder | None, file: Path, tally: Tally) -> None:
-    """Play all sessions with the plugin, opened anew over the person's file in each."""
+async def play_with(
+    person: Person, base: Settings, embedder: Embedder | None, file: Path, tally: Tally, *, by_hand: bool
+) -> None:
+    """Play all sessions with the plugin, opened anew over the person's file in each.
+
+    `by_hand`: what a session has taught is written at its end, whatever the plugin has kept of it, so that finding is
+    measured apart from keeping."""
     plugin_settings = base.plugin.model_copy(update={"enabled": True, "store": "local", "file": str(file)})
     own = base.model_copy(update={"plugin": plugin_settings})
     for number, _ in enumerate(person.sessions):
@@ -128,8 +134,27 @@ async def play_with(person: Person, base: Settings, embedder: Embedder | None, f
             chain: list[Middleware] = [first, plugin, last]
             async with Host(chain, before_seconds=KEEP_SECONDS, on_fault=tally.add_fault) as host:
                 await session.play_turns(host)
+            if by_hand:
+                await _write_taught(person, number, store, session.now)
             await _check_kept(person, number, store, session.now)
         await store.close()
+
+
+async def _write_taught(person: Person, number: int, store: CountedStore, at: datetime) -> None:
+    identity = person.find_identity(number)
+    for key, lesson in person.find_taught(number).items():
+        is_of_project = identity.project is not None and lesson.kind != "preference"
+        item = MemoryItem(
+            id=str(uuid5(NAMESPACE_URL, f"{person.id}/{key}")),
+            tenant_id=identity.tenant,
+            user_id=identity.user,
+            type=lesson.kind,
+            content=lesson.words,
+            created_at=at,
+            scope="project" if is_of_project else "global",
+            project_id=identity.project if is_of_project else None,
+        )
+        await store.upsert([item])
 
 
 async def _check_kept(person: Person, number: int, store: CountedStore, at: datetime) -> None:
@@ -153,7 +178,9 @@ def _watch_calls(store: CountedStore, tally: Tally) -> Watch:
     return watch
 
 
-async def measure(base: Settings, file: Path, halves: Sequence[str], most: int | None) -> dict[str, Any]:
+async def measure(
+    base: Settings, file: Path, halves: Sequence[str], most: int | None, *, by_hand: bool = False
+) -> dict[str, Any]:
     """Play everybody of the halves, with the plugin and without, and return both reports of each half."""
     raws = json.loads(await asyncio.to_thread(file.read_text, encoding="utf-8"))["users"]
     embedder = make_embedder(base) if base.plugin.vectors else None
@@ -165,7 +192,7 @@ async def measure(base: Settings, file: Path, halves: Sequence[str], most: int |
             with harness.bar(half, len(chosen)) as tick:
                 for bare, kept in zip(people["without"], people["with"], strict=True):
                     await play_without(bare)
-                    await play_with(kept, base, embedder, Path(folder) / f"{kept.id}.sqlite", tally)
+                    await play_with(kept, base, embedder, Path(folder) / f"{kept.id}.sqlite", tally, by_hand=by_hand)
                     tick(1)
             found[half] = compare_runs(people, tally)
             found["misses"] += [miss for one in people["with"] for miss in one.counts.misses]
@@ -230,6 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", choices=HALVES, help="default: both")
     parser.add_argument("--users", type=int, metavar="N", help="only the first N of a half")
     parser.add_argument("--misses", action="store_true", help="with --json: list what was said again")
+    parser.add_argument("--by-hand", action="store_true", help="write what was taught: finding apart from keeping")
     parser.add_argument("--words", action="store_true", help="without an embedder")
     args = parser.parse_args(argv)
 
@@ -237,7 +265,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         base = load_settings()
         if args.words:
             base = base.model_copy(update={"plugin": base.plugin.model_copy(update={"vectors": False})})
-        found = await measure(base, args.file, [args.half] if args.half else HALVES, args.users)
+        found = await measure(base, args.file, [args.half] if args.half else HALVES, args.users, by_hand=args.by_hand)
         return found if args.misses else {key: value for key, value in found.items() if key != "misses"}
 
     return harness.run(report(), tables, as_json=args.json)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from muniment.chain import Host, Identity, Message, ToolCall, ToolOutput, TurnContext, TurnOutput, place_additions
+from muniment.plugin.domain.item import ItemType
 
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SECONDS = 60  # between two messages
@@ -28,7 +29,7 @@ class Lesson:
     """What somebody has said, with the words by which a prompt has it."""
 
     words: str
-    kind: str
+    kind: ItemType
     needles: tuple[str, ...]
 
 
