@@ -38,6 +38,7 @@ _TYPES: dict[FactKind, ItemType] = {
 _OF_PROJECT: frozenset[ItemType] = frozenset({"rule", "decision", "fix", "todo"})
 _PROJECT_CATEGORIES = frozenset({"projects", "knowledge", "tasks"})
 _MAX_CHARS = 280
+_TASTES = frozenset({"likes", "dislikes"})  # which say nothing of how to work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +109,8 @@ def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_reque
 def choose_type(candidate: Candidate) -> ItemType:
     """Return the type of item that a find becomes."""
     kind = candidate.fact.kind if candidate.fact else None
+    if candidate.fact is not None and candidate.fact.predicate in _TASTES:
+        return "fact"
     if kind in _TYPES:
         return _TYPES[kind]
     return {"style": "preference", "constraints": "rule"}.get(candidate.category, "fact")  # type: ignore[return-value] # two words of a mapping of texts

@@ -55,7 +55,7 @@ class Sender:
     async def find_due(self) -> tuple[datetime | None, list[ItemOwner]]:
         """Return when the next request is due, and the owners for whom one is due. Raises StoreError."""
         now = self._now()
-        queues = await self._local.database.read(
+        queues = await self._local.database.run_read(
             lambda connection: [
                 (owner, outbox.read_queue(connection, owner)) for owner in outbox.list_owners(connection)
             ]
@@ -96,7 +96,7 @@ class Sender:
         the file."""
         has_restarted = False
         while True:
-            progress = await self._local.database.read(lambda connection: outbox.read_progress(connection, owner))
+            progress = await self._local.database.run_read(lambda connection: outbox.read_progress(connection, owner))
             try:
                 page = await self._read_page(owner, progress.revision)
             except BadInput:

@@ -116,7 +116,7 @@ class HybridStore(MemoryStore):
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items into the file, and let the server know later. Raises as the local store does; then neither has
         happened."""
-        given = await self._local.database.read(lambda connection: [_resolve_item(connection, item) for item in items])
+        given = await self._local.database.run_read(lambda connection: [_resolve_item(connection, item) for item in items])
         for item in items:
             self._start(ItemOwner(tenant=item.tenant_id, user=item.user_id))
 
@@ -132,7 +132,7 @@ class HybridStore(MemoryStore):
         """Forget items here at once and on the server as soon as it can be reached, also those that are only there.
         Return the ids of those that were here. Raises as the local store does."""
         self._start(owner)
-        led = await self._local.database.read(
+        led = await self._local.database.run_read(
             lambda connection: {id_: outbox.resolve_id(connection, owner, id_) for id_ in ids}
         )
 
@@ -178,7 +178,7 @@ class HybridStore(MemoryStore):
 
     async def read_outbox_status(self) -> OutboxStatus:
         """Return what waits in the file, and how sending went. Raises StoreError of the file."""
-        return await self._local.database.read(outbox.read_status)
+        return await self._local.database.run_read(outbox.read_status)
 
     async def close(self) -> None:
         """Send what is due within `close_seconds`, and close both stores. What is not sent waits in the file."""
@@ -220,7 +220,7 @@ class HybridStore(MemoryStore):
         self._reads.append(now)
         self._remote_reads += 1
         try:
-            progress = await self._local.database.read(lambda connection: outbox.read_progress(connection, query.owner))
+            progress = await self._local.database.run_read(lambda connection: outbox.read_progress(connection, query.owner))
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
             if not hits:
