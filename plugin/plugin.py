@@ -23,7 +23,7 @@ from muniment.plugin.domain.item import ItemOwner
 from muniment.plugin.domain.policy import choose_policy
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.privacy import decide_source
-from muniment.plugin.ports import RemoteCounts, read_counts
+from muniment.plugin.ports import QueueingStore, RemoteCounts, read_counts
 from muniment.plugin.prompt import PromptBuilder
 from muniment.plugin.reading.tool_results import find_fixes, make_work_turn
 from muniment.plugin.recall import MessageEmbedder, Recall
@@ -106,6 +106,8 @@ class MemoryPlugin:
         if self.store is None or self.book is None or self.prompt is None:
             return context
         owner = make_owner(context.identity)
+        if isinstance(self.store, QueueingStore):
+            self.store.note_turn(owner)
         command = None if context.is_machine else parse_command(context.user_text)
         if command is not None:
             return replace(context, reply=await self._run_command(command, context, owner, self.store, self.book))
@@ -205,7 +207,7 @@ class MemoryPlugin:
             store=plugin.store,
             policy=choose_policy(context.identity.session, plugin).name,
             is_shadow=plugin.shadow,
-            queue_length=read_counts(store).queued,
+            queue_length=await read_queue(store),
             problems=self.problems,
         )
         reply = await run_command(command, context, owner, store, book, status)
@@ -268,7 +270,7 @@ class MemoryPlugin:
         before: RemoteCounts,
         book: PluginBook,
     ) -> None:
-        now = read_counts(self.store)
+        now, queued = read_counts(self.store), await read_queue(self.store)
         add_milliseconds(draft.milliseconds, result.milliseconds)
         report = TurnReport(
             turn_id=context.turn_id,
@@ -286,7 +288,7 @@ class MemoryPlugin:
             refusals=dict(result.refusals),
             remote_reads=draft.remote_reads + now.reads - before.reads,
             remote_writes=now.writes - before.writes,
-            queue_length=now.queued,
+            queue_length=queued,
             milliseconds={name: round(value, 3) for name, value in draft.milliseconds.items()},
         )
         try:
@@ -298,3 +300,13 @@ class MemoryPlugin:
 def list_work(work: Iterable[Turn]) -> list[Turn]:
     """Return work in the order in which it was done: a request is noted behind the tools that it set to work."""
     return sorted(work, key=lambda turn: turn.at)
+
+
+async def read_queue(store: object) -> int:
+    """Return how many operations wait to be sent; 0 where that cannot be read, and of a store that sends none."""
+    if not isinstance(store, QueueingStore):
+        return 0
+    try:
+        return (await store.read_outbox_status()).waiting
+    except _FAULTS:
+        return 0
