@@ -318,7 +318,7 @@ def _load_rules() -> None:
 
 def list_work(work: Iterable[Turn]) -> list[Turn]:
     """Return work in the order in which it was done: a request is noted behind the tools that it set to work."""
-    return sorted(work, key=lambda turn: turn.at)
+    return sorted(work, key=lambda turn: (turn.at, turn.role != "user"))
 
 
 async def read_queue(store: object) -> int:

@@ -72,7 +72,11 @@ def test_work_goes_on_and_a_fix_comes_back(tmp_path: Path) -> None:
         project="shop",
     )
     continued, broken = run_day(
-        tmp_path, 1, ("continue the auth refactor", []), ("CI fails with ERR_PNPM_OUTDATED_LOCKFILE", []), project="shop"
+        tmp_path,
+        1,
+        ("continue the auth refactor", []),
+        ("CI fails with ERR_PNPM_OUTDATED_LOCKFILE", []),
+        project="shop",
     )
     assert "[decision · project · 12 Nov] The user decided: use JWT with refresh rotation" in continued
     assert "[todo · project · 12 Nov]" in continued
