@@ -84,7 +84,9 @@ def _open_store(settings: Settings, embedder: Embedder | None, memory: Memory | 
 
             return CountingStore(_make_remote(settings))
         case "hybrid":
-            return _open_hybrid(settings, embedder)
+            from muniment.plugin.stores.hybrid.opening import open_hybrid_store  # noqa: PLC0415 - as above
+
+            return open_hybrid_store(settings, embedder)
 
 
 def _make_remote(settings: Settings) -> RemoteStore:
@@ -99,34 +101,6 @@ def _make_remote(settings: Settings) -> RemoteStore:
     return RemoteStore(
         settings.plugin.url, settings.plugin_token, timeout_seconds=max(settings.plugin.remote_seconds, _SEND_SECONDS)
     )
-
-
-def _open_hybrid(settings: Settings, embedder: Embedder | None) -> MemoryStore:
-    from muniment.plugin.stores.hybrid.migrations import OUTBOX  # noqa: PLC0415 - as above
-    from muniment.plugin.stores.hybrid.mirror import MirrorStore  # noqa: PLC0415 - as above
-    from muniment.plugin.stores.hybrid.pacing import Pace  # noqa: PLC0415 - as above
-    from muniment.plugin.stores.hybrid.sender import SendOptions  # noqa: PLC0415 - as above
-    from muniment.plugin.stores.hybrid.store import HybridOptions, HybridStore  # noqa: PLC0415 - as above
-    from muniment.plugin.stores.local.store import LocalOptions  # noqa: PLC0415 - as above
-    from muniment.plugin.stores.scoring import make_weights  # noqa: PLC0415 - as above
-
-    plugin = settings.plugin
-    local = MirrorStore(
-        _find_file(settings),
-        embedder=embedder,
-        options=LocalOptions(
-            weights=make_weights(plugin),
-            profile=None if embedder is None else settings.find_profile(embedder.name),
-            duplicate_similarity=plugin.gates.duplicate_similarity,
-            query_seconds=plugin.recall_seconds / 2,
-            parts=(OUTBOX,),
-        ),
-    )
-    sending = SendOptions(
-        pace=Pace(writes_per_100_turns=plugin.gates.remote_writes_per_100_turns), outbox=plugin.outbox
-    )
-    options = HybridOptions(gates=plugin.gates, remote_seconds=plugin.remote_seconds, sending=sending)
-    return HybridStore(local, _make_remote(settings), options)
 
 
 def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:

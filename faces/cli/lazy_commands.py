@@ -104,6 +104,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "stats:app",
         "Count what the memory of a user did by day, node and operation, and show what changed and when.",
     ),
+    "plugin": ("plugin:app", "Memory for any host by three hooks: how it is set up, and what a policy would do."),
     "sessions": ("sessions:app", "What was said, session by session."),
     "share": ("share:app", "Who may read the memory of a project or an agent beside their own."),
     "curated": ("curated:app", "The two files that an agent keeps: what it has noted, and what it knows about you."),

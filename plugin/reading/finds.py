@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid5
@@ -91,6 +91,8 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
 def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_requested: bool) -> Find | str:
     if candidate.state == "pending":
         return FOREIGN
+    if candidate.category == "preferences" and candidate.fact is not None and candidate.fact.kind == "note":
+        candidate = replace(candidate, fact=replace(candidate.fact, kind="preference"))
     valid, refusal = validate_candidate(candidate, categories=frozenset(settings.categories), max_chars=_MAX_CHARS)
     if valid is None:
         return refusal or UNTOLD

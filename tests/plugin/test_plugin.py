@@ -74,7 +74,7 @@ async def test_the_latest_words_win_at_once_and_for_good(tmp_path: Path) -> None
     """P-112: what the message contradicts is not shown beside it, and is replaced by it."""
     await teach(tmp_path, "I prefer short answers.", "Use npm.")
     async with open_session(make_settings(tmp_path)) as session:
-        first = await session.say("I prefer long answers, and we decided to use tabs for the shop.")
+        first = await session.say("From now on I prefer long answers.")
         assert "short answers" not in first
         assert "npm" in first
         assert "long answers" in await session.say("What is the plan for the shop?")
@@ -249,4 +249,4 @@ async def test_one_user_sees_nothing_of_another(tmp_path: Path) -> None:
         assert await session.say("Add a login page, please.") == ""
         assert session.plugin.store is not None
         owner = ItemOwner(user="bob")
-        assert await session.plugin.store.search(SearchQuery(owner=owner, text="pnpm", at=session.at)) == ()
+        assert await session.plugin.store.search(SearchQuery(owner=owner, text="pnpm", at=session.at)) == []
