@@ -273,6 +273,8 @@ class MemoryPlugin:
         result = await self.writer.write_turn(request, own, previous, new)
         if result.written or result.changed:
             self.sessions.note_write(owner, frozenset(result.changed))
+        if not draft.overruled.isdisjoint(result.changed):
+            state.stable = None  # which the item had left, and to which it comes back with what it says since
         return result
 
     async def _report(

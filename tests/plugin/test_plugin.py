@@ -74,13 +74,13 @@ async def test_the_latest_words_win_at_once_and_for_good(tmp_path: Path) -> None
     """P-112: what the message contradicts is not shown beside it, and is replaced by it."""
     await teach(tmp_path, "I prefer short answers.", "Use npm.")
     async with open_session(make_settings(tmp_path)) as session:
-        first = await session.say("From now on I prefer long answers.")
+        first = await session.say("I prefer detailed answers.")
         assert "short answers" not in first
         assert "npm" in first
-        assert "long answers" in await session.say("What is the plan for the shop?")
+        assert "detailed answers" in await session.say("What is the plan for the shop?")
     async with open_session(make_settings(tmp_path), session="later") as session:
         shown = await session.say("Add a login page, please.")
-        assert "long answers" in shown
+        assert "detailed answers" in shown
         assert "short answers" not in shown
         assert "npm" not in await session.say("Use pnpm instead of npm.")
         lines = [item.content for item in await session.list_items()]
