@@ -21,8 +21,8 @@ _OPENING = (
 )
 # Markers of discourse that turn to something else.
 _SHIFTS = lazy_compile(
-    _OPENING
-    + r"(?:by\s+the\s+way|btw|unrelated|off[\s-]topic|separately|before\s+i\s+forget|switching|changing|moving\s+on|anyway"
+    _OPENING + r"(?:by\s+the\s+way|btw|unrelated"
+    r"|off[\s-]topic|separately|before\s+i\s+forget|switching|changing|moving\s+on|anyway"
     r"|speaking\s+of|let's\s+(?:switch|move|turn|talk)|ps\b"
     r"|(?:on|in)\s+(?:a|an)(?:nother|other)?\s+(?:\w+\s+)?(?:note|topic|subject)"
     r"|(?:a\s+)?(?:completely\s+|totally\s+|very\s+)?(?:different|another|one\s+more|one\s+other|other|new|separate|next)"
@@ -34,8 +34,8 @@ _SHIFTS = lazy_compile(
 )
 # A connective at the beginning, a comparative alone, or a question without its subject.
 _CONNECTS = lazy_compile(
-    _OPENING
-    + r"(?:and|or|but|because|then|plus|except|without|instead|not|only|why\W*$|which\s+(?:one|of)|what\s+(?:about|if|else)"
+    _OPENING + r"(?:and|or|but|because|then|plus|except"
+    r"|without|instead|not|only|why\W*$|which\s+(?:one|of)|what\s+(?:about|if|else)"
     r"|how\s+about|how\s+so|same|even|still|too|more|less|fewer|with|in\s+\w+(?:\s+please)?\W*$|(?:\w{3,}er)\b(?=\W*$|,|\s+please))\b"
     r"|^\W*(?:或者?|还是|那(?!天)|而且|但是?|可是|不过|所以|因为|然后|再|也|还|就|又|要不|如果|太|更|不|没有?(?!个)|最后|具体"
     r"|会不会|是不是|要不要|有没有|行不行|对不对|为什么\W*$|(?:能不能|可不可以)(?!帮))|[这那]样(?:吗|呢|么|行|可以)"
@@ -48,8 +48,8 @@ _PRONOUN = lazy_compile(
 _INTRODUCES = lazy_compile(r"(?i)\b(?:an?|my|our|some|there's)\s+\w")  # what a pronoun behind it may stand for
 # A change of what is there, and a part, a degree or a form of it.
 _EDITS = lazy_compile(
-    _OPENING
-    + r"(?:(?:please|can|could|you|we|now|just|i)\s+){0,3}(?:add(?:ed)?|remove[d]?|change[d]?|replace[d]?|swap(?:ped)?|drop|include"
+    _OPENING + r"(?:(?:please|can|could|you|we|now|just|i)\s+){0,3}"
+    r"(?:add(?:ed)?|remove[d]?|change[d]?|replace[d]?|swap(?:ped)?|drop|include"
     r"|expand|shorten|expose|revert|undo|redo|rename|reword|rephrase|invert|increase|decrease|reduce|tweak|adjust|merge|split"
     r"|cut|keep|try|tried|skip|swap|make|give\s+(?:me\s+)?an?\s+\w+|show\s+me)\b"
     r"|^\W*(?:请|把|帮我把|都)*(?:加|改|换|去掉|删|调|缩短|简化|扩写|保留|举|减|增|语气|用(?!户)|倒|试)"
