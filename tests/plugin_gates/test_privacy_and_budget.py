@@ -74,9 +74,14 @@ def test_statement_about_a_secret_is_refused() -> None:
 def make_hit(number: int, score: float, *, pinned: bool = False, words: int = 5) -> MemoryHit:
     """A hit of so many words."""
     item = MemoryItem(
-        id=str(UUID(int=number)), tenant_id="t", user_id="u", type="fact", content="word " * words, created_at=NOON,
+        id=str(UUID(int=number)),
+        tenant_id="t",
+        user_id="u",
+        type="fact",
+        content="word " * words,
+        created_at=NOON,
         pinned=pinned,
-    )  # fmt: skip
+    )
     return MemoryHit(item=item, score=score, parts={}, store="local")
 
 
@@ -107,9 +112,11 @@ def test_pinned_items_come_first_and_need_no_score() -> None:
 
 
 @given(
-    scores=st.lists(st.floats(0, 1), max_size=20), pins=st.sets(st.integers(0, 19)), items=st.integers(3, 8),
+    scores=st.lists(st.floats(0, 1), max_size=20),
+    pins=st.sets(st.integers(0, 19)),
+    items=st.integers(3, 8),
     tokens=st.integers(1, 80),
-)  # fmt: skip
+)
 def test_budget_is_never_passed(scores: list[float], pins: set[int], items: int, tokens: int) -> None:
     """P-77, P-78: whatever was found, and every hit is either shown or refused."""
     gates = change_gates(items=items, tokens=tokens)

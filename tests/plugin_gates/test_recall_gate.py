@@ -191,9 +191,13 @@ def test_window_keeps_the_last_messages() -> None:
 def test_decision_is_total(text: str, machine: bool, turns: int, topic: float | None, age: float | None) -> None:
     """P-42: any text and any signals have a decision, and its reason tells whether it allows."""
     signals = RecallSignals(
-        text=text, is_machine=machine, is_session_start=False, turns_in_window=turns, topic_similarity=topic,
+        text=text,
+        is_machine=machine,
+        is_session_start=False,
+        turns_in_window=turns,
+        topic_similarity=topic,
         cache_age_seconds=age,
-    )  # fmt: skip
+    )
     decision = decide_recall(signals, GATES)
     assert decision.allowed == (decision.reason not in SKIP_REASONS)
     nearness = TopicWindow().add(make_topic_message("a first one"), 4).measure(make_topic_message(text))

@@ -121,9 +121,12 @@ def test_wish_is_stable_by_its_form(sentence: str, is_passing: bool) -> None:
 
 
 @given(
-    first=st.integers(0, 40), more=st.integers(0, 40), confidence=st.floats(0, 1), near=st.none() | st.floats(0, 1),
+    first=st.integers(0, 40),
+    more=st.integers(0, 40),
+    confidence=st.floats(0, 1),
+    near=st.none() | st.floats(0, 1),
     text=st.text(max_size=200),
-)  # fmt: skip
+)
 def test_quotas_are_monotone(first: int, more: int, confidence: float, near: float | None, text: str) -> None:
     """P-43, P-113: a decision is total, and what is refused stays refused when more was written."""
     find = replace(DECISION, confidence=confidence)
