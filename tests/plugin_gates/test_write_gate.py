@@ -66,7 +66,7 @@ def test_what_is_stated_is_written(said: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("find", "signals", "reason"),
     [
-        (make_find("note", "said"), WriteSignals(said="I walked in the park"), SMALL_TALK),
+        (make_find("note", "said"), WriteSignals(said="I walked in the park today"), SMALL_TALK),
         (make_find("event", "went_to"), WriteSignals(), SMALL_TALK),
         (DECISION, WriteSignals(said="ok thanks"), SMALL_TALK),
         (replace(DECISION, trust="agent"), WriteSignals(), FOREIGN),
