@@ -122,13 +122,13 @@ class FileBook(PluginBook):
             connection.execute(_SQL["drop_turns"], before)
             connection.execute(_SQL["drop_audit"], before)
 
-        await self._database.run_write(write)
+        await self._database.write(write)
 
     async def _execute(self, block: str, values: Mapping[str, Any]) -> None:
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(_SQL[block], values)
 
-        await self._database.run_write(write)
+        await self._database.write(write)
 
     async def _fetch_one(self, block: str, values: Mapping[str, Any]) -> sqlite3.Row | None:
         rows = await self._fetch_all(block, values)
@@ -140,7 +140,7 @@ class FileBook(PluginBook):
             cursor.row_factory = sqlite3.Row
             return cursor.execute(_SQL[block], values).fetchall()
 
-        return await self._database.run_read(read)
+        return await self._database.read(read)
 
 
 def _make_place(owner: ItemOwner) -> tuple[str, str, str]:

@@ -198,7 +198,9 @@ async def test_a_cancelled_turn_is_aborted(times: int, where: str) -> None:
         raise AssertionError
 
     async with Host([recorder, Waiting()], on_fault=faults.append) as host:
-        turn = asyncio.create_task(host.run_turn(make_turn(), answer))
+        aside = Message(role="user", text="/off", is_aside=True)
+        asked = replace(make_turn(), messages=(aside, *make_turn().messages))
+        turn = asyncio.create_task(host.run_turn(asked, answer))
         await begun.wait()
         for _ in range(times):
             turn.cancel()
@@ -207,6 +209,7 @@ async def test_a_cancelled_turn_is_aborted(times: int, where: str) -> None:
         assert await host.drain(1) == 0
         assert [(one.status, one.error) for one in recorder.outputs] == [("aborted", "CancelledError")]
     assert faults == []
+    assert [[message.text for message in one.messages] for one in recorder.ended] == [["hello"]]
 
 
 async def test_scopes_of_anyio() -> None:

@@ -89,7 +89,7 @@ async def test_a_text_that_was_forgotten_before_a_kill_leaves_with_the_next_star
     first = LocalStore(path)
     secret = make_item(f"The {CANARY} is in the fridge.")
     await first.upsert([secret])
-    await first.database.run_write(lambda connection: None)
+    await first.database.write(lambda connection: None)
     await first.forget(ANA, [secret.id])
     copy = path.parent.with_name("copy")
     shutil.copytree(path.parent, copy)  # as a kill would leave it

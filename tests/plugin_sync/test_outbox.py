@@ -44,7 +44,7 @@ async def device(tmp_path: Path, clock: Clock) -> AsyncIterator[HybridStore]:
 
 
 async def read_waiting(store: HybridStore) -> list[Operation]:
-    return await store.local.database.run_read(lambda connection: list_waiting(connection, ANA, 1000))
+    return await store.local.database.read(lambda connection: list_waiting(connection, ANA, 1000))
 
 
 async def test_a_write_and_its_operation_are_one(device: HybridStore) -> None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 PROFILE = "plugin"  # of `recall.profiles`: cuts nothing, since the score of the plugin decides
 _AGENT = "supervisor"  # who reads everything but how-to memory
-_CANDIDATES = 64  # that the engine finds for each search
+_CANDIDATES = 32  # that the engine finds for each search
 _MANY_TOKENS = 1_000_000  # of an answer: the budget of the plugin is its own
 _PAGE = 500
 _KINDS = ("semantic",)  # memories that are single statements, as items are

@@ -56,7 +56,7 @@ class Sender:
     async def find_due(self) -> tuple[datetime | None, list[ItemOwner]]:
         """Return when the next request is due, and the owners for whom one is due. Raises StoreError."""
         now = self._now()
-        queues = await self._local.database.run_read(
+        queues = await self._local.database.read(
             lambda connection: [
                 (owner, outbox.read_queue(connection, owner)) for owner in outbox.list_owners(connection)
             ]
@@ -71,7 +71,7 @@ class Sender:
         for _ in range(_ROUNDS):
             if not (await self.push(owner) and await self.pull(owner)):
                 return False
-            if not await self._local.database.run_read(lambda connection: outbox.has_waiting(connection, owner)):
+            if not await self._local.database.read(lambda connection: outbox.has_waiting(connection, owner)):
                 return True
         return False
 
@@ -110,7 +110,7 @@ class Sender:
         the file."""
         has_restarted = False
         while True:
-            progress = await self._local.database.run_read(lambda connection: outbox.read_progress(connection, owner))
+            progress = await self._local.database.read(lambda connection: outbox.read_progress(connection, owner))
             try:
                 page = await self._read_page(owner, progress.revision)
             except BadInput:

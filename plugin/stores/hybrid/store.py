@@ -121,7 +121,7 @@ class HybridStore(MemoryStore):
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items into the file, and let the server know later. Raises as the local store does; then neither has
         happened."""
-        given = await self.local.database.run_read(
+        given = await self.local.database.read(
             lambda connection: [_resolve_item(connection, item) for item in items]
         )
         for item in items:
@@ -139,7 +139,7 @@ class HybridStore(MemoryStore):
         """Forget items here at once and on the server as soon as it can be reached, also those that are only there.
         Return the ids of those that were here. Raises as the local store does."""
         self._start(owner)
-        led = await self.local.database.run_read(
+        led = await self.local.database.read(
             lambda connection: {id_: outbox.resolve_id(connection, owner, id_) for id_ in ids}
         )
 
@@ -185,11 +185,11 @@ class HybridStore(MemoryStore):
 
     async def list_owners(self) -> Sequence[ItemOwner]:
         """Return the owners whose items this file shares with the server. Raises StoreError of the file."""
-        return await self.local.database.run_read(outbox.list_known_owners)
+        return await self.local.database.read(outbox.list_known_owners)
 
     async def read_outbox_status(self) -> OutboxStatus:
         """Return what waits in the file, and how sending went. Raises StoreError of the file."""
-        return await self.local.database.run_read(outbox.read_status)
+        return await self.local.database.read(outbox.read_status)
 
     async def close(self) -> None:
         """Send what is due within `close_seconds`, and close both stores. What is not sent waits in the file."""
@@ -234,7 +234,7 @@ class HybridStore(MemoryStore):
         self._reads.append(now)
         self._remote_reads += 1
         try:
-            progress = await self.local.database.run_read(
+            progress = await self.local.database.read(
                 lambda connection: outbox.read_progress(connection, query.owner)
             )
             async with asyncio.timeout(self._options.remote_seconds):
