@@ -121,9 +121,7 @@ class HybridStore(MemoryStore):
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items into the file, and let the server know later. Raises as the local store does; then neither has
         happened."""
-        given = await self.local.database.read(
-            lambda connection: [_resolve_item(connection, item) for item in items]
-        )
+        given = await self.local.database.read(lambda connection: [_resolve_item(connection, item) for item in items])
         for item in items:
             self._start(ItemOwner(tenant=item.tenant_id, user=item.user_id))
 
@@ -234,9 +232,7 @@ class HybridStore(MemoryStore):
         self._reads.append(now)
         self._remote_reads += 1
         try:
-            progress = await self.local.database.read(
-                lambda connection: outbox.read_progress(connection, query.owner)
-            )
+            progress = await self.local.database.read(lambda connection: outbox.read_progress(connection, query.owner))
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
             self._circuit = self._circuit.succeed()
