@@ -20,6 +20,7 @@ from muniment.plugin.domain.item import ItemOwner, ItemScope, ItemType, MemoryIt
 from muniment.plugin.gates.distillation import distill_statement
 from muniment.plugin.gates.privacy import decide_content
 from muniment.plugin.gates.write import FOREIGN
+from muniment.plugin.reading.declarations import read_declarations
 from muniment.plugin.reading.instructions import read_instructions
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
     named = {get_lexeme_set(one.text) for one in instructions}
     others = [one for one in extraction.candidates if not (instructions and is_note(one.fact) and one.is_correction)]
     candidates = [*instructions, *(one for one in others if get_lexeme_set(one.text) not in named)]
+    if not candidates:
+        candidates = [*read_declarations(safe)]
     finds: dict[str, Find] = {}
     refusals: list[str] = [] if candidates or reason is None else [reason]
     for candidate in candidates:
