@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from muniment.plugin.stores.remote.store import RemoteStore
 
 _SEND_SECONDS = 30.0  # for a request that nobody waits for
-_WARM_UP_SECONDS = 5.0  # for what reads messages and for the embedder; what is late then goes on beside the first turn
+_WARM_UP_SECONDS = 20.0  # for what reads messages and for the embedder: a second or two on an idle machine
 
 
 @asynccontextmanager

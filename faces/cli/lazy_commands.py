@@ -107,6 +107,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "plugin": ("plugin:app", "Memory for any host by three hooks: how it is set up, and what a policy would do."),
     "sessions": ("sessions:app", "What was said, session by session."),
     "share": ("share:app", "Who may read the memory of a project or an agent beside their own."),
+    "local": ("local:app", "The file in which the plugin keeps what it remembers on this machine."),
     "curated": ("curated:app", "The two files that an agent keeps: what it has noted, and what it knows about you."),
     "config": ("config:app", "The settings of each stage, which running processes follow when they change."),
     "token": ("token:app", "What a program shows to say for whom it asks."),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid5
 
-from muniment.memory.domain.memory import FactKind, is_note, is_structured
+from muniment.memory.domain.memory import Fact, FactKind, is_note, is_structured
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 from muniment.memory.domain.turn import Candidate, ForgetRequest
 from muniment.memory.rules.extraction.gate import validate_candidate
@@ -39,6 +39,7 @@ _TYPES: dict[FactKind, ItemType] = {
 _OF_PROJECT: frozenset[ItemType] = frozenset({"rule", "decision", "fix", "todo"})
 _PROJECT_CATEGORIES = frozenset({"projects", "knowledge", "tasks"})
 _MAX_CHARS = 280
+_QUOTES = frozenset('"“”')
 _TASTES = frozenset({"likes", "dislikes"})  # which say nothing of how to work
 
 
@@ -94,6 +95,9 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
 def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_requested: bool) -> Find | str:
     if candidate.state == "pending":
         return FOREIGN
+    if candidate.category == "preferences" and is_note(candidate.fact) and not _QUOTES.intersection(candidate.text):
+        fact = Fact(kind="preference", predicate="prefers", object=candidate.text)
+        candidate = replace(candidate, fact=fact)  # told in the third person already
     valid, refusal = validate_candidate(candidate, categories=frozenset(settings.categories), max_chars=_MAX_CHARS)
     if valid is None:
         return refusal or UNTOLD

@@ -96,7 +96,7 @@ async def test_a_switch_that_cannot_be_read_is_as_it_was(tmp_path: Path, monkeyp
     async def fail(*_: object) -> None:
         raise StoreDown
 
-    monkeypatch.setattr(book._database, "run_read", fail)
+    monkeypatch.setattr(book._database, "read", fail)
     assert not await book.read_switch(ANA)
     with pytest.raises(StoreDown):
         await book.read_switch(replace(ANA, session="s2"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -70,9 +70,11 @@ class Connection(OperationStore):
     random: Random = field(default_factory=lambda: Random(1))
     lost: float = 0.0
     is_cut: bool = False
+    loses_replies: bool = False
     searches: int = 0
     batches: int = 0
     sent: list[Operation] = field(default_factory=list)  # that have reached the server
+    meanwhile: Callable[[], Awaitable[None]] | None = None  # what is done here while changes are on their way, once
 
     def _lose(self) -> None:
         if self.is_cut or self.random.random() < self.lost:
@@ -91,11 +93,16 @@ class Connection(OperationStore):
         self.sent += operations
         answers = await self.server.apply_operations(operations)
         self._lose()
+        if self.loses_replies:
+            raise StoreDown
         return answers
 
     async def read_changes(self, owner: ItemOwner, since: int, limit: int = 500) -> ChangePage:
         self._lose()
         page = await self.server.read_changes(owner, since, limit)
+        if (meanwhile := self.meanwhile) is not None:
+            self.meanwhile = None
+            await meanwhile()
         self._lose()
         return page
 
@@ -128,7 +135,7 @@ def make_item(number: int, content: str, **more: Any) -> MemoryItem:
     return MemoryItem(tenant_id=ANA.tenant, user_id=ANA.user, content=content, **given)
 
 
-def open_device(path: Path, connection: OperationStore, clock: Clock, **options: Any) -> HybridStore:
+def open_device(path: Path, connection: OperationStore, clock: Callable[[], datetime], **options: Any) -> HybridStore:
     """A store over a file and a server that sends when it is told to, and not by itself."""
     local = MirrorStore(
         path, options=LocalOptions(parts=(OUTBOX,), busy_seconds=options.pop("busy_seconds", 5.0)), now=clock

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from uuid import UUID
 
@@ -62,9 +63,13 @@ class Journey:
             is_twin = any(other == content for key, (other, _) in there.items() if key != id_)
             self.forgotten[at][id_] = "" if is_twin else content
 
-    async def sync(self, at: int) -> bool:
-        """Let a device meet the server. What it has forgotten is not shown there again."""
+    async def sync(self, at: int, *, is_busy: bool = False) -> bool:
+        """Let a device meet the server; where it `is_busy`, something is done on it while changes are on their way.
+        What it has forgotten is not shown there again."""
+        if is_busy:
+            self.connections[at].meanwhile = partial(self.do_something, at)
         done = await self.devices[at].sync_now(ANA)
+        self.connections[at].meanwhile = None
         await self.check_forgotten(at)
         return done
 

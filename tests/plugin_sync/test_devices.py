@@ -50,7 +50,7 @@ async def test_two_devices_agree_over_a_bad_connection(database_url: str, tmp_pa
         for _ in range(40):
             at = journey.random.randrange(2)
             if journey.random.random() < 0.25:
-                await journey.sync(at)
+                await journey.sync(at, is_busy=journey.random.random() < 0.5)
             else:
                 await journey.do_something(at)
         await journey.meet()
@@ -113,6 +113,44 @@ async def test_the_later_pin_wins_by_the_order_of_the_server(database_url: str, 
         await journey.sync(0)
         await journey.sync(1)
         assert [await list_all(store) for store in (one, two, server)] == [{item.id: (CONTENTS[0], False)}] * 3
+
+
+async def test_what_is_sent_again_does_nothing_again(database_url: str, tmp_path: Path) -> None:
+    """P-84: a pin whose reply was lost does not undo what another device has decided since."""
+    async with open_server(database_url) as server, begin(server, tmp_path, 1, lost=0.0) as journey:
+        one, two = journey.devices
+        item = make_item(1, CONTENTS[0])
+        await one.upsert([item])
+        await journey.meet()
+        await one.pin(ANA, item.id, pinned=True)
+        journey.connections[0].loses_replies = True
+        assert not await one.sync_now(ANA)
+        await journey.sync(1)
+        await two.pin(ANA, item.id, pinned=False)
+        await journey.sync(1)
+        journey.connections[0].loses_replies = False
+        await journey.meet()
+        assert [await list_all(store) for store in (one, two, server)] == [{item.id: (CONTENTS[0], False)}] * 3
+
+
+async def test_what_is_done_while_changes_are_on_their_way_stays(database_url: str, tmp_path: Path) -> None:
+    """P-114: changes that do not know of it yet are not taken over."""
+    async with open_server(database_url) as server, begin(server, tmp_path, 1, lost=0.0) as journey:
+        one, two = journey.devices
+        item, line = make_item(1, CONTENTS[0]), journey.connections[1]
+        await one.upsert([item])
+        await journey.meet()
+        await one.upsert([make_item(1, CONTENTS[1], updated_at=NOON)])
+        await journey.sync(0)
+
+        async def pin() -> None:
+            assert await two.pin(ANA, item.id, pinned=True)
+
+        line.meanwhile = pin
+        assert not await two._sender.pull(ANA)
+        assert (await list_all(two))[item.id] == (CONTENTS[0], True)
+        await journey.meet()
+        assert [await list_all(store) for store in (one, two, server)] == [{item.id: (CONTENTS[1], True)}] * 3
 
 
 async def test_forgetting_beats_what_is_written_later(database_url: str, tmp_path: Path) -> None:
