@@ -6,15 +6,18 @@ gives it open and empty, in a module of its own that is named in `pytest_plugins
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from muniment.plugin.ports import MemoryStore
+from muniment.plugin.stores.hybrid.store import HybridStore
 from muniment.plugin.stores.local.store import LocalStore
+from tests.plugin_sync.devices import Connection, open_device, open_server
 
-STORES = ("local",)
+STORES = ("local", "hybrid")
 
 
 @pytest_asyncio.fixture
@@ -22,6 +25,15 @@ async def local_store(tmp_path: Path) -> AsyncIterator[LocalStore]:
     store = LocalStore(tmp_path / "plugin.sqlite")
     yield store
     await store.close()
+
+
+@pytest_asyncio.fixture
+async def hybrid_store(tmp_path: Path, database_url: str) -> AsyncIterator[HybridStore]:
+    """The file first, and an engine of the test's own when it finds little."""
+    async with open_server(database_url) as server:
+        store = open_device(tmp_path / "hybrid.sqlite", Connection(server), clock=lambda: datetime.now(UTC))
+        yield store
+        await store.close()
 
 
 @pytest.fixture(params=STORES)
