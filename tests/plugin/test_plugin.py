@@ -246,6 +246,20 @@ async def test_a_wish_to_forget_is_carried_out(tmp_path: Path) -> None:
         assert book.execute(f"select count(*) from {table} where action = 'forget'").fetchone() == (1,)
 
 
+async def test_another_value_of_a_forgotten_fact_is_written(tmp_path: Path) -> None:
+    """P-114: the same words stay forgotten; what the person says otherwise later is a new item."""
+    async with open_session(make_settings(tmp_path)) as session:
+        await session.say("I prefer short answers.")
+        (item,) = await session.list_items()
+        await session.say(f"/memory forget {item.id[:8]}")
+        await session.say("I prefer short answers.")
+        assert (await session.read_report()).refusals == {"forgotten before": 1}
+        await session.say("I prefer detailed answers.")
+        (other,) = await session.list_items()
+        assert other.content == "The user prefers detailed answers"
+        assert other.id != item.id
+
+
 async def test_one_user_sees_nothing_of_another(tmp_path: Path) -> None:
     """P-89: in one file, too."""
     await teach(tmp_path, RULES)
