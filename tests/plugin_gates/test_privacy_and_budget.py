@@ -28,6 +28,12 @@ DENYING = REDACTION.model_copy(
 )
 
 
+_STORY = (
+    "the deploy went out on a Friday evening and then the pager rang all through the night until somebody at last found "
+    "the switch that had been thrown the wrong way round"
+)
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -53,14 +59,19 @@ def test_denied_sources_take_nothing(source: dict[str, object], reason: str) -> 
         ("note: my cat is ill", "my cat is ill", VERBATIM),
         ("用户说：我今天很累", "我今天很累", VERBATIM),
         (
-            "The API must stay compatible with clients from before March",
-            "the api must stay  compatible with clients from before march!",
+            f"The user states: {_STORY}",
+            f"Listen: {_STORY.upper()}!",
             VERBATIM,
+        ),
+        (
+            "The user's rule: the API stays compatible with clients from before March",
+            "the api stays  compatible with clients from before march!",
+            OPEN,
         ),
     ],
 )
 def test_raw_words_are_refused(content: str, message: str, reason: str) -> None:
-    """P-7, P-85: a sentence with its speaker in it, or a long one, whatever its case and blanks."""
+    """P-7, P-85: a sentence with its speaker in it, or a long one, whatever its case and blanks; a rule is itself."""
     assert decide_content(content, ["something else", message]).reason == reason
 
 
