@@ -9,9 +9,11 @@ from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
+from muniment.chain.placement import append_text
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.payload import fence_text
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel
+from muniment.nodes.chain.messages import list_shown
 from muniment.nodes.confidence import format_confidence
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Report, State, Task
@@ -29,20 +31,30 @@ _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
 def build_prompt(
-    state: State, instructions: str, max_chars: int, max_tokens: int, count_tokens: Callable[[str], int]
+    state: State,
+    instructions: str,
+    max_chars: int,
+    max_tokens: int,
+    count_tokens: Callable[[str], int],
+    first: str | None = None,
 ) -> list[ChatMessage]:
     """The supervisor's prompt: the lasting part, the thread, and in its last message the part that changes with each
     turn.
 
     The first message stays byte-equal while the profile does, and the thread follows it: so the prompt of a turn begins
     like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out,
-    and early ones of a thread of more than `max_tokens`.
+    and early ones of a thread of more than `max_tokens`; or those before the message `first`, empty for none.
     The roles are system, then user and assistant in turns: the templates of some models accept no other order."""
     profile = fence_text(state.get("stable", ""))
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
-    moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ())), format_confidence(state)]
-    messages = [message for message in state["messages"] if len(str(message.text)) <= max_chars]
-    start = find_start(messages, _list_waiting(state), max_tokens, count_tokens)
+    opening = append_text(opening, _join_added(state, "system"))
+    moving = [_join_added(state, "user"), state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
+    moving.append(format_confidence(state))
+    messages = list_readable(state["messages"], max_chars)
+    if first is None:
+        start = find_start(messages, list_waiting(state), max_tokens, count_tokens)
+    else:
+        start = next((n for n, message in enumerate(messages) if first and message.id == first), 0)
     early = [message for message in messages[:start] if message.type == "system"]
     thread = _convert_thread([*early, *messages[start:]])
     system = [opening, *(message.content for message in thread if message.role == "system")]
@@ -142,7 +154,17 @@ def explain_failure(error: ModelError) -> str:
     return f"{str(error).rstrip('.')} ({type(error).__name__}{status})"
 
 
-def _list_waiting(state: State) -> AbstractSet[str | None]:
+def list_readable(messages: Sequence[AnyMessage], max_chars: int) -> list[AnyMessage]:
+    """The messages that a model may be shown, without those of more than `max_chars`."""
+    return [message for message in list_shown(messages) if len(str(message.text)) <= max_chars]
+
+
+def _join_added(state: State, placement: Literal["system", "user"]) -> str:
+    added = [each["text"] for each in state.get("additions", ()) if each["placement"] == placement]
+    return "\n\n".join(filter(None, added))
+
+
+def list_waiting(state: State) -> AbstractSet[str | None]:
     """The ids of the messages that memory does not have yet: those of this turn, and what it could not take."""
     return {*state.get("asked", ()), *state.get("to_learn", ()), *state.get("to_record", ())}
 

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from muniment.chain.host import Host
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
@@ -24,6 +25,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, ModelError, MunimentError, NotFound, StoreError
 from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatAnswer
+from muniment.nodes.chain.turns import choose_first
 from muniment.nodes.chat_model import RunModel
 from muniment.nodes.confidence import LOW, measure_confidence
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
@@ -244,6 +246,7 @@ async def write_reply(
     instructions: str,
     colleagues: Mapping[str, str],
     own: ToolNode | None,
+    host: Host | None = None,
 ) -> Command[str]:
     """Reply, or hand a task to a colleague. Only the reply stays in the thread."""
     messages = find_turn_messages(state)
@@ -254,6 +257,7 @@ async def write_reply(
         hints = [] if model is not None or state.get("told_offline") else [SETUP_HINT]
         update = await _reply_from_memory(state, scope, memory, text, (), *hints)
         return Command(goto="episodic", update=update | State(told_offline=True) if hints else update)
+    has_memory = not state.get("is_off")  # colleagues read memory, too
     confidence = State(confidence=measure_confidence(state, text))
     state |= confidence
     toolbox = Toolbox(
@@ -265,16 +269,22 @@ async def write_reply(
         as_of=state.get("as_of"),
         message_id=str(messages[-1].id),
         previous_time=find_latest_time(state),
-        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else {},
+        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs and has_memory else {},
+        has_memory=has_memory,
         own=own,
         state=state,
     )
     stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
+    counted, first = memory.conversation.count_tokens, None
+    if host is not None:
+        first = await choose_first(host, state, scope, settings, counted, memory.now())
+        confidence = confidence | State(left=first)
     try:
-        counted = memory.conversation.count_tokens
-        prompt = build_prompt(state, instructions, settings.limits.turn_chars, settings.threads.max_tokens, counted)
+        prompt = build_prompt(
+            state, instructions, settings.limits.turn_chars, settings.threads.max_tokens, counted, first
+        )
         outcome = await run_dialogue(metered, stream, prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."

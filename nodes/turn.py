@@ -7,13 +7,15 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
+from uuid import UUID
 
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from muniment.chain.host import Host
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -21,6 +23,7 @@ from muniment.memory.domain.consent import SENSITIVE
 from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
+from muniment.nodes.chain.turns import finish_turn, prepare_turn
 from muniment.nodes.consent import apply_answer, is_typed
 from muniment.nodes.entry import (
     begin_turn,
@@ -53,9 +56,15 @@ _MAX_RECENT = 20  # messages of a thread in which a background job may have foun
 
 
 async def read_context(
-    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Command[Literal["supervisor", "hotpath", "deny"]]:
-    """Begin a turn: reset the state of the turn before, redact the messages, and read memory."""
+    state: State,
+    runtime: Runtime[Who],
+    config: RunnableConfig,
+    *,
+    memory: Memory,
+    settings: Settings,
+    host: Host | None = None,
+) -> Command[Literal["supervisor", "hotpath", "deny", "episodic"]]:
+    """Begin a turn: reset the state of the turn before, redact the messages, ask the chain, and read memory."""
     thread = state["messages"]
     start = next((n for n in range(len(thread), 0, -1) if isinstance(thread[n - 1], AIMessage)), 0)
     messages = [message for message in thread[start:] if isinstance(message, HumanMessage)]  # since the last reply
@@ -99,11 +108,22 @@ async def read_context(
         # An interrupt that nobody resumed: the message in its place may be the answer.
         to_confirm=[request["id"] for request in state.get("asking", ())] or state.get("to_confirm", []),
         decided="",
+        additions=[],
+        is_aside=False,
+        is_off=False,
+        shown=[],
         # With the same ids: they replace those of the thread.
         messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
     )
     try:
         update |= await begin_turn(state, runtime, config, update["asked"])
+        if host is not None and messages:
+            update |= await _ask_chain(
+                host, state, update, scope, [*thread[:start], *_join_later(thread[start:], redacted)]
+            )
+        if update["is_aside"] or update["is_off"]:
+            goto = "episodic" if update["is_aside"] else "supervisor"
+            return Command(goto=goto, update=drop_unchanged(state, update))
         texts = [str(message.text) for message in messages]
         recent = [message for message in thread if isinstance(message, HumanMessage)][-_MAX_RECENT:]
         said = {make_turn(scope, message, update["at"]).id for message in recent}
@@ -112,6 +132,23 @@ async def read_context(
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
     return Command(goto=["supervisor", "hotpath"], update=drop_unchanged(state, update))
+
+
+def _join_later(later: Sequence[AnyMessage], redacted: Sequence[HumanMessage]) -> list[AnyMessage]:
+    """The messages since the last reply, with those that were redacted in their places."""
+    found = {message.id: message for message in redacted}
+    return [found.get(message.id, message) for message in later]
+
+
+async def _ask_chain(host: Host, state: State, update: State, scope: Scope, messages: Sequence[AnyMessage]) -> State:
+    """What a chain makes of a turn. Messages that were redacted replace those of the thread, as do those of a reply."""
+    at = datetime.fromisoformat(update["at"])
+    made = await prepare_turn(host, state | update, scope, messages, at)
+    if "messages" in made:
+        replaced = {message.id for message in made["messages"]}
+        kept = [message for message in update["messages"] if message.id not in replaced]
+        made["messages"] = [*kept, *made["messages"]]
+    return made
 
 
 async def _redact_content(content: Any, memory: Memory) -> Any:
@@ -169,7 +206,17 @@ async def _read_memory(
         fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
         relevance=brief.relevance,
+        shown=[*(key for key in brief.stable_keys if _is_id(key)), *brief.bullet_keys],
     )
+
+
+def _is_id(key: str) -> bool:
+    """Whether the key of a line is the id of a memory, and not a field of the profile."""
+    try:
+        UUID(key)
+    except ValueError:
+        return False
+    return True
 
 
 async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State:
@@ -252,6 +299,10 @@ async def _find_new_requests(
 async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings) -> State:
     """Record the turn and its tool calls, advance the thread's cursor, and add to the reply what was not stored."""
     reply = get_reply(state)
+    if state.get("is_off"):
+        return State()
+    if state.get("is_aside"):
+        reply = None
     waiting = state.get("to_record", {}) | {
         message.id: state["at"] for message in find_turn_messages(state) if message.id
     }
@@ -325,8 +376,17 @@ async def _capture_episode(state: State, scope: Scope, memory: Memory, settings:
     return State(untold=0, told_at=now.isoformat())
 
 
-async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings, interrupts: bool) -> State:
-    """All that comes after the reply, in one step: the ledger, the jobs, and what is asked in the reply's last line.
+async def end_turn(
+    state: State,
+    scope: Scope,
+    *,
+    memory: Memory,
+    settings: Settings,
+    interrupts: bool,
+    host: Host | None = None,
+) -> State:
+    """All that comes after the reply, in one step: the ledger, the jobs, what is asked in the reply's last line, and the
+    chain.
 
     With `interrupts` a question is left to the node `consent`, which nothing comes before when its run goes on."""
     update = await record_turn(state, scope, memory=memory, settings=settings)
@@ -343,6 +403,8 @@ async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Sett
     if ended.get("decided") or (ended.get("asking") and not interrupts):
         update |= _add_consent_lines(ended, is_asking=not interrupts)
         ended["messages"] = [*ended["messages"][:-1], *update.get("messages", ended["messages"][-1:])]
+    if host is not None:
+        finish_turn(host, ended, scope, memory.now())
     return update | make_output(ended)
 
 
