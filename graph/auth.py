@@ -68,6 +68,8 @@ async def find_login(headers: Mapping[bytes, bytes]) -> Auth.types.MinimalUserDi
         _refuse(401, str(error))
     if grant.owner is None:
         _refuse(403, "This token speaks for no user; `muniment token create --user NAME` makes one that does.")
+    if grant.projects:
+        _refuse(403, "This token is for the items of some projects, and for nothing else.")
     return cast("Auth.types.MinimalUserDict", _describe_login(grant))
 
 

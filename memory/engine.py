@@ -29,6 +29,7 @@ from muniment.memory.flows.consolidation.consolidate import Consolidation
 from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.chat_keeper import ChatKeeper
+from muniment.memory.flows.layers.host_item_keeper import HostItemKeeper
 from muniment.memory.flows.layers.message_stream import MessageStream
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.resources import ResourceKeeper
@@ -65,7 +66,7 @@ from muniment.memory.flows.writing.refile import Refiling
 from muniment.memory.flows.writing.requested_texts import RequestedTexts
 from muniment.memory.flows.writing.requests import Requests
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
-from muniment.memory.flows.writing.write import TurnReader, Writer
+from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.items import ItemStore
@@ -73,6 +74,7 @@ from muniment.memory.ports.layers.stores import LayerStores
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.readers import TextReader
 from muniment.memory.ports.store import Store
+from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.policy.retention import build_terms
 from muniment.memory.rules.redaction.redact import Redactor
 
@@ -83,7 +85,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "messages", "observations", "resources", "sessions")
+_LAYER_PORTS = ("chats", "host_items", "messages", "observations", "resources", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,6 +141,7 @@ class Engine:
     refiling: Refiling
     forgotten: Forgotten
     model_extraction: ModelExtraction
+    host_item_keeper: HostItemKeeper
     resource_keeper: ResourceKeeper
     session_builder: SessionBuilder
     session_keeper: SessionKeeper

@@ -55,6 +55,10 @@ class TokenConfigError(BadInput):
     """The configuration of the token is not valid."""
 
 
+class ProtocolMismatch(BadInput):
+    """The store of items speaks another version."""
+
+
 class KeyReused(BadInput):
     """The idempotency key belongs to another request: give each request a key of its own."""
 
@@ -101,6 +105,25 @@ class StoreError(MunimentError):
 
 class StoreDown(StoreError):
     """The database cannot be reached."""
+
+
+class RemoteStoreError(StoreDown):
+    """The store of items behind HTTP cannot do it."""
+
+    def __init__(self, operation: str, category: str, status: int | None = None) -> None:
+        """Say which operation failed, why, and with which status where one was answered. Nothing of the request or the
+        answer is in it."""
+        suffix = f", status {status}" if status is not None else ""
+        super().__init__(
+            f"The store of items failed: {operation}, {category}{suffix}.",
+            operation=operation,
+            category=category,
+            status=status,
+        )
+        self.operation, self.category, self.status = operation, category, status
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, int | None]]:
+        return type(self), (self.operation, self.category, self.status)
 
 
 class StoreFull(StoreError):

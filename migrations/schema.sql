@@ -445,6 +445,7 @@ CREATE TABLE muniment.tokens (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    projects text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT tokens_digest_length CHECK ((octet_length(digest) = 32)),
     CONSTRAINT tokens_scopes CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text])))
 );
@@ -470,6 +471,8 @@ COMMENT ON COLUMN muniment.tokens.created_at IS 'When the token was made.';
 COMMENT ON COLUMN muniment.tokens.expires_at IS 'From when on it is refused; null: never.';
 
 COMMENT ON COLUMN muniment.tokens.revoked_at IS 'When it was revoked; null: it was not.';
+
+COMMENT ON COLUMN muniment.tokens.projects IS 'The projects whose items it may read and write, beside what is found everywhere; none: all. With some it opens nothing but the store of items.';
 
 CREATE FUNCTION muniment.find_configured_token(wanted bytea) RETURNS TABLE(token muniment.tokens, config muniment.token_configs)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
@@ -1607,6 +1610,29 @@ CREATE VIEW muniment.history WITH (security_invoker='true') AS
 
 COMMENT ON VIEW muniment.history IS 'The journal by memory: every change with the states before and after.';
 
+CREATE TABLE muniment.host_items (
+    space_id uuid NOT NULL,
+    item_id uuid NOT NULL,
+    memory_id uuid,
+    digest bytea NOT NULL,
+    forgotten_at timestamp with time zone,
+    CONSTRAINT host_items_digest_length CHECK ((octet_length(digest) = ANY (ARRAY[0, 32])))
+);
+
+ALTER TABLE ONLY muniment.host_items FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.host_items IS 'A row is an id that a host of the plugin has given, and the memory to which it leads. It is written with the memory; no export has it.';
+
+COMMENT ON COLUMN muniment.host_items.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.host_items.item_id IS 'The id that the host has made. A new memory has the same.';
+
+COMMENT ON COLUMN muniment.host_items.memory_id IS 'The memory that says it: another one than its own where the same was known. Null: it is gone, or was forgotten before it came.';
+
+COMMENT ON COLUMN muniment.host_items.digest IS 'SHA-256 of what the item says: the same again is no write. Empty: it is forgotten or erased.';
+
+COMMENT ON COLUMN muniment.host_items.forgotten_at IS 'Since when it is forgotten: what comes under this id is refused. Null: it is not.';
+
 CREATE TABLE muniment.items (
     space_id uuid NOT NULL,
     item_id uuid NOT NULL,
@@ -2314,6 +2340,118 @@ COMMENT ON COLUMN muniment.pair_fingerprints.tries IS 'On how many days (UTC) a 
 
 COMMENT ON COLUMN muniment.pair_fingerprints.class IS 'What one memory of the pair is to the other; null: decided before there were classes, by a person, or unanswered.';
 
+CREATE TABLE muniment.plugin_audit (
+    space_id uuid NOT NULL,
+    audit_id uuid NOT NULL,
+    session_id text NOT NULL,
+    project_id text,
+    at timestamp with time zone NOT NULL,
+    action text NOT NULL,
+    item_id text,
+    CONSTRAINT plugin_audit_action CHECK ((action = ANY (ARRAY['pin'::text, 'unpin'::text, 'forget'::text, 'off'::text, 'on'::text])))
+);
+
+ALTER TABLE ONLY muniment.plugin_audit FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.plugin_audit IS 'A row is what a person has changed by a command of the plugin. Removed after session_ledger.events_days.';
+
+COMMENT ON COLUMN muniment.plugin_audit.space_id IS 'The space of the user.';
+
+COMMENT ON COLUMN muniment.plugin_audit.audit_id IS 'The line.';
+
+COMMENT ON COLUMN muniment.plugin_audit.session_id IS 'The session in which it was said.';
+
+COMMENT ON COLUMN muniment.plugin_audit.project_id IS 'The project in which it was said; null: none.';
+
+COMMENT ON COLUMN muniment.plugin_audit.at IS 'When it was said, by the clock of the host.';
+
+COMMENT ON COLUMN muniment.plugin_audit.action IS 'What was changed: pin, unpin, forget, off or on.';
+
+COMMENT ON COLUMN muniment.plugin_audit.item_id IS 'The item that was changed; null: the switch of the session.';
+
+CREATE TABLE muniment.plugin_switches (
+    space_id uuid NOT NULL,
+    session_id text NOT NULL,
+    is_on boolean NOT NULL,
+    changed_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY muniment.plugin_switches FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.plugin_switches IS 'A row says whether the plugin is on in a session of a user; without one it is.';
+
+COMMENT ON COLUMN muniment.plugin_switches.space_id IS 'The space of the user.';
+
+COMMENT ON COLUMN muniment.plugin_switches.session_id IS 'The session, as the host names it.';
+
+COMMENT ON COLUMN muniment.plugin_switches.is_on IS 'Whether the plugin reads and writes there.';
+
+COMMENT ON COLUMN muniment.plugin_switches.changed_at IS 'When a person has said so.';
+
+CREATE TABLE muniment.plugin_turns (
+    space_id uuid NOT NULL,
+    session_id text NOT NULL,
+    turn_id text NOT NULL,
+    project_id text,
+    at timestamp with time zone NOT NULL,
+    policy text NOT NULL,
+    is_shadow boolean NOT NULL,
+    recall boolean NOT NULL,
+    recall_reason text NOT NULL,
+    is_hit boolean,
+    item_ids text[] NOT NULL,
+    tokens integer NOT NULL,
+    written integer NOT NULL,
+    duplicates integer NOT NULL,
+    refusals jsonb NOT NULL,
+    remote_reads integer NOT NULL,
+    remote_writes integer NOT NULL,
+    queue_length integer NOT NULL,
+    milliseconds jsonb NOT NULL
+);
+
+ALTER TABLE ONLY muniment.plugin_turns FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.plugin_turns IS 'A row is what the plugin decided, did and cost in one turn of a session: numbers, ids and reasons, and no text. Written after the reply; removed after session_ledger.events_days.';
+
+COMMENT ON COLUMN muniment.plugin_turns.space_id IS 'The space of the user.';
+
+COMMENT ON COLUMN muniment.plugin_turns.session_id IS 'The session, as the host names it.';
+
+COMMENT ON COLUMN muniment.plugin_turns.turn_id IS 'The turn, as the host names it.';
+
+COMMENT ON COLUMN muniment.plugin_turns.project_id IS 'The project in which it was; null: none.';
+
+COMMENT ON COLUMN muniment.plugin_turns.at IS 'When it was, by the clock of the host.';
+
+COMMENT ON COLUMN muniment.plugin_turns.policy IS 'The policy of the gates by which it was decided.';
+
+COMMENT ON COLUMN muniment.plugin_turns.is_shadow IS 'Whether the gates decided and counted only: nothing was shown or written.';
+
+COMMENT ON COLUMN muniment.plugin_turns.recall IS 'Whether the recall gate let it through to memory.';
+
+COMMENT ON COLUMN muniment.plugin_turns.recall_reason IS 'Why, in the product''s own words.';
+
+COMMENT ON COLUMN muniment.plugin_turns.is_hit IS 'Whether something was found; null: nothing was searched.';
+
+COMMENT ON COLUMN muniment.plugin_turns.item_ids IS 'The items that were put before the model.';
+
+COMMENT ON COLUMN muniment.plugin_turns.tokens IS 'The tokens that were added to the prompt.';
+
+COMMENT ON COLUMN muniment.plugin_turns.written IS 'How many items were written.';
+
+COMMENT ON COLUMN muniment.plugin_turns.duplicates IS 'How many finds were known already.';
+
+COMMENT ON COLUMN muniment.plugin_turns.refusals IS 'How many finds were refused, by reason, in the product''s own words.';
+
+COMMENT ON COLUMN muniment.plugin_turns.remote_reads IS 'Requests to a remote store to read.';
+
+COMMENT ON COLUMN muniment.plugin_turns.remote_writes IS 'Requests to a remote store to write.';
+
+COMMENT ON COLUMN muniment.plugin_turns.queue_length IS 'Operations that waited to be sent after it.';
+
+COMMENT ON COLUMN muniment.plugin_turns.milliseconds IS 'What each step took, by store and step.';
+
 CREATE TABLE muniment.postings (
     space_id uuid NOT NULL,
     dimension integer NOT NULL,
@@ -2621,6 +2759,9 @@ ALTER TABLE ONLY muniment.events
 ALTER TABLE ONLY muniment.extractions
     ADD CONSTRAINT extractions_pk PRIMARY KEY (space_id, turn_id, source);
 
+ALTER TABLE ONLY muniment.host_items
+    ADD CONSTRAINT host_items_pk PRIMARY KEY (space_id, item_id);
+
 ALTER TABLE ONLY muniment.items
     ADD CONSTRAINT items_pk PRIMARY KEY (space_id, item_id);
 
@@ -2638,6 +2779,15 @@ ALTER TABLE ONLY muniment.observations
 
 ALTER TABLE ONLY muniment.pair_fingerprints
     ADD CONSTRAINT pair_fingerprints_pk PRIMARY KEY (space_id, low_id, high_id, score);
+
+ALTER TABLE ONLY muniment.plugin_audit
+    ADD CONSTRAINT plugin_audit_pk PRIMARY KEY (space_id, audit_id);
+
+ALTER TABLE ONLY muniment.plugin_switches
+    ADD CONSTRAINT plugin_switches_pk PRIMARY KEY (space_id, session_id);
+
+ALTER TABLE ONLY muniment.plugin_turns
+    ADD CONSTRAINT plugin_turns_pk PRIMARY KEY (space_id, session_id, turn_id);
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_pk PRIMARY KEY (space_id, dimension, category);
@@ -2717,6 +2867,10 @@ CREATE INDEX events_by_node ON muniment.events USING btree (space_id, node, ts D
 
 CREATE INDEX events_by_time ON muniment.events USING btree (space_id, ts DESC);
 
+CREATE INDEX host_items_by_memory ON muniment.host_items USING btree (space_id, memory_id);
+
+COMMENT ON INDEX muniment.host_items_by_memory IS 'The items that became a memory.';
+
 CREATE INDEX items_expiring ON muniment.items USING btree (space_id, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory_id, rev DESC);
@@ -2753,6 +2907,10 @@ COMMENT ON INDEX muniment.memory_versions_unembedded IS 'The former versions tha
 CREATE INDEX observations_of_memory ON muniment.observations USING btree (space_id, memory_id) WHERE (memory_id IS NOT NULL);
 
 CREATE INDEX observations_of_session ON muniment.observations USING btree (space_id, session_id);
+
+CREATE INDEX plugin_audit_by_time ON muniment.plugin_audit USING btree (space_id, at DESC);
+
+CREATE INDEX plugin_turns_by_time ON muniment.plugin_turns USING btree (space_id, at DESC);
 
 CREATE UNIQUE INDEX projections_active ON muniment.projections USING btree (space_id, type, key) WHERE (status = 'active'::text);
 
@@ -2797,6 +2955,9 @@ ALTER TABLE ONLY muniment.events
 ALTER TABLE ONLY muniment.extractions
     ADD CONSTRAINT extractions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
+ALTER TABLE ONLY muniment.host_items
+    ADD CONSTRAINT host_items_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
 ALTER TABLE ONLY muniment.items
     ADD CONSTRAINT items_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
@@ -2817,6 +2978,15 @@ ALTER TABLE ONLY muniment.observations
 
 ALTER TABLE ONLY muniment.pair_fingerprints
     ADD CONSTRAINT pair_fingerprints_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.plugin_audit
+    ADD CONSTRAINT plugin_audit_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.plugin_switches
+    ADD CONSTRAINT plugin_switches_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.plugin_turns
+    ADD CONSTRAINT plugin_turns_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -3002,6 +3172,28 @@ CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((s
 
 COMMENT ON POLICY extractions_own ON muniment.extractions IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
+ALTER TABLE muniment.host_items ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY host_items_eraser ON muniment.host_items TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY host_items_eraser ON muniment.host_items IS 'Who erases works in one space, too.';
+
+CREATE POLICY host_items_no_delete ON muniment.host_items AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY host_items_no_delete ON muniment.host_items IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY host_items_no_insert ON muniment.host_items AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY host_items_no_insert ON muniment.host_items IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY host_items_no_update ON muniment.host_items AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY host_items_no_update ON muniment.host_items IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY host_items_own ON muniment.host_items TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY host_items_own ON muniment.host_items IS 'The application sees the items of the space that it has entered, and no reader of some categories any.';
+
 ALTER TABLE muniment.items ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY items_eraser ON muniment.items TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -3129,6 +3321,40 @@ COMMENT ON POLICY pair_fingerprints_no_update ON muniment.pair_fingerprints IS '
 CREATE POLICY pair_fingerprints_own ON muniment.pair_fingerprints TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 COMMENT ON POLICY pair_fingerprints_own ON muniment.pair_fingerprints IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
+ALTER TABLE muniment.plugin_audit ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY plugin_audit_eraser ON muniment.plugin_audit TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY plugin_audit_eraser ON muniment.plugin_audit IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY plugin_audit_own ON muniment.plugin_audit TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY plugin_audit_own ON muniment.plugin_audit IS 'The application reads and writes rows of the space it has entered; who has an allowlist of categories sees none.';
+
+ALTER TABLE muniment.plugin_switches ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY plugin_switches_eraser ON muniment.plugin_switches TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY plugin_switches_eraser ON muniment.plugin_switches IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY plugin_switches_own ON muniment.plugin_switches TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY plugin_switches_own ON muniment.plugin_switches IS 'The application reads and writes rows of the space it has entered; who has an allowlist of categories sees none.';
+
+ALTER TABLE muniment.plugin_turns ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY plugin_turns_eraser ON muniment.plugin_turns TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY plugin_turns_eraser ON muniment.plugin_turns IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
+CREATE POLICY plugin_turns_keeper ON muniment.plugin_turns FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY plugin_turns_keeper ON muniment.plugin_turns IS 'The keeper counts over all spaces; its grants leave out sessions, turns and items.';
+
+CREATE POLICY plugin_turns_own ON muniment.plugin_turns TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY plugin_turns_own ON muniment.plugin_turns IS 'The application reads and writes rows of the space it has entered; who has an allowlist of categories sees none.';
 
 ALTER TABLE muniment.postings ENABLE ROW LEVEL SECURITY;
 
@@ -3557,6 +3783,13 @@ GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.host_items TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.host_items TO muniment_eraser;
+
+GRANT UPDATE(memory_id) ON TABLE muniment.host_items TO muniment_eraser;
+
+GRANT UPDATE(digest) ON TABLE muniment.host_items TO muniment_eraser;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.items TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.items TO muniment_eraser;
 
@@ -3641,6 +3874,41 @@ GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
 GRANT SELECT,DELETE ON TABLE muniment.pair_fingerprints TO muniment_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.pair_fingerprints TO muniment_app;
+
+GRANT SELECT,INSERT ON TABLE muniment.plugin_audit TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.plugin_audit TO muniment_eraser;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.plugin_switches TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.plugin_switches TO muniment_eraser;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.plugin_turns TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.plugin_turns TO muniment_eraser;
+
+GRANT SELECT(space_id) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(at) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(policy) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(is_shadow) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(is_hit) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(tokens) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(written) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(duplicates) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(refusals) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(remote_reads) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(remote_writes) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(queue_length) ON TABLE muniment.plugin_turns TO muniment_keeper;
+
+GRANT SELECT(milliseconds) ON TABLE muniment.plugin_turns TO muniment_keeper;
 
 GRANT SELECT,INSERT,DELETE ON TABLE muniment.postings TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.postings TO muniment_eraser;

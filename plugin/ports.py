@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from muniment.plugin.domain.book import AuditLine, PluginStats, TurnReport
 from muniment.plugin.domain.item import (
@@ -17,6 +17,7 @@ from muniment.plugin.domain.item import (
     SearchQuery,
     StoredItem,
 )
+from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
 
 
 class MemoryStore(Protocol):
@@ -56,6 +57,21 @@ class MemoryStore(Protocol):
         ...
 
 
+class OperationStore(MemoryStore, Protocol):
+    """A store on a server, to which a device with items of its own brings what was done there."""
+
+    async def apply_operations(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
+        """Carry out at most 100 operations of one owner in order, each once for its id, and return what became of each.
+
+        Raises BadInput where none of them was carried out because of what they say."""
+        ...
+
+    async def read_changes(self, owner: ItemOwner, since: int, limit: int = 500) -> ChangePage:
+        """Return how items of the owner's space are after the changes of a revision, oldest first. Raises BadInput for
+        a revision that is not reached."""
+        ...
+
+
 class PluginBook(Protocol):
     """What a host remembers of its plugin: which sessions are switched off, what was counted, and what was changed by
     a person. It holds no text of an item or a message."""
@@ -91,3 +107,25 @@ class PluginBook(Protocol):
     async def close(self) -> None:
         """Write what waits, and close the book."""
         ...
+
+
+class RemoteCounts(NamedTuple):
+    """How often this process has asked a server and sent to it, and how many operations wait to be sent."""
+
+    reads: int = 0
+    writes: int = 0
+    queued: int = 0
+
+
+@runtime_checkable
+class CountsRemoteCalls(Protocol):
+    """A store that speaks to a server, and counts its requests."""
+
+    def count_calls(self) -> RemoteCounts:
+        """Return the requests so far, and what waits."""
+        ...
+
+
+def read_counts(store: object) -> RemoteCounts:
+    """Return what a store has counted; nothing of one that speaks to no server."""
+    return store.count_calls() if isinstance(store, CountsRemoteCalls) else RemoteCounts()

@@ -13,10 +13,12 @@ from psycopg import sql
 
 from muniment.langchain import MunimentStore
 from muniment.memory import bootstrap
+from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Relation
+from muniment.memory.domain.plugin_account import PluginChange, PluginTurn
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
@@ -53,7 +55,8 @@ SILENT: dict[str, tuple[str, ...]] = {
         "muniment.memory_versions.kind", "muniment.memory_versions.reach", "muniment.memory_versions.role",
         "muniment.memory_versions.state", "muniment.memory_versions.trust", "muniment.observations.kind",
         "muniment.observations.trust", "muniment.pair_fingerprints.class", "muniment.pair_fingerprints.judgement",
-        "muniment.pair_fingerprints.source", "muniment.projections.status", "muniment.projections.trust",
+        "muniment.pair_fingerprints.source", "muniment.plugin_audit.action",
+        "muniment.projections.status", "muniment.projections.trust",
         "muniment.projections.type", "muniment.relations.relation_type", "muniment.shares.owner_type",
         "muniment.shares.reader_type", "muniment.spaces.owner_type", "muniment.spend.purpose", "muniment.tokens.scopes",
         "muniment.turns.kind", "muniment.turns.role", "muniment.turns.source",
@@ -73,13 +76,16 @@ SILENT: dict[str, tuple[str, ...]] = {
     "ids, numbers, digests and classes of errors": (
         "muniment.consolidation_runs.asked", "muniment.consolidation_runs.batch", "muniment.consolidation_runs.classes",
         "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.journal.new_ref",
-        "muniment.journal.old_ref", "muniment.requests.digest", "muniment.spaces.tend_terms", "muniment.tokens.digest",
+        "muniment.journal.old_ref", "muniment.plugin_audit.item_id", "muniment.plugin_turns.item_ids",
+        "muniment.requests.digest", "muniment.spaces.tend_terms", "muniment.tokens.digest",
         "muniment.turns.hash",
     ),
     "a reason in the product's own words": (
         "muniment.extractions.refused", "muniment.extractions.repaired", "muniment.observations.outcome",
+        "muniment.plugin_turns.milliseconds", "muniment.plugin_turns.recall_reason", "muniment.plugin_turns.refusals",
     ),
     "a setting of the whole installation: its name, and a number or one of a few names": (
+        "muniment.plugin_turns.policy",
         "muniment.setting_changes.former", "muniment.setting_changes.key", "muniment.setting_changes.value",
         "muniment.setting_overrides.key", "muniment.setting_overrides.value",
     ),
@@ -174,6 +180,7 @@ async def plant(memory: Memory, canary: Canary, clock: FixedClock) -> MemoryId:
     event = OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held, thread_id=who.thread)
     await memory.conversation.track(who, event)
     await memory.conversation.flush(who)
+    await _account(memory, canary)
     store = MunimentStore(memory, who)
     await store.aput(
         (f"space {canary.named}", "notes"),
@@ -252,6 +259,15 @@ async def _work(memory: Memory, canary: Canary) -> None:
     await memory.conversation.learn_path(who)
     for skill in await memory.projections.list_skills(who):
         await memory.projections.review_skill(who, str(skill.id), publish=True, by=f"judge {canary.named}")
+
+
+async def _account(memory: Memory, canary: Canary) -> None:
+    """What the plugin of a host counts of a turn, and what a person changes by its commands."""
+    accounts, who, place = make_plugin_accounts(memory), canary.scope, f"plugin {canary.named}"
+    turn = PluginTurn(session_id=place, turn_id=f"turn {canary.named}", project_id=place, at=NOON, item_ids=("1",))
+    await accounts.record_turns(who, [turn])
+    await accounts.write_switch(who, place, is_on=False)
+    await accounts.record_change(who, PluginChange(session_id=place, project_id=place, at=NOON, action="off"))
 
 
 async def _keep(memory: Memory, canary: Canary) -> None:

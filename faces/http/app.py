@@ -25,6 +25,7 @@ from muniment.faces.http.routes import (
     projections,
     query,
     sessions,
+    store,
     transfer,
 )
 from muniment.faces.http.service import Service
@@ -59,7 +60,7 @@ def create_app(service: Service, mcp: McpEndpoint, mounts: Mapping[str, ASGIApp]
     )
     app.state.service = service
     groups = (
-        query, changes, memories, erasure, conversations, consents, projections, sessions, transfer, operations,
+        query, changes, memories, erasure, conversations, consents, projections, sessions, transfer, store, operations,
         configuration, administration, page,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])

@@ -28,10 +28,12 @@ OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # th
 PAGE_PATHS = frozenset({"/config", "/config/login", "/config/logout"})  # a browser shows a cookie in place of a token
 STREAM_PATHS = frozenset({"/export", "/import"})
 ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
+STORE_PATHS = "/v1/store/"  # of items: all that a token of some projects opens
 CHANGES_PATH = "/memory/changes"
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
+_STORE_ALONE = "the token is for the items of some projects, and for nothing else"
 _CLIENT_GONE = 499  # in the log and the metrics: nobody hears an answer any more
 
 
@@ -130,6 +132,8 @@ class Guard:
         if wait := self._service.limits.take_request(grant.id, time.monotonic()):
             retry = {"Retry-After": str(wait)}
             return make_error(429, "TooManyRequests", "the token has asked too often; wait", headers=retry)
+        if grant.projects and not scope["path"].startswith(STORE_PATHS):
+            return make_error(403, "NotPermitted", _STORE_ALONE)
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["grant"] = grant
         return None

@@ -35,7 +35,7 @@ def check_operator(grant: Grant, service: Service) -> Operator:
     """Return the operator that a token is for. Raises NotPermitted for one that is a user's, another tenant's, or lacks
     the permission `admin`."""
     grant.require_permission("admin")
-    if grant.owner is not None or grant.agents or grant.tenant != service.settings.tenant:
+    if grant.owner is not None or grant.agents or grant.projects or grant.tenant != service.settings.tenant:
         raise NotPermitted(_NOT_EVERYBODYS)
     return Operator(grant, service)
 

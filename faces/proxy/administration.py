@@ -110,7 +110,8 @@ class Administration:
 
     def _check_administrator(self, grant: Grant) -> None:
         """Raise Refusal for who may not do this: whoever changes tokens changes those of everybody."""
-        is_unlimited = grant.owner is None and not grant.agents and grant.tenant == self.settings.tenant
+        is_of_all = grant.owner is None and not grant.agents and not grant.projects
+        is_unlimited = is_of_all and grant.tenant == self.settings.tenant
         if not grant.permits("admin") or not is_unlimited:
             raise Refusal(403, "not_permitted", _NO_ADMIN)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NewType, TypeAlias
 from uuid import UUID
 
@@ -29,6 +30,15 @@ class SafeText(str):
     """A text that was redacted and normalized: it may be stored, embedded and logged, and is not redacted again."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostItemKey:
+    """The id that a host has given to an item, and a digest of everything that the item says."""
+
+    id: UUID
+    digest: bytes
+    names_memory: bool = False  # nothing has this id yet: a memory that is new gets it, too
 
 
 def parse_memory_id(given: object) -> MemoryId | str:

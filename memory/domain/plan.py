@@ -11,6 +11,7 @@ from muniment.memory.domain.consent import Consent, Proposal
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Action, Band, Node
+from muniment.memory.domain.layers.host_items import HostItem
 from muniment.memory.domain.layers.observation import NewObservation
 from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import StoredMemory
@@ -63,6 +64,7 @@ class WritePlan:
     jobs: tuple[Job, ...] = ()
     source_turns: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
     observations: tuple[NewObservation, ...] = ()  # written with the first statement of the plan
+    host_items: tuple[HostItem, ...] = ()  # where ids of hosts lead from then on; one that was forgotten ends the plan
     conflicts_on_access: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
 
     @property
@@ -74,6 +76,7 @@ class WritePlan:
             or self.proposals
             or self.decisions
             or self.source_turns
+            or self.host_items
             or self.conflicts_on_access
             or self.scope.request
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal
@@ -135,7 +135,8 @@ class Share:
 class Grant:
     """What a token permits, without the token: for whom it speaks, through which agents, and what it may do.
 
-    Without an owner it speaks for no user by itself; without agents it may use all of them."""
+    Without an owner it speaks for no user by itself; without agents it may use all of them. With `projects` it opens
+    nothing but the store of items, and of that what is found everywhere or in one of them."""
 
     id: UUID
     tenant: str
@@ -145,6 +146,7 @@ class Grant:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    projects: tuple[str, ...] = ()
 
     def permits(self, permission: Permission) -> bool:
         """Whether the token may do this; `admin` includes the others."""
@@ -188,8 +190,11 @@ class Grant:
         """Return whose memory a request concerns: the token's user, or for a token without one the named user of its
         tenant. Tenant and actor come from the token alone.
 
-        Raises NotPermitted for another user than the token's, whether there is such a user or not, BadInput where the
-        token has no user and the request names none, and as `choose_agent` for an agent."""
+        Raises NotPermitted for another user than the token's, whether there is such a user or not, and for a token of
+        some projects, BadInput where the token has no user and the request names none, and as `choose_agent` for an
+        agent."""
+        if self.projects:
+            raise NotPermitted("The token is for the items of some projects, and for nothing else.")
         if self.owner is not None and owner not in (None, self.owner):
             raise NotPermitted("The token speaks for another user.")
         user = self.owner or owner or ""
@@ -206,3 +211,20 @@ class Grant:
             project=project,
             app=app,
         )
+
+    def make_store_scope(
+        self, owner: str | None = None, *, project: str | None = None, session: str | None = None
+    ) -> Scope:
+        """Return whose items a request concerns, and in which project and session it asks.
+
+        Raises NotPermitted for another user or another project than the token's, whether there is one or not, and for
+        a token of some agents only, since items are of every category; BadInput as `make_scope`."""
+        if self.agents:
+            raise NotPermitted("The token is for some agents only, and items are of every category.")
+        if not self.sees_project(project):
+            raise NotPermitted("The token is not for this project.")
+        return replace(self, projects=()).make_scope(owner, project=project, session=session)
+
+    def sees_project(self, project: str | None) -> bool:
+        """Whether the token may read and write what belongs to a project; None is what belongs to none."""
+        return not self.projects or project is None or project in self.projects

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid5
 
-from muniment.memory.domain.ids import Revision, TurnId
+from muniment.memory.domain.ids import HostItemKey, Revision, TurnId
 from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 
@@ -106,6 +106,7 @@ class Candidate:
     reach: Reach = "user"
     source: str | None = None  # name or address of what it comes from
     expires_at: datetime | None = None
+    item: HostItemKey | None = None  # under which a host keeps it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

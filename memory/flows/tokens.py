@@ -38,6 +38,7 @@ class Tokens:
         tenant: str,
         owner: str | None,
         agents: Sequence[str] = (),
+        projects: Sequence[str] = (),
         scopes: Sequence[Permission] = ("read", "write"),
         days: int | None = None,
     ) -> tuple[SecretStr, Grant]:
@@ -48,6 +49,7 @@ class Tokens:
             tenant=tenant,
             owner=owner,
             agents=tuple(agents),
+            projects=tuple(projects),
             scopes=tuple(scopes),
             created_at=now,
             expires_at=None if days is None else now + timedelta(days=days),
@@ -122,4 +124,4 @@ class Tokens:
 def _is_valid_for(grant: Grant | None, owner: str, now: datetime) -> bool:
     owned = "" if grant is None or grant.owner is None else grant.owner
     is_owner = hmac.compare_digest(owned.encode("utf-8", "replace"), owner.encode("utf-8", "replace"))
-    return grant is not None and grant.owner is not None and is_owner and grant.is_valid(now)
+    return grant is not None and grant.owner is not None and not grant.projects and is_owner and grant.is_valid(now)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.config.plugin import GateSettings
-from muniment.memory.rules.extraction.gate import find_skip_reason
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.references import find_reference
+from muniment.plugin.gates.remarks import REMARKS, find_remark
 
 # Reasons to search.
 REFERENCE = "reference to earlier work"
@@ -19,10 +19,8 @@ STALE_CACHE = "stale cache"
 WEAK_RESULTS = "weak results"
 # Reasons not to. Only with `FRESH` is there something of an earlier turn that may be shown again.
 MACHINE_TURN = "machine turn"
-EMPTY = "empty"
 FRESH = "fresh results"
-_COURTESIES = frozenset({"acknowledgement", "greeting", EMPTY})
-SKIP_REASONS = frozenset({MACHINE_TURN, FRESH, *_COURTESIES})
+SKIP_REASONS = frozenset({MACHINE_TURN, FRESH, *REMARKS})
 # Of the service.
 NOT_FOUND = "nothing local"
 WEAK_LOCAL = "weak local results"
@@ -48,14 +46,16 @@ def decide_recall(signals: RecallSignals, gates: GateSettings) -> Decision:
     """Return whether a turn searches, with one of the reasons above.
 
     A message that only acknowledges or greets costs nothing, also at the start of a session: the next one counts as its
-    start. Words that point to earlier work always search, even those that are an acknowledgement elsewhere, such as a
-    bare "continue"."""
+    start. Words that name earlier work always search. A resumption without words, such as a bare "continue", is to
+    whatever was worked on last: within a topic whose results are fresh, that is this topic."""
     if signals.is_machine:
         return Decision(allowed=False, reason=MACHINE_TURN)
-    if find_reference(signals.text) is not None:
+    reference = find_reference(signals.text)
+    is_bare = reference is not None and reference.is_bare
+    if reference is not None and not (is_bare and not signals.is_session_start):
         return Decision(allowed=True, reason=REFERENCE)
-    if (skip := find_skip_reason(signals.text, "user")) in _COURTESIES:
-        return Decision(allowed=False, reason=skip or EMPTY)
+    if reference is None and (remark := find_remark(signals.text)) is not None:
+        return Decision(allowed=False, reason=remark)
     if signals.is_session_start:
         return Decision(allowed=True, reason=SESSION_START)
     return _judge_results(signals, gates)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from muniment.memory.rules.language.tokens import extract_lexemes, is_legible
+from muniment.memory.rules.language.tokens import extract_lexemes, has_cjk, is_legible
+from muniment.plugin.gates.leaning import Leaning, find_leaning
 
 if TYPE_CHECKING:
     from muniment.memory.config.schema import EmbedderProfile
     from muniment.memory.domain.ids import Vector
 
 _READ_CHARS = 4_000  # of a message
-_CONTINUITY = 2.0  # lexemes by which a message is taken to belong to the topic before it has said anything
+_PAIR_WEIGHT = 0.5  # of two characters of CJK, beside a word
+# The weight by which a message is taken to belong to the topic before any word of it is compared.
+_CONTINUITY: dict[Leaning, float] = {"leans": 8.0, "open": 2.5, "shifts": 0.5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -21,6 +24,7 @@ class TopicMessage:
 
     lexemes: frozenset[str]
     vector: Vector | None = None
+    leaning: Leaning = "open"  # whether it leans on what was said before, or says that it leaves it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,16 +50,22 @@ class TopicWindow:
         cosines = [float(each.vector @ message.vector) for each in self.messages if each.vector is not None]
         if not cosines:
             return by_words
-        return max(by_words, min(1.0, max(0.0, (max(cosines) - profile.floor) / (profile.ceiling - profile.floor))))
+        by_meaning = (max(cosines) - profile.floor) / (profile.ceiling - profile.floor)
+        return max(by_words, min(1.0, by_meaning))
 
     def _measure_words(self, message: TopicMessage) -> float:
         known = frozenset[str]().union(*(each.lexemes for each in self.messages))
-        shared = len(message.lexemes & known)
-        return (shared + _CONTINUITY) / (len(message.lexemes) + _CONTINUITY)
+        prior = _CONTINUITY[message.leaning]
+        return (_weigh(message.lexemes & known) + prior) / (_weigh(message.lexemes) + prior)
 
 
 def make_topic_message(text: str, vector: Vector | None = None, profile: EmbedderProfile | None = None) -> TopicMessage:
     """Return a message of a topic. A vector of a script that its model does not read is left out."""
     read = text[:_READ_CHARS]
     is_read = vector is not None and profile is not None and is_legible(profile.scripts, read)
-    return TopicMessage(lexemes=frozenset(extract_lexemes(read)), vector=vector if is_read else None)
+    lexemes = frozenset(extract_lexemes(read))
+    return TopicMessage(lexemes=lexemes, vector=vector if is_read else None, leaning=find_leaning(read))
+
+
+def _weigh(lexemes: frozenset[str]) -> float:
+    return sum(_PAIR_WEIGHT if has_cjk(each) else 1.0 for each in lexemes)

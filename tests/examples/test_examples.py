@@ -57,6 +57,14 @@ def check_middleware(printed: str) -> None:
     assert KNOWN in asked
 
 
+def check_plain_loop(printed: str) -> None:
+    """What is said in one session stands before the model in another, with its source, also behind a call of a tool."""
+    told, asked = printed.split("> ")[1:]
+    assert "[rule" not in told
+    assert "pnpm" in asked
+    assert asked.index("pnpm") < asked.index("  tool: billing: 12 passed")
+
+
 def check_langmem(printed: str) -> None:
     """LangMem's tool finds what its other tool has kept, and its manager keeps what a model finds."""
     found, managed = printed.splitlines()
@@ -79,6 +87,7 @@ CHECKS: Mapping[str, Callable[[str], None]] = {
     "supervisor_graph.py": check_supervisor_graph,
     "create_agent_middleware.py": check_middleware,
     "langmem_store.py": check_langmem,
+    "plain_loop.py": check_plain_loop,
     "mcp_client.py": check_mcp,
 }
 

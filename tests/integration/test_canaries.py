@@ -99,6 +99,9 @@ NOT_EXPORTED = {
     "events": "what was done in this database",
     "extractions": "what was read here: a turn that is exported as consumed is not read again",
     "items": "a program's own",
+    "plugin_audit": "what was done in this database",
+    "plugin_switches": "of sessions of hosts of this database",
+    "plugin_turns": "what was done in this database",
     "pair_fingerprints": "what was compared in this database",
     "requests": "kept for a day, for who asks this space again",
 }

@@ -16,8 +16,8 @@ import pytest
 
 from muniment.memory import bootstrap
 from muniment.memory.errors import TooLarge
-from muniment.memory.flows.writing.write import TurnReader
 from muniment.memory.models.reader_process import READER, ReaderProcess
+from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.redaction.redact import Redactor
 from tests.engine import engine, said, scope, settings
 

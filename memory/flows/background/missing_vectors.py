@@ -15,8 +15,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import Conflict
 from muniment.memory.flows.process_state import AvailableEmbedder
-from muniment.memory.flows.writing.plan import PlanCommitter, Rejections, embed_changes
-from muniment.memory.flows.writing.vectors import VectorCache
+from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
+from muniment.memory.flows.writing.vectors import VectorCache, embed_changes
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.operation.maintenance import MaintenanceStore

@@ -17,10 +17,11 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import NO_VECTOR, MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
+from muniment.memory.domain.layers.host_items import HostItem
 from muniment.memory.domain.layers.observation import TYPE_OF_KIND, NewObservation
 from muniment.memory.domain.maintenance import RetentionTerms
-from muniment.memory.domain.memory import Neighbour, StoredMemory, compose_document, is_note, is_structured
-from muniment.memory.domain.plan import Change, ExtractionRecord, Receipt, WritePlan
+from muniment.memory.domain.memory import Neighbour, is_note, is_structured
+from muniment.memory.domain.plan import ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope, normalize_key
 from muniment.memory.domain.search import NeighbourProbe, Search
 from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn
@@ -35,7 +36,7 @@ from muniment.memory.flows.process_state import (
 )
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
-from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache
+from muniment.memory.flows.writing.vectors import UnembeddedTexts, VectorCache, embed_changes
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.ports.llm import ChatModel
@@ -260,10 +261,7 @@ class Planner:
             dates = ((each, at if each.action == "ADD" else each.after.created_at) for each in changes)
             changes = tuple(replace(each, after=replace(each.after, created_at=date)) for each, date in dates)
         if incoming:
-            sim = max((round(near.sim, 4) for each in incoming for near in each.neighbours), default=None)
-            status: Status = "skipped" if sim is None else "ok"
-            event = OpsEvent(node=draft.node, op="search", status=status, sim=sim, ts=at, thread_id=scope.thread)
-            await self.write_behind.track_event(scope, event)
+            await self._track_search(scope, draft.node, incoming, at)
         resolve = self.forgetting.resolve_requests
         deletions, unmet = await resolve(scope, draft.forget, draft.turns, changes) if draft.forget else ((), ())
         proposals = build_proposals(
@@ -285,14 +283,24 @@ class Planner:
             proposals=proposals,
             jobs=make_expiry_jobs(scope, [proposal.expires_at for proposal in proposals]),
             observations=build_observations(draft, merged.fates),
+            host_items=build_host_items(draft, merged.fates),
         )
-        if plan.changes or proposals or (record is not None and (record.source != "rules" or draft.node == "worker")):
+        is_recorded = record is not None and (record.source != "rules" or draft.node == "worker")
+        if plan.changes or proposals or plan.host_items or is_recorded:
             return plan, Rejections(refused=merged.refused, unmet=unmet)
         if known is None:
             await self.neighbour_finder.confirm_revision(scope)
         if merged.refused:  # the ledger keeps the words of what is refused
             await self.ledger.record_turns(scope, draft.turns, retention=self.retention.turns, now=at)
         return Receipt(rev=rev, refused=merged.refused, unmatched_requests=unmet)
+
+    async def _track_search(
+        self, scope: Scope, node: Node, incoming: Sequence[IncomingCandidate], at: datetime
+    ) -> None:
+        sim = max((round(near.sim, 4) for each in incoming for near in each.neighbours), default=None)
+        status: Status = "skipped" if sim is None else "ok"
+        event = OpsEvent(node=node, op="search", status=status, sim=sim, ts=at, thread_id=scope.thread)
+        await self.write_behind.track_event(scope, event)
 
     async def _add_neighbours(
         self, scope: Scope, draft: Draft, scripts: Collection[str], at: datetime, known: KnownState | None
@@ -313,7 +321,12 @@ class Planner:
             said = await self.ledger.read_said_times(scope, [record.turn, *turns])
             neighbours = [order_neighbours(near, record.turn, said, at) for near in neighbours]
         return rev, [
-            IncomingCandidate(candidate=each, vector=vector, neighbours=near, id=MemoryId(uuid4()))
+            IncomingCandidate(
+                candidate=each,
+                vector=vector,
+                neighbours=near,
+                id=MemoryId(each.item.id if each.item and each.item.names_memory else uuid4()),
+            )
             for each, vector, near in zip(draft.candidates, draft.vectors, neighbours, strict=True)
         ]
 
@@ -348,25 +361,6 @@ def build_probes(draft: Draft, scope: Scope) -> list[NeighbourProbe]:
     ]
 
 
-def embed_changes(
-    changes: Sequence[Change], known: Sequence[Candidate | StoredMemory], vectors: VectorCache
-) -> tuple[Change, ...]:
-    """Return the changes with new vectors for what merging has made: what is no document of those that are `known`."""
-    embedded = {compose_document(each.text, each.aliases) for each in known}
-    documents = [compose_document(each.after.text, each.after.aliases) for each in changes]
-    is_new = [
-        each.vector is not None and document not in embedded for each, document in zip(changes, documents, strict=True)
-    ]
-    if not any(is_new):
-        return tuple(changes)
-    new = list(compress(documents, is_new))
-    by_document = dict(zip(new, vectors.get_vectors(new), strict=True))
-    return tuple(
-        replace(each, vector=by_document[document]) if is_due else each
-        for each, document, is_due in zip(changes, documents, is_new, strict=True)
-    )
-
-
 def build_observations(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]]) -> tuple[NewObservation, ...]:
     """Return what was found in turns, each find once, with what came of it; without what corrects nothing."""
     if draft.found_by is None:
@@ -394,3 +388,13 @@ def build_observations(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]
             outcome=outcome,
         )
     return tuple(found.values())
+
+
+def build_host_items(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]]) -> tuple[HostItem, ...]:
+    """Return where the ids of the hosts' items lead that became a memory or are known."""
+    found = zip(draft.candidates, fates, strict=True)
+    return tuple(
+        HostItem(id=each.item.id, memory=memory, digest=each.item.digest)
+        for each, (memory, _) in found
+        if each.item is not None and memory is not None
+    )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.domain.memory import compose_document
+from muniment.memory.domain.memory import StoredMemory, compose_document
 from muniment.memory.domain.plan import Change
+from muniment.memory.domain.turn import Candidate
 
 
 class UnembeddedTexts(Exception):
@@ -41,3 +43,22 @@ def complete_vectors(changes: Sequence[Change], vectors: VectorCache) -> tuple[C
         else:
             completed.append(each)
     return tuple(completed)
+
+
+def embed_changes(
+    changes: Sequence[Change], known: Sequence[Candidate | StoredMemory], vectors: VectorCache
+) -> tuple[Change, ...]:
+    """Return the changes with new vectors for what merging has made: what is no document of those that are `known`."""
+    embedded = {compose_document(each.text, each.aliases) for each in known}
+    documents = [compose_document(each.after.text, each.after.aliases) for each in changes]
+    is_new = [
+        each.vector is not None and document not in embedded for each, document in zip(changes, documents, strict=True)
+    ]
+    if not any(is_new):
+        return tuple(changes)
+    new = list(compress(documents, is_new))
+    by_document = dict(zip(new, vectors.get_vectors(new), strict=True))
+    return tuple(
+        replace(each, vector=by_document[document]) if is_due else each
+        for each, document, is_due in zip(changes, documents, is_new, strict=True)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from muniment.memory.ports.layers.chats import ChatStore
+from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
@@ -17,6 +18,9 @@ class LayerStores(Protocol):
 
     @property
     def chats(self) -> ChatStore: ...
+
+    @property
+    def host_items(self) -> HostItemStore: ...
 
     @property
     def messages(self) -> MessageStore: ...

@@ -10,6 +10,7 @@ from muniment.memory.stores.postgres.consolidation import PostgresConsolidationR
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
+from muniment.memory.stores.postgres.layers.host_items import PostgresHostItems
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.resources import PostgresResources
@@ -18,6 +19,7 @@ from muniment.memory.stores.postgres.ledger import PostgresLedger, PostgresMessa
 from muniment.memory.stores.postgres.operation.embedder_switch import PostgresEmbedderSwitch
 from muniment.memory.stores.postgres.operation.erasure import PostgresErasure
 from muniment.memory.stores.postgres.operation.maintenance import PostgresMaintenance
+from muniment.memory.stores.postgres.operation.plugin_accounts import PostgresPluginAccounts
 from muniment.memory.stores.postgres.operation.proxy_accounts import PostgresProxyAccounts
 from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
@@ -56,10 +58,12 @@ class PostgresStore:
         self.erasure = PostgresErasure(connections, indexes)
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
+        self.host_items = PostgresHostItems(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
+        self.plugin_accounts = PostgresPluginAccounts(connections)
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)

@@ -31,6 +31,7 @@ from muniment.memory.stores.postgres.bulk.bulk_insert import (
 from muniment.memory.stores.postgres.bulk.transfer import UNFIT, build_unfit_error, load_rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
+from muniment.memory.stores.postgres.layers.host_items import send_host_items
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _WRITE, _TRANSFER, _CONSENT, _MAINTENANCE, _SWITCH, _JOBS = (
@@ -61,6 +62,7 @@ class PostgresWrites(MemoryWrites):
             or plan.proposals
             or plan.decisions
             or plan.source_turns
+            or plan.host_items
             or plan.conflicts_on_access
             or plan.scope.request
         )
@@ -207,6 +209,8 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
         read = {change.before.id: change.before.last_accessed_at for change in plan.changes if change.before}
         accesses = {"ids": list(read), "read": list(read.values())}
         await conn.execute(_WRITE["check_accesses"], {"space": plan.scope.space} | accesses)
+    if plan.host_items:
+        await send_host_items(conn, plan.scope, plan.host_items)
     if plan.jobs:
         await send_jobs(conn, plan.jobs)
     requests = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()

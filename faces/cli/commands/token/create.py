@@ -37,6 +37,10 @@ def create_token(
         list[str] | None,
         typer.Option("--scopes", metavar="a,b", help="Of read, write, admin; else read,write. admin has all three."),
     ] = None,
+    projects: Annotated[
+        list[str] | None,
+        typer.Option("--projects", metavar="a,b", help="Only the items of the plugin in these projects; else all."),
+    ] = None,
     days: Annotated[
         int | None,
         typer.Option("--days", metavar="N", min=1, max=_MAX_DAYS, help="Valid for so many days; else until revoked."),
@@ -57,11 +61,14 @@ def create_token(
     through = options.split_list(agents, "--agents")
     for agent in through:
         options.check_agent(settings, agent, "--agents")
+    of_projects = options.split_list(projects, "--projects")
     may = _check_permissions(options.split_list(scopes, "--scopes") or ("read", "write"))
 
     async def work() -> tuple[SecretStr, Grant]:
         async with session.open_tokens(settings, quiet=as_json) as tokens:
-            return await tokens.issue_token(tenant=for_tenant, owner=owner, agents=through, scopes=may, days=days)
+            return await tokens.issue_token(
+                tenant=for_tenant, owner=owner, agents=through, projects=of_projects, scopes=may, days=days
+            )
 
     token, grant = session.run_async(work())
     if as_json:

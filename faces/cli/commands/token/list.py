@@ -40,7 +40,7 @@ def list_tokens(
     if as_json:
         screen.print_json([codec.encode_record(grant) for grant in grants])
     elif grants:
-        columns = ["id", "tenant", "user", "agents", "scopes", "made", "until"]
+        columns = ["id", "tenant", "user", "agents", "projects", "scopes", "made", "until"]
         terminal.print_table(columns, [_format_row(grant) for grant in grants])
     else:
         terminal.print_hint("There are no tokens. Make one with `muniment token create --user NAME`.")
@@ -52,4 +52,5 @@ def _format_row(grant: Grant) -> list[str]:
         until = f"revoked {grant.revoked_at:%Y-%m-%d}"
     agents = ",".join(grant.agents) or "all"
     made = f"{grant.created_at:%Y-%m-%d}"
-    return [screen.shorten_id(grant.id), grant.tenant, grant.owner or "-", agents, ",".join(grant.scopes), made, until]
+    projects, scopes = ",".join(grant.projects) or "all", ",".join(grant.scopes)
+    return [screen.shorten_id(grant.id), grant.tenant, grant.owner or "-", agents, projects, scopes, made, until]

@@ -90,7 +90,7 @@ class PostgresMaintenance(MaintenanceStore):
                 if len(turns) < _TURNS:
                     for block in ("drop_sessions", "drop_observations"):
                         await conn.execute(_MAINTENANCE[block], params)
-                    for block in ("drop_events", "drop_extractions"):
+                    for block in ("drop_events", "drop_extractions", "drop_plugin_turns", "drop_plugin_audit"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": events_before})
                     await conn.execute(_MAINTENANCE["drop_requests"], params)
                     for block in ("drop_pairs", "drop_runs"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ from muniment.memory.stores.postgres.sql import load_blocks
 
 _TOKENS, _ROLES = load_blocks("tokens"), load_blocks("roles")
 _COLUMNS = ("id", "tenant", "owner", "created_at", "expires_at")
+_LISTS = ("agents", "projects", "scopes")
 
 
 class PostgresTokens(TokenStore):
@@ -65,7 +65,7 @@ class PostgresTokens(TokenStore):
 async def insert_grant(conn: Connection, grant: Grant, digest: bytes) -> None:
     """Insert the grant of a token in the caller's transaction, which is the issuer's."""
     params = {name: getattr(grant, name) for name in _COLUMNS} | {"digest": digest}
-    await conn.execute(_TOKENS["add"], params | {"agents": list(grant.agents), "scopes": list(grant.scopes)})
+    await conn.execute(_TOKENS["add"], params | {name: list(getattr(grant, name)) for name in _LISTS})
 
 
 async def revoke_grant(conn: Connection, id_: UUID, at: datetime) -> Grant | None:
@@ -77,5 +77,4 @@ async def revoke_grant(conn: Connection, id_: UUID, at: datetime) -> Grant | Non
 
 def parse_grant(row: dict[str, Any]) -> Grant:
     """Return the grant in a row of its columns."""
-    grant = Grant(**row)
-    return replace(grant, agents=tuple(grant.agents), scopes=tuple(grant.scopes))
+    return Grant(**row | {name: tuple(row[name]) for name in _LISTS})

@@ -52,6 +52,8 @@ update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
           else %(turns)s::interval end) from muniment.sessions where space_id = %(space)s
       union all select min(ts) + %(events)s::interval from muniment.events where space_id = %(space)s
       union all select min(at) + %(events)s::interval from muniment.extractions where space_id = %(space)s
+      union all select min(at) + %(events)s::interval from muniment.plugin_turns where space_id = %(space)s
+      union all select min(at) + %(events)s::interval from muniment.plugin_audit where space_id = %(space)s
       union all select min(at) + %(requests)s::interval from muniment.requests where space_id = %(space)s
     ) e where e.at is not null)
 where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
@@ -97,6 +99,12 @@ select (select count(*) from stale) as turns, (
 
 -- name: drop_events (deletes old events)
 delete from muniment.events where space_id = %(space)s and ts < %(before)s
+
+-- name: drop_plugin_turns (deletes old reports of the plugin's turns)
+delete from muniment.plugin_turns where space_id = %(space)s and at < %(before)s
+
+-- name: drop_plugin_audit (deletes old lines of what persons have changed in the plugin)
+delete from muniment.plugin_audit where space_id = %(space)s and at < %(before)s
 
 -- name: drop_extractions (deletes old extraction records of turns that are gone)
 delete from muniment.extractions e where space_id = %(space)s and at < %(before)s

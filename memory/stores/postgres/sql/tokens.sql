@@ -1,6 +1,6 @@
 -- name: add (a token's grant under its digest, as the issuer)
-insert into muniment.tokens (token_id, digest, tenant_id, owner_id, agents, scopes, created_at, expires_at)
-values (%(id)s, %(digest)s, %(tenant)s, %(owner)s, %(agents)s, %(scopes)s, %(created_at)s, %(expires_at)s)
+insert into muniment.tokens (token_id, digest, tenant_id, owner_id, agents, projects, scopes, created_at, expires_at)
+values (%(id)s, %(digest)s, %(tenant)s, %(owner)s, %(agents)s, %(projects)s, %(scopes)s, %(created_at)s, %(expires_at)s)
 
 -- name: find (what the token with this digest permits, as the application)
 select {{columns}} from muniment.find_token(%(digest)s) t
@@ -16,4 +16,4 @@ where %(tenant)s::text is null or t.tenant_id = %(tenant)s order by t.created_at
 update muniment.tokens t set revoked_at = coalesce(t.revoked_at, %(at)s) where t.token_id = %(id)s returning {{columns}}
 
 -- name: columns (a grant)
-t.token_id as id, t.tenant_id as tenant, t.owner_id as owner, t.agents, t.scopes, t.created_at, t.expires_at, t.revoked_at
+t.token_id as id, t.tenant_id as tenant, t.owner_id as owner, t.agents, t.projects, t.scopes, t.created_at, t.expires_at, t.revoked_at

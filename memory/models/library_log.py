@@ -1,6 +1,6 @@
-"""Keeps the log of the HTTP library silent while it speaks with a gateway.
+"""Keeps the log of the HTTP library silent while it speaks with a service.
 
-The library logs the headers and the reason of an answer. Those are words of the gateway, which may repeat the key."""
+The library logs the headers and the reason of an answer. Those are words of the service, which may repeat a key."""
 
 from __future__ import annotations
 

@@ -1,0 +1,82 @@
+"""Opens the plugin of a host with the store and the book that the settings name.
+
+What it needs is imported when a plugin is opened: a host that imports it, and one whose plugin is off, pay nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from muniment.memory.client import Memory
+    from muniment.memory.config.settings import Settings
+    from muniment.memory.ports.embedders import Embedder
+    from muniment.plugin.plugin import MemoryPlugin
+    from muniment.plugin.ports import MemoryStore, PluginBook
+
+_WARM_UP_SECONDS = 5.0  # for what reads messages and for the embedder; what is late then goes on beside the first turn
+
+
+@asynccontextmanager
+async def open_plugin(
+    settings: Settings,
+    *,
+    store: MemoryStore | None = None,
+    book: PluginBook | None = None,
+    embedder: Embedder | None = None,
+    memory: Memory | None = None,
+) -> AsyncIterator[MemoryPlugin]:
+    """Give the plugin of a host, open until the block ends: put it into the host's chain.
+
+    What is given is used as it is and stays open; what is not is opened as the settings say. With `plugin.enabled` off
+    nothing is opened, and the plugin does nothing. `memory` is an open engine, for the store `engine`. Raises
+    BadConfig, and what the store raises that cannot be opened."""
+    from muniment.plugin.plugin import MemoryPlugin  # noqa: PLC0415 - the module's docstring says why
+
+    if not settings.plugin.enabled:
+        yield MemoryPlugin.make_inactive(settings)
+        return
+    async with AsyncExitStack() as stack:
+        chosen = embedder if embedder is not None else _make_embedder(settings, stack)
+        if store is None:
+            store = _open_store(settings, chosen)
+            stack.push_async_callback(store.close)
+        if book is None:
+            book = _open_book(settings, memory)
+            stack.push_async_callback(book.close)
+        plugin = MemoryPlugin.make(settings, store, book, embedder=chosen)
+        stack.push_async_callback(plugin.close)
+        await plugin.warm_up(_WARM_UP_SECONDS)
+        yield plugin
+
+
+def _make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
+    """The embedder of the settings, which loads its model when it is first asked; None where words are to do."""
+    if not settings.plugin.vectors or settings.plugin.store not in ("local", "hybrid"):
+        return None
+    from muniment.memory.bootstrap import make_embedder  # noqa: PLC0415 - as above
+
+    embedder = make_embedder(settings)
+    stack.push_async_callback(embedder.close)
+    return embedder
+
+
+def _open_store(settings: Settings, embedder: Embedder | None) -> MemoryStore:
+    from muniment.plugin.stores.local.store import open_local_store  # noqa: PLC0415 - as above
+
+    return open_local_store(settings, embedder)
+
+
+def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:
+    if settings.plugin.store == "engine" and memory is not None:
+        from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts  # noqa: PLC0415 - as above
+        from muniment.plugin.book.engine_book import EngineBook  # noqa: PLC0415 - as above
+
+        return EngineBook(make_plugin_accounts(memory))
+    from muniment.plugin.book.file_book import FileBook, find_book_file  # noqa: PLC0415 - as above
+    from muniment.plugin.stores.local.store import FILE_NAME  # noqa: PLC0415 - as above
+
+    file = Path(settings.plugin.file).expanduser() if settings.plugin.file else settings.home / FILE_NAME
+    return FileBook(find_book_file(file))

@@ -1,0 +1,130 @@
+"""What of memory stands before a model in a turn: whether the store is asked, and what of its answer is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from muniment.plugin.compaction import make_turns
+from muniment.plugin.domain.item import ItemOwner, MemoryItem
+from muniment.plugin.gates.recall import FRESH, RecallSignals, decide_recall
+from muniment.plugin.gates.references import find_reference
+from muniment.plugin.gates.topic import TopicWindow, make_topic_message
+from muniment.plugin.ports import read_counts
+from muniment.plugin.reading.finds import find_overruled, read_finds
+from muniment.plugin.recall import Recall, Stopwatch, make_found_block, make_stable_block
+from muniment.plugin.sessions import Sessions, SessionState, StableBlock, TurnDraft
+
+if TYPE_CHECKING:
+    from muniment.chain.values import TurnContext
+    from muniment.memory.config.settings import Settings
+    from muniment.memory.rules.extraction.turn_reader import TurnReader
+
+_RULES_SECONDS = 0.1  # for reading what the message itself says, before the items that it contradicts are shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PromptBuilder:
+    """Builds the blocks that a turn adds to its prompt: one for the system message, one for the user's."""
+
+    settings: Settings
+    recall: Recall
+    reader: TurnReader
+    sessions: Sessions
+
+    async def build_blocks(
+        self, context: TurnContext, owner: ItemOwner, state: SessionState, draft: TurnDraft, blocks: dict[str, str]
+    ) -> None:
+        """Fill the blocks of a turn, the stable one first: who stops waiting has what was ready. Raises what the store
+        raises."""
+        gates, at = draft.policy.gates, context.at
+        reason = await self._decide(context, owner, state, draft)
+        _show_stable(state.stable, draft, blocks)
+        hits = state.hits if reason == FRESH else ()
+        if draft.recall:
+            before = read_counts(self.recall.store).reads
+            with Stopwatch(draft.milliseconds, f"{self.settings.plugin.store} search"):
+                if state.stable is None:
+                    state.stable = make_stable_block(await self.recall.read_stable(owner, at), at, gates)
+                    _show_stable(state.stable, draft, blocks)
+                text = await asyncio.to_thread(self._prepare_query, context.user_text)
+                reference = find_reference(context.user_text)
+                hits = await self.recall.search(owner, text, at, gates, reference=reference)
+            state.hits, state.searched_at = hits, at
+            state.revision = self.sessions.get_revision(owner)
+            draft.is_hit = bool(hits or state.stable.items)
+            draft.remote_reads = read_counts(self.recall.store).reads - before
+        stable = state.stable or StableBlock()
+        if hits or stable.items:
+            gone = await self._find_overruled(context, owner, [*stable.items, *(hit.item for hit in hits)])
+            hits = tuple(hit for hit in hits if hit.item.id not in gone)
+            if not gone.isdisjoint(stable.item_ids):
+                stable = make_stable_block([item for item in stable.items if item.id not in gone], at, gates)
+                state.stable = stable
+                _show_stable(stable, draft, blocks)
+        blocks["user"], ids, tokens = make_found_block(hits, stable, at, gates)
+        draft.item_ids, draft.tokens = (*stable.item_ids, *ids), stable.tokens + tokens
+
+    async def _decide(self, context: TurnContext, owner: ItemOwner, state: SessionState, draft: TurnDraft) -> str:
+        """Let the recall gate decide. The topic is measured by the vector only where the words leave it open."""
+        text, gates = context.user_text, draft.policy.gates
+        signals = RecallSignals(
+            text=text,
+            is_machine=context.is_machine,
+            is_session_start=state.searched_at is None,
+            turns_in_window=state.turns_in_window,
+            cache_age_seconds=(context.at - state.searched_at).total_seconds() if state.searched_at else None,
+            has_space_changed=state.revision != self.sessions.get_revision(owner),
+            best_score=max((hit.score for hit in state.hits), default=None),
+        )
+        decision = decide_recall(signals, gates)
+        embedder = self.recall.embedder
+        message = make_topic_message(text)
+        if decision.reason == FRESH:
+            nearness = state.window.measure(message)
+            if embedder is not None and nearness is not None and nearness < gates.topic_similarity:
+                safe = await asyncio.to_thread(self._prepare_query, text)
+                message = make_topic_message(text, await embedder.embed_message(safe), embedder.profile)
+                nearness = state.window.measure(message, embedder.profile)
+            decision = decide_recall(replace(signals, topic_similarity=nearness), gates)
+        draft.recall, draft.recall_reason = decision.allowed, decision.reason
+        if decision.allowed:
+            state.window, state.turns_in_window = TopicWindow(), 0
+        if decision.allowed or decision.reason == FRESH:
+            state.window = state.window.add(message, gates.window_turns)
+            state.turns_in_window += 1
+        return decision.reason
+
+    async def _find_overruled(
+        self, context: TurnContext, owner: ItemOwner, items: Sequence[MemoryItem]
+    ) -> frozenset[str]:
+        """The ids of the items that the message itself contradicts; none where reading it takes too long."""
+        own, previous = make_turns(context)
+
+        def read() -> frozenset[str]:
+            finds = read_finds(own, previous, self.reader, self.settings).finds
+            return find_overruled(finds, items, owner, context.at, self.settings.plugin.days)
+
+        reading = asyncio.create_task(asyncio.to_thread(read))
+        await asyncio.wait({reading}, timeout=_RULES_SECONDS)
+        if not reading.done():
+            reading.add_done_callback(_ignore_result)
+            return frozenset()
+        return reading.result()
+
+    def _prepare_query(self, text: str) -> str:
+        """The message as a query: redacted, and no longer than a query may be."""
+        return str(self.reader.redactor.sanitize_text(text[: self.settings.limits.query_chars]))
+
+
+def _show_stable(stable: StableBlock | None, draft: TurnDraft, blocks: dict[str, str]) -> None:
+    if stable is not None:
+        blocks["system"] = stable.text
+        draft.item_ids, draft.tokens = stable.item_ids, stable.tokens
+
+
+def _ignore_result(task: asyncio.Task[frozenset[str]]) -> None:
+    if not task.cancelled():
+        task.exception()  # an error that nobody asks for would be logged with its text

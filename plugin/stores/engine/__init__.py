@@ -1,0 +1,1 @@
+"""The store over the engine's own memory, for hosts beside a Postgres."""

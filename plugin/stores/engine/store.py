@@ -1,0 +1,266 @@
+"""The store port over `Memory`: items are memories of the user's own space."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from muniment.memory.config.plugin import PluginSettings
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.query import LISTINGS, Hit, ListRequest, Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.errors import BadInput, NotFound, NotPermitted
+from muniment.plugin.domain.item import (
+    CompactPolicy,
+    CompactReport,
+    ItemOwner,
+    ListQuery,
+    MemoryHit,
+    MemoryItem,
+    SearchQuery,
+    StoredItem,
+)
+from muniment.plugin.domain.operation import (
+    UNKNOWN,
+    ChangePage,
+    ItemChange,
+    Operation,
+    OperationAnswer,
+    OperationOutcome,
+)
+from muniment.plugin.item_mapping import make_item, make_key, make_scope, map_item, parse_id
+from muniment.plugin.ports import MemoryStore
+from muniment.plugin.stores.engine.ranking import HitScorer
+from muniment.plugin.stores.scoring import choose_hits, make_weights
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from muniment.memory.client import Memory
+    from muniment.memory.domain.layers.host_items import HostOutcome, KeptHostItem
+
+PROFILE = "plugin"  # of `recall.profiles`: cuts nothing, since the score of the plugin decides
+_AGENT = "supervisor"  # who reads everything but how-to memory
+_CANDIDATES = 64  # that the engine finds for each search
+_MANY_TOKENS = 1_000_000  # of an answer: the budget of the plugin is its own
+_PAGE = 500
+_KINDS = ("semantic",)  # memories that are single statements, as items are
+_MERGED: dict[HostOutcome, OperationOutcome] = {
+    "added": "applied", "updated": "applied", "known": "applied", "merged": "merged", "forgotten": "forgotten",
+    "refused": "refused",
+}  # fmt: skip
+_NO_PROJECT = "the token is not for this project"
+
+
+class EngineStore(MemoryStore):
+    """Items in the engine. An item is written like anything that the engine keeps: redacted, validated and merged; its
+    id leads to its memory for ever, also where the engine knew the same fact under another one.
+
+    `projects` are those whose items may be read and written, beside what belongs to none; none given means all. The
+    memory is given, and not closed here."""
+
+    def __init__(self, memory: Memory, settings: PluginSettings, *, projects: Collection[str] = ()) -> None:
+        self._memory, self._settings, self._projects = memory, settings, frozenset(projects)
+
+    async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
+        if query.text.strip() in LISTINGS:
+            return ()
+        question = Query(text=query.text, top_k=_CANDIDATES, budget_tokens=_MANY_TOKENS, threshold=0.0, profile=PROFILE)
+        answer = await self._memory.query(make_scope(query.owner), _AGENT, question)
+        engine = self._memory.engine
+        scorer = HitScorer(
+            query=query,
+            weights=make_weights(self._settings),
+            semantic_weight=engine.settings.recall.choose_profile(_AGENT, PROFILE).semantic_weight,
+            profile=None if answer.degraded else engine.settings.find_profile(engine.embedder.name),
+        )
+        hits = (scorer.score_hit(hit) for hit in answer.hits if self._is_open(hit, query))
+        return choose_hits((hit for hit in hits if hit and (not query.types or hit.item.type in query.types)), query)
+
+    async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
+        return [await self._write_item(item) for item in items]
+
+    async def forget(self, owner: ItemOwner, ids: Sequence[str]) -> Sequence[str]:
+        return [id_ for id_ in ids if (await self._forget_item(make_scope(owner), parse_id(id_))).changes]
+
+    async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
+        """Return how many items there are: what has expired or was forgotten, and near-duplicates, are removed by the
+        engine's own maintenance, by its own settings."""
+        del policy
+        listing = ListRequest(kinds=_KINDS, everywhere=True, limit=1)
+        return CompactReport(kept=(await self._memory.list_page(make_scope(owner), listing)).total)
+
+    async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
+        scope, found, offset = make_scope(query.owner), list[MemoryItem](), 0
+        while len(found) < query.limit:
+            page = await self._memory.list_page(scope, _make_listing(query, offset))
+            found += self._select_items(page.memories, query)
+            offset += len(page.memories)
+            if not page.memories or offset >= page.total:
+                break
+        return found[: query.limit]
+
+    async def pin(self, owner: ItemOwner, item_id: str, *, pinned: bool) -> bool:
+        return await self._pin_item(make_scope(owner), parse_id(item_id), pinned=pinned) is not None
+
+    async def close(self) -> None:
+        """Do nothing: the memory is not this store's own."""
+
+    async def apply_operations(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
+        """Carry out operations in order, each once for its id within a day, and return what became of each. One that
+        cannot be carried out is refused, and the others go on. Raises StoreError, ModelError."""
+        return [await self._apply_operation(operation) for operation in operations]
+
+    async def read_changes(self, owner: ItemOwner, since: int, limit: int = _PAGE) -> ChangePage:
+        """Return how items are after the changes of a revision, oldest first. Raises BadInput for a revision that is
+        not reached."""
+        page = await self._memory.changes(make_scope(owner), since, limit)
+        changes = []
+        for entry in page.entries:
+            memory = entry.memory
+            if memory is not None and not (self._sees(memory) and memory.kind in _KINDS):
+                continue
+            is_there = memory is not None and memory.state == "active"
+            item = make_item(memory, tenant=owner.tenant, user=owner.user) if memory is not None and is_there else None
+            changes.append(ItemChange(revision=entry.rev, item_id=str(entry.memory_id), item=item))
+        return ChangePage(changes=tuple(changes), revision=page.next, is_last=page.next >= page.rev)
+
+    async def _write_item(self, item: MemoryItem) -> StoredItem:
+        scope, candidate = self._map_item(item)
+        if item.deleted:
+            await self._forget_item(scope, parse_id(item.id))
+            return StoredItem(given_id=item.id, id=item.id, outcome="forgotten")
+        kept = await self._memory.host_items.keep(scope, candidate)
+        return StoredItem(given_id=item.id, id=str(kept.memory or kept.id), outcome=kept.outcome, reason=kept.reason)
+
+    def _map_item(self, item: MemoryItem) -> tuple[Scope, Candidate]:
+        """Return what the engine is given of an item. Raises NotPermitted for one of a project that is not open."""
+        if self._projects and item.project_id is not None and item.project_id not in self._projects:
+            raise NotPermitted(f"{_NO_PROJECT}.")
+        mapped = map_item(item, make_key(item))
+        return mapped.scope, mapped.candidate
+
+    async def _forget_item(self, scope: Scope, id_: UUID) -> Receipt:
+        """Forget an item; one of a project that is not open is as one that is not there."""
+        known = (await self._memory.host_items.find_memories(scope, [id_])).get(id_)
+        if known is not None and not self._sees(known):
+            return Receipt(rev=known.rev)
+        return await self._memory.host_items.forget(scope, id_)
+
+    async def _pin_item(self, scope: Scope, id_: UUID, *, pinned: bool) -> Receipt | None:
+        """Pin or unpin an item; None where it is not there, or not open."""
+        known = (await self._memory.host_items.find_memories(scope, [id_])).get(id_)
+        if known is None or not self._sees(known):
+            return None
+        try:
+            return await self._memory.host_items.pin(scope, id_, pinned=pinned)
+        except NotFound:
+            return None
+
+    async def _apply_operation(self, operation: Operation) -> OperationAnswer:
+        try:
+            return await self._apply_once(operation)
+        except (BadInput, NotPermitted) as error:
+            return _answer(operation, "refused", reason=str(error))
+
+    async def _apply_once(self, operation: Operation) -> OperationAnswer:
+        """Carry out an operation under its id as the key of the request: the same again is answered, and does
+        nothing."""
+        scope, id_ = make_scope(operation.owner), parse_id(operation.item_id)
+        done: list[OperationAnswer] = []
+
+        async def carry_out(keyed: Scope, verb: str, item_id: str) -> Receipt:
+            del verb, item_id  # they are part of what the key stands for
+            answer, receipt = await self._carry_out(keyed, operation, id_)
+            done.append(answer)
+            return receipt
+
+        key = str(parse_id(operation.id))
+        receipt = await self._memory.write_once(scope, key, carry_out, operation.verb, operation.item_id)
+        if done:
+            return done[0]
+        memory = (await self._memory.host_items.find_memories(scope, [id_])).get(id_)
+        is_shown = memory is not None and self._sees(memory)
+        return _answer(operation, "replayed", item_id=str(memory.id) if memory and is_shown else None, rev=receipt.rev)
+
+    async def _carry_out(self, scope: Scope, operation: Operation, id_: UUID) -> tuple[OperationAnswer, Receipt]:
+        if operation.verb == "upsert":
+            return await self._carry_out_upsert(scope, operation)
+        if operation.verb == "forget":
+            receipt = await self._forget_item(scope, id_)
+            return _answer(operation, "applied", rev=receipt.rev), receipt
+        pinned = await self._pin_item(scope, id_, pinned=operation.verb == "pin")
+        if pinned is None:
+            return _answer(operation, "refused", reason=UNKNOWN), Receipt(rev=Revision(0))
+        return _answer(operation, "applied", rev=pinned.rev), pinned
+
+    async def _carry_out_upsert(self, scope: Scope, operation: Operation) -> tuple[OperationAnswer, Receipt]:
+        item = operation.item
+        if item is None or parse_id(item.id) != parse_id(operation.item_id):
+            raise BadInput("item: is missing, or has another id than the operation")
+        own, candidate = self._map_item(item)
+        kept = await self._memory.host_items.keep(replace(own, request=scope.request), candidate)
+        return _answer_kept(operation, kept), Receipt(rev=kept.rev)
+
+    def _is_open(self, hit: Hit, query: SearchQuery) -> bool:
+        """Whether a hit of the engine is an item of the user's own that may be read."""
+        memory = hit.memory
+        is_item = hit.shared_by is None and memory.kind in _KINDS
+        return is_item and self._sees(memory) and not _has_expired(memory, query.at)
+
+    def _select_items(self, memories: Sequence[StoredMemory], query: ListQuery) -> Iterator[MemoryItem]:
+        for memory in memories:
+            if not self._sees(memory) or _has_expired(memory, query.at):
+                continue
+            item = make_item(memory, tenant=query.owner.tenant, user=query.owner.user)
+            if (not query.types or item.type in query.types) and (not query.scopes or item.scope in query.scopes):
+                yield item
+
+    def _sees(self, memory: StoredMemory) -> bool:
+        """Whether a memory belongs to no project, or to one that is open."""
+        return not self._projects or memory.project_id is None or memory.project_id in self._projects
+
+
+def _make_listing(query: ListQuery, offset: int) -> ListRequest:
+    """Return a page of what a query lists, as the engine takes it."""
+    return ListRequest(
+        kinds=_KINDS,
+        states=("active", "soft_deleted") if query.with_deleted else ("active",),
+        pinned=query.pinned,
+        beginning=query.id_prefix.lower().replace("-", "") if query.id_prefix else None,
+        everywhere=query.everywhere,
+        limit=_PAGE,
+        offset=offset,
+    )
+
+
+def _has_expired(memory: StoredMemory, at: datetime) -> bool:
+    return memory.expires_at is not None and memory.expires_at <= at
+
+
+def _answer_kept(operation: Operation, kept: KeptHostItem) -> OperationAnswer:
+    """Return the answer to an upsert."""
+    outcome = "replayed" if kept.is_replayed and kept.outcome == "known" else _MERGED[kept.outcome]
+    return _answer(operation, outcome, item_id=str(kept.memory or kept.id), rev=kept.rev, reason=kept.reason)
+
+
+def _answer(
+    operation: Operation,
+    outcome: OperationOutcome,
+    *,
+    item_id: str | None = None,
+    rev: int = 0,
+    reason: str | None = None,
+) -> OperationAnswer:
+    return OperationAnswer(
+        operation_id=operation.id,
+        outcome=outcome,
+        item_id=item_id or operation.item_id,
+        revision=rev,
+        reason=reason,
+    )

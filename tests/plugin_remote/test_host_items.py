@@ -1,0 +1,82 @@
+"""Items of hosts over a real database: an id leads to one memory for ever (P-84, P-94)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+from muniment.memory.domain.ids import HostItemKey
+from muniment.memory.domain.turn import Candidate
+from muniment.plugin.domain.item import MemoryItem
+from muniment.plugin.item_mapping import map_item
+from tests.engine import engine, scope
+
+MADE = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
+
+
+def item(content: str, **more: object) -> MemoryItem:
+    values: dict[str, object] = {
+        "id": str(uuid4()), "tenant_id": "default", "user_id": "ana", "type": "rule", "created_at": MADE,
+    }  # fmt: skip
+    return MemoryItem(content=content, **values | more)  # type: ignore[arg-type]  # as a caller names them
+
+
+def candidate(one: MemoryItem) -> Candidate:
+    return map_item(one, HostItemKey(id=UUID(one.id), digest=hashlib.sha256(repr(one).encode()).digest())).candidate
+
+
+async def test_a_new_item_is_the_memory_of_its_id(database_url: str) -> None:
+    """P-84: the same again is no write; another content changes its memory."""
+    async with engine(database_url) as memory:
+        ana, one = scope(), item("The project uses pnpm for all packages.")
+        ana = replace(ana, session=None, thread=None)
+        kept = await memory.host_items.keep(ana, candidate(one))
+        assert (kept.outcome, str(kept.memory)) == ("added", one.id)
+        again = await memory.host_items.keep(ana, candidate(one))
+        assert (again.outcome, again.is_replayed) == ("known", True)
+        changed = await memory.host_items.keep(ana, candidate(replace(one, content="The project uses yarn instead.")))
+        assert changed.outcome == "updated"
+        [found] = await memory.list(ana)
+        assert (str(found.id), found.text) == (one.id, "The project uses yarn instead.")
+
+
+async def test_what_the_memory_knew_leads_there(database_url: str) -> None:
+    """The same statement under another id is one memory, to which both ids lead; forgotten, it is gone for both."""
+    async with engine(database_url) as memory:
+        ana = replace(scope(), session=None, thread=None)
+        one, other = item("The project uses pnpm for all packages."), item("The project uses pnpm for all packages.")
+        await memory.host_items.keep(ana, candidate(one))
+        merged = await memory.host_items.keep(ana, candidate(other))
+        assert (merged.outcome, str(merged.memory)) == ("merged", one.id)
+        assert {str(each.id) for each in (await memory.host_items.find_memories(ana, [UUID(other.id)])).values()} == {
+            one.id
+        }
+        await memory.host_items.forget(ana, UUID(other.id))
+        assert await memory.list(ana) == []
+        for each in (one, other):
+            assert (await memory.host_items.keep(ana, candidate(each))).outcome == "forgotten"
+            late = candidate(replace(each, content="The project uses yarn instead."))
+            assert (await memory.host_items.keep(ana, late)).outcome == "forgotten"
+        assert await memory.list(ana) == []
+
+
+async def test_forgotten_before_it_came(database_url: str) -> None:
+    """P-114: an item that is forgotten before its first write arrives is not made by it."""
+    async with engine(database_url) as memory:
+        ana = replace(scope(), session=None, thread=None)
+        await memory.host_items.keep(ana, candidate(item("The release is on Fridays.")))
+        late = item("The project uses pnpm for all packages.")
+        await memory.host_items.forget(ana, UUID(late.id))
+        assert (await memory.host_items.keep(ana, candidate(late))).outcome == "forgotten"
+        assert [each.text for each in await memory.list(ana)] == ["The release is on Fridays."]
+
+
+async def test_a_secret_is_refused(database_url: str) -> None:
+    """P-86: redaction is the engine's own, and a statement of a secret is none."""
+    async with engine(database_url) as memory:
+        ana = replace(scope(), session=None, thread=None)
+        secret = item("The deploy key is ghp_abcdefghijklmnopqrstuvwxyz0123456789.")
+        kept = await memory.host_items.keep(ana, candidate(secret))
+        assert (kept.outcome, kept.reason) == ("refused", "a secret")
