@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -15,7 +16,7 @@ from muniment.langchain import MunimentStore
 from muniment.memory import bootstrap
 from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Relation
 from muniment.memory.domain.plugin_account import PluginChange, PluginTurn
@@ -75,10 +76,10 @@ SILENT: dict[str, tuple[str, ...]] = {
     ),
     "ids, numbers, digests and classes of errors": (
         "muniment.consolidation_runs.asked", "muniment.consolidation_runs.batch", "muniment.consolidation_runs.classes",
-        "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.journal.new_ref",
-        "muniment.journal.old_ref", "muniment.plugin_audit.item_id", "muniment.plugin_turns.item_ids",
-        "muniment.requests.digest", "muniment.spaces.tend_terms", "muniment.tokens.digest",
-        "muniment.turns.hash",
+        "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.host_items.digest",
+        "muniment.journal.new_ref", "muniment.journal.old_ref", "muniment.plugin_audit.item_id",
+        "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.spaces.tend_terms",
+        "muniment.tokens.digest", "muniment.turns.hash",
     ),
     "a reason in the product's own words": (
         "muniment.extractions.refused", "muniment.extractions.repaired", "muniment.observations.outcome",
@@ -193,6 +194,7 @@ async def plant(memory: Memory, canary: Canary, clock: FixedClock) -> MemoryId:
         await shares.grant_share(project, who, by=f"granter {canary.named}")
     async with bootstrap.open_tokens(memory.engine.settings, clock, as_owner=True) as tokens:
         await tokens.issue_token(tenant=who.tenant, owner=who.owner, agents=(f"agent {canary.named}",))
+        await tokens.issue_token(tenant=who.tenant, owner=who.owner, projects=(f"project {canary.named}",))
     await memory.configuration.change_settings({"recall.top_k": 7}, by=canary.operator)
     return held
 
@@ -295,6 +297,8 @@ async def _keep(memory: Memory, canary: Canary) -> None:
         await memory.set_aliases(who, kept.changes[0].after.id, (f"{canary.said} {spare}",))
     await memory.pin(who, kept.changes[0].after.id)
     hall = await memory.relate(who, f"{canary.said.capitalize()} Hall", "needs", f"{canary.said.capitalize()} Mill")
+    key = HostItemKey(id=uuid4(), digest=bytes(32))
+    await memory.host_items.keep(who, replace(note(f"Saw the {canary.said} parade in Nantes"), item=key))
     edge = Relation(a=kept.changes[0].after.id, b=hall.changes[0].after.id, strength=0.5)
     await commit(memory, who, relations=(edge,))
 

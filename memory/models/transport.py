@@ -96,6 +96,5 @@ class HttpTransport(Transport):
                     content += part
                     if len(content) > self._max_bytes:
                         raise _Unreadable("too_large", answer.status_code)
-            wanted = request.wanted_header
-            header = None if wanted is None else answer.headers.get(wanted)
-            return HttpAnswer(status=answer.status_code, content=bytes(content), header=header)
+            wanted = {name: answer.headers[name] for name in request.wanted_headers if name in answer.headers}
+            return HttpAnswer(status=answer.status_code, content=bytes(content), headers=wanted)

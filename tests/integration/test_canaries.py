@@ -98,6 +98,7 @@ NOT_EXPORTED = {
     "consolidation_runs": "what was done in this database",
     "events": "what was done in this database",
     "extractions": "what was read here: a turn that is exported as consumed is not read again",
+    "host_items": "ids by which hosts reach memories of this database",
     "items": "a program's own",
     "plugin_audit": "what was done in this database",
     "plugin_switches": "of sessions of hosts of this database",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from muniment.memory.domain.ids import HostItemKey
+import psycopg
+
+from muniment.memory.domain.ids import HostItemKey, MemoryId
+from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
 from muniment.plugin.domain.item import MemoryItem
 from muniment.plugin.item_mapping import map_item
 from tests.engine import engine, scope
+from tests.erasing import commit
 
 MADE = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
 
@@ -80,3 +85,59 @@ async def test_a_secret_is_refused(database_url: str) -> None:
         secret = item("The deploy key is ghp_abcdefghijklmnopqrstuvwxyz0123456789.")
         kept = await memory.host_items.keep(ana, candidate(secret))
         assert (kept.outcome, kept.reason) == ("refused", "a secret")
+
+
+async def test_an_erasure_leaves_the_id_alone(database_url: str) -> None:
+    """A digest would let a short text be guessed. The id stays, so that a late write does not bring the text back."""
+    async with engine(database_url) as memory:
+        ana = replace(scope(), session=None, thread=None)
+        one = item("The project uses pnpm for all packages.")
+        kept = await memory.host_items.keep(ana, candidate(one))
+        assert kept.memory is not None
+        assert read_rows(database_url) == [(UUID(one.id), kept.memory, True)]
+        await memory.admin.erase(ana, kept.memory)
+        assert read_rows(database_url) == [(UUID(one.id), None, False)]
+        assert (await memory.host_items.keep(ana, candidate(one))).outcome == "forgotten"
+        assert await memory.list(ana) == []
+        await memory.admin.erase_space(ana)
+        assert read_rows(database_url) == []
+
+
+async def test_many_at_once(database_url: str) -> None:
+    """P-84: the same item from several at once is one memory; of several contents one stands in the end."""
+    async with engine(database_url) as first, engine(database_url) as second:
+        ana = replace(scope(), session=None, thread=None)
+        one = item("The project uses pnpm for all packages.")
+        doors = (first.host_items, second.host_items) * 4
+        kept = await asyncio.gather(*(door.keep(ana, candidate(one)) for door in doors))
+        assert {str(each.memory) for each in kept} == {one.id}
+        assert len(await first.list(ana)) == 1
+        others = [replace(one, content=f"The project uses build tool {n} for packages.") for n in range(8)]
+        await asyncio.gather(
+            *(door.keep(ana, candidate(each)) for door, each in zip(doors, others, strict=True)),
+            first.host_items.pin(ana, UUID(one.id), pinned=True),
+        )
+        [left] = await first.list(ana)
+        assert str(left.id) == one.id
+        assert left.text in {each.content for each in others}
+
+
+async def test_it_leads_to_what_replaced_it(database_url: str) -> None:
+    """An id leads on to the memory that superseded its own."""
+    async with engine(database_url) as memory:
+        ana = replace(scope(), session=None, thread=None)
+        one, other = item("The project uses pnpm for all packages."), item("The release is on Fridays.")
+        for each in (one, other):
+            await memory.host_items.keep(ana, candidate(each))
+        before = await memory.get(ana, one.id)
+        after = replace(before, state="superseded", superseded_by=MemoryId(UUID(other.id)))
+        await commit(memory, ana, changes=(Change(action="MERGE", before=before, after=after),))
+        found = await memory.host_items.find_memories(ana, [UUID(one.id)])
+        assert str(found[UUID(one.id)].id) == other.id
+        assert (await memory.host_items.keep(ana, candidate(one))).outcome == "merged"
+
+
+def read_rows(url: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url) as admin:
+        query = "select item_id, memory_id, octet_length(digest) = 32 from muniment.host_items"
+        return admin.execute(query).fetchall()

@@ -18,16 +18,16 @@ class HttpRequest:
     url: str
     encode_body: Callable[[], bytes]
     make_headers: Callable[[], Mapping[str, str]]
-    wanted_header: str | None = None  # of the answer, in lower case; no other is kept
+    wanted_headers: tuple[str, ...] = ()  # of the answer, in lower case; no other is kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAnswer:
-    """An answer that came whole, whatever its status, with the value of the header that was wanted."""
+    """An answer that came whole, whatever its status, with the headers that were wanted."""
 
     status: int
     content: bytes = field(repr=False)  # words of the other end, which may repeat a secret
-    header: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def is_success(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from muniment.memory.config.plugin import PluginSettings
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.layers.host_items import HostOutcome, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import LISTINGS, Hit, ListRequest, Query
@@ -34,7 +35,7 @@ from muniment.plugin.domain.operation import (
     OperationOutcome,
 )
 from muniment.plugin.item_mapping import make_item, make_key, make_scope, map_item, parse_id
-from muniment.plugin.ports import MemoryStore
+from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.engine.ranking import HitScorer
 from muniment.plugin.stores.scoring import choose_hits, make_weights
 
@@ -42,11 +43,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from muniment.memory.client import Memory
-    from muniment.memory.domain.layers.host_items import HostOutcome, KeptHostItem
 
 PROFILE = "plugin"  # of `recall.profiles`: cuts nothing, since the score of the plugin decides
 _AGENT = "supervisor"  # who reads everything but how-to memory
-_CANDIDATES = 64  # that the engine finds for each search
+_CANDIDATES = 32  # that the engine finds for each search
 _MANY_TOKENS = 1_000_000  # of an answer: the budget of the plugin is its own
 _PAGE = 500
 _KINDS = ("semantic",)  # memories that are single statements, as items are
@@ -54,10 +54,11 @@ _MERGED: dict[HostOutcome, OperationOutcome] = {
     "added": "applied", "updated": "applied", "known": "applied", "merged": "merged", "forgotten": "forgotten",
     "refused": "refused",
 }  # fmt: skip
+_TAKEN = "the id is that of something else"
 _NO_PROJECT = "the token is not for this project"
 
 
-class EngineStore(MemoryStore):
+class EngineStore(OperationStore):
     """Items in the engine. An item is written like anything that the engine keeps: redacted, validated and merged; its
     id leads to its memory for ever, also where the engine knew the same fact under another one.
 
@@ -135,8 +136,16 @@ class EngineStore(MemoryStore):
         if item.deleted:
             await self._forget_item(scope, parse_id(item.id))
             return StoredItem(given_id=item.id, id=item.id, outcome="forgotten")
-        kept = await self._memory.host_items.keep(scope, candidate)
+        kept = await self._keep(scope, candidate, parse_id(item.id))
         return StoredItem(given_id=item.id, id=str(kept.memory or kept.id), outcome=kept.outcome, reason=kept.reason)
+
+    async def _keep(self, scope: Scope, candidate: Candidate, id_: UUID) -> KeptHostItem:
+        """Keep an item, unless its id is that of one of a project that is not open."""
+        if self._projects:
+            known = (await self._memory.host_items.find_memories(scope, [id_])).get(id_)
+            if known is not None and not self._sees(known):
+                return KeptHostItem(id=id_, outcome="refused", reason=_TAKEN)
+        return await self._memory.host_items.keep(scope, candidate)
 
     def _map_item(self, item: MemoryItem) -> tuple[Scope, Candidate]:
         """Return what the engine is given of an item. Raises NotPermitted for one of a project that is not open."""
@@ -204,7 +213,7 @@ class EngineStore(MemoryStore):
         if item is None or parse_id(item.id) != parse_id(operation.item_id):
             raise BadInput("item: is missing, or has another id than the operation")
         own, candidate = self._map_item(item)
-        kept = await self._memory.host_items.keep(replace(own, request=scope.request), candidate)
+        kept = await self._keep(replace(own, request=scope.request), candidate, parse_id(item.id))
         return _answer_kept(operation, kept), Receipt(rev=kept.rev)
 
     def _is_open(self, hit: Hit, query: SearchQuery) -> bool:

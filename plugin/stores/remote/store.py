@@ -27,7 +27,7 @@ from muniment.plugin.domain.item import (
     StoredItem,
 )
 from muniment.plugin.domain.operation import MAX_OPERATIONS, ChangePage, Operation, OperationAnswer
-from muniment.plugin.ports import MemoryStore
+from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.remote.circuit import Circuit
 from muniment.plugin.stores.remote.operation_shapes import (
     ChangesShape,
@@ -58,6 +58,9 @@ from muniment.plugin.stores.remote.shapes import (
 
 MAX_BYTES = 4 * 2**20  # of an answer
 OTHER_VERSION = "other version"  # the category of a failure
+_PROTOCOL_NAME, _RETRY_AFTER = PROTOCOL_HEADER.lower(), "retry-after"
+_WANTED = (_PROTOCOL_NAME, _RETRY_AFTER)
+_MAX_WAIT = 3_600  # seconds that a server may ask to wait
 _HEAD_BYTES = 1_000  # of a refusal, in which its type stands
 _FAILURES, _OPEN_SECONDS = 3, 30.0
 _MOST_OBJECTS = 50_000  # of an answer: reading a million empty ones would hold up whoever reads
@@ -68,7 +71,7 @@ _DENIED = frozenset({401, 403})
 _ABSENT = frozenset({404, 405})  # a service without a store, or another one
 
 
-class RemoteStore(MemoryStore):
+class RemoteStore(OperationStore):
     """Items on a server. Each request is sent once, within a time; after failures in a row none is sent for a while.
 
     Raises RemoteStoreError, a StoreDown, for a server that is away, slow, of another version or not to be believed, and
@@ -159,7 +162,7 @@ class RemoteStore(MemoryStore):
             answers += outcomes
         return answers
 
-    async def read_changes(self, owner: ItemOwner, since: int, limit: int = 100) -> ChangePage:
+    async def read_changes(self, owner: ItemOwner, since: int, limit: int = MAX_PAGE) -> ChangePage:
         """Return how items are after the changes since a revision, oldest first. Raises as the other methods, BadInput
         for a revision that the server has not reached."""
         parameters = urlencode({"since": since, "limit": min(limit, MAX_PAGE)})
@@ -184,7 +187,7 @@ class RemoteStore(MemoryStore):
             url=f"{self._url}/v1/store/{path}",
             encode_body=partial(_encode, body),
             make_headers=partial(self._make_headers, owner.user),
-            wanted_header=PROTOCOL_HEADER.lower(),
+            wanted_headers=_WANTED,
         )
         has_ended = False
         try:
@@ -200,11 +203,14 @@ class RemoteStore(MemoryStore):
         if isinstance(outcome, HttpFailure) or outcome.status >= 500 or outcome.status == 429:
             self._circuit = self._circuit.fail(self._clock())
             category = outcome.category if isinstance(outcome, HttpFailure) else "http_error"
-            raise RemoteStoreError(operation, category, outcome.status)
+            error = RemoteStoreError(operation, category, outcome.status)
+            if isinstance(outcome, HttpAnswer) and (seconds := _read_wait(outcome)) is not None:
+                error.data["retry_after"] = seconds
+            raise error
         if not outcome.is_success:
             self._circuit = self._circuit.succeed()
             raise _make_refusal(operation, outcome)
-        if outcome.header != str(PROTOCOL):
+        if outcome.headers.get(_PROTOCOL_NAME) != str(PROTOCOL):
             self._circuit = self._circuit.fail(self._clock())
             raise RemoteStoreError(operation, OTHER_VERSION, outcome.status)
         parsed = _parse(outcome.content, answer)
@@ -234,6 +240,12 @@ def _make_refusal(operation: str, answer: HttpAnswer) -> RemoteStoreError | BadI
     if status in _REFUSED:
         return BadInput(f"the store of items cannot hold or do this: {operation}, status {status}")
     return RemoteStoreError(operation, "not permitted" if status in _DENIED else "http_error", status)
+
+
+def _read_wait(answer: HttpAnswer) -> int | None:
+    """Return the seconds after which a server wants to be asked again; None where it does not say a number."""
+    text = answer.headers.get(_RETRY_AFTER, "").strip()
+    return min(int(text), _MAX_WAIT) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def _parse(content: bytes, answer: type[_Answer]) -> _Answer | None:
