@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
-from uuid import UUID
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
@@ -20,10 +19,10 @@ from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import SENSITIVE
-from muniment.memory.domain.ids import Revision, TurnId
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
-from muniment.nodes.chain.turns import finish_turn, prepare_turn
+from muniment.nodes.chain.turns import ask_chain, finish_turn, list_shown_ids
 from muniment.nodes.consent import apply_answer, is_typed
 from muniment.nodes.entry import (
     begin_turn,
@@ -115,40 +114,19 @@ async def read_context(
         # With the same ids: they replace those of the thread.
         messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
     )
+    if host is not None and messages:
+        update |= await ask_chain(host, state, update, scope)
+    goto: list[Literal["supervisor", "hotpath", "episodic"]] = ["supervisor", "hotpath"]
+    if update["is_aside"] or update["is_off"]:
+        goto = ["episodic"] if update["is_aside"] else ["supervisor"]
     try:
         update |= await begin_turn(state, runtime, config, update["asked"])
-        if host is not None and messages:
-            update |= await _ask_chain(
-                host, state, update, scope, [*thread[:start], *_join_later(thread[start:], redacted)]
-            )
-        if update["is_aside"] or update["is_off"]:
-            goto = "episodic" if update["is_aside"] else "supervisor"
-            return Command(goto=goto, update=drop_unchanged(state, update))
-        texts = [str(message.text) for message in messages]
-        recent = [message for message in thread if isinstance(message, HumanMessage)][-_MAX_RECENT:]
-        said = {make_turn(scope, message, update["at"]).id for message in recent}
-        update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"], said)
+        if len(goto) > 1:
+            update |= await _read_memory(memory, scope, state, messages, settings.limits.turn_chars, update)
     except MunimentError as error:
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
-    return Command(goto=["supervisor", "hotpath"], update=drop_unchanged(state, update))
-
-
-def _join_later(later: Sequence[AnyMessage], redacted: Sequence[HumanMessage]) -> list[AnyMessage]:
-    """The messages since the last reply, with those that were redacted in their places."""
-    found = {message.id: message for message in redacted}
-    return [found.get(message.id, message) for message in later]
-
-
-async def _ask_chain(host: Host, state: State, update: State, scope: Scope, messages: Sequence[AnyMessage]) -> State:
-    """What a chain makes of a turn. Messages that were redacted replace those of the thread, as do those of a reply."""
-    at = datetime.fromisoformat(update["at"])
-    made = await prepare_turn(host, state | update, scope, messages, at)
-    if "messages" in made:
-        replaced = {message.id for message in made["messages"]}
-        kept = [message for message in update["messages"] if message.id not in replaced]
-        made["messages"] = [*kept, *made["messages"]]
-    return made
+    return Command(goto=goto, update=drop_unchanged(state, update))
 
 
 async def _redact_content(content: Any, memory: Memory) -> Any:
@@ -174,11 +152,14 @@ async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, 
 
 
 async def _read_memory(
-    memory: Memory, scope: Scope, texts: list[str], max_chars: int, as_of: int | None, said: AbstractSet[TurnId]
+    memory: Memory, scope: Scope, state: State, messages: Sequence[HumanMessage], max_chars: int, update: State
 ) -> State:
-    """What memory holds on the texts, as of a revision or now; `fresh` is what none of the turns in `said` says.
+    """What memory holds on the messages, as of a revision or now; `fresh` is what no recent message of the thread says.
 
     Raises TooLarge, BadInput, StoreError."""
+    texts, as_of = [str(message.text) for message in messages], update["as_of"]
+    recent = [message for message in state["messages"] if isinstance(message, HumanMessage)][-_MAX_RECENT:]
+    said = {make_turn(scope, message, update["at"]).id for message in recent}
     write_event = get_stream_writer()
     if texts and (size := len(texts[-1])) > max_chars:
         reason = f"The message has {size:,} characters; at most {max_chars:,} can be read."
@@ -206,17 +187,8 @@ async def _read_memory(
         fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
         relevance=brief.relevance,
-        shown=[*(key for key in brief.stable_keys if _is_id(key)), *brief.bullet_keys],
+        shown=list_shown_ids(brief),
     )
-
-
-def _is_id(key: str) -> bool:
-    """Whether the key of a line is the id of a memory, and not a field of the profile."""
-    try:
-        UUID(key)
-    except ValueError:
-        return False
-    return True
 
 
 async def learn_messages(state: State, scope: Scope, *, memory: Memory) -> State:
@@ -298,11 +270,7 @@ async def _find_new_requests(
 
 async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings) -> State:
     """Record the turn and its tool calls, advance the thread's cursor, and add to the reply what was not stored."""
-    reply = get_reply(state)
-    if state.get("is_off"):
-        return State()
-    if state.get("is_aside"):
-        reply = None
+    reply = None if state.get("is_aside") else get_reply(state)
     waiting = state.get("to_record", {}) | {
         message.id: state["at"] for message in find_turn_messages(state) if message.id
     }
@@ -385,11 +353,11 @@ async def end_turn(
     interrupts: bool,
     host: Host | None = None,
 ) -> State:
-    """All that comes after the reply, in one step: the ledger, the jobs, what is asked in the reply's last line, and the
-    chain.
+    """All that comes after the reply, in one step: ledger, jobs, what is asked in the reply's last line, and the chain.
 
     With `interrupts` a question is left to the node `consent`, which nothing comes before when its run goes on."""
-    update = await record_turn(state, scope, memory=memory, settings=settings)
+    is_off = state.get("is_off", False)
+    update = State() if is_off else await record_turn(state, scope, memory=memory, settings=settings)
     ended = state | update
     if "messages" in update:  # the reply, which is the last message
         ended["messages"] = [*state["messages"][:-1], *update["messages"]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Literal, cast
+from uuid import UUID
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -14,9 +15,10 @@ from muniment.chain.host import Host
 from muniment.chain.outcome import build_reply
 from muniment.chain.values import Addition, Identity, TurnContext, TurnOutput
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.query import Brief
 from muniment.memory.domain.scope import Scope
 from muniment.nodes.chain.messages import convert_messages, list_shown, mark_aside
-from muniment.nodes.dialogue import find_start, list_readable, list_waiting
+from muniment.nodes.chain.prompt_window import find_start, list_readable, list_waiting
 from muniment.nodes.entry import find_turn_messages, get_reply, make_turn
 from muniment.nodes.state import State
 
@@ -66,28 +68,36 @@ def make_context(state: State, scope: Scope, messages: Sequence[AnyMessage], at:
     )
 
 
-async def prepare_turn(host: Host, state: State, scope: Scope, messages: Sequence[AnyMessage], at: datetime) -> State:
-    """Return what the middlewares of a host make of a turn: what they add, whether memory is off, or their reply.
+async def ask_chain(host: Host, state: State, update: State, scope: Scope) -> State:
+    """Return what the middlewares of a host make of a turn that begins with an update: what they add, whether memory is
+    off, or their reply.
 
     With a reply both it and the user's message are marked, so that no model is shown them; what the user has said just
     before, which no reply has followed, waits for the next turn."""
-    turn = await host.prepare(make_context(state, scope, messages, at))
+    changed = {message.id: message for message in update["messages"]}
+    messages = [changed.get(message.id, message) for message in state["messages"]]
+    begun, at = state | update, datetime.fromisoformat(update["at"])
+    turn = await host.prepare(make_context(begun, scope, messages, at))
     if turn.reply is None:
         added = [{"source": each.source, "text": each.text, "placement": each.placement} for each in turn.additions]
         return State(additions=added, is_off=turn.attributes.get(MEMORY) == OFF)
-    asked = state.get("asked", [])
-    own = [message for message in messages if message.id in asked[-1:]]
-    waiting = dict.fromkeys(asked[:-1], at.isoformat())
-    output = build_reply(turn, at)
-    if output is not None:
+    if (output := build_reply(turn, at)) is not None:
         host.finish(turn, output)
+    asked = begun.get("asked", [])
+    waiting = dict.fromkeys(asked[:-1], update["at"])
+    changed |= {message.id: mark_aside(message) for message in messages if message.id in asked[-1:]}
     return State(
-        messages=[*map(mark_aside, own), mark_aside(AIMessage(turn.reply, name=NAME))],
+        messages=[*changed.values(), mark_aside(AIMessage(turn.reply, name=NAME))],
         asked=[],
         is_aside=True,
-        to_learn={**state.get("to_learn", {}), **waiting},
-        to_record={**state.get("to_record", {}), **waiting},
+        to_learn={**begun.get("to_learn", {}), **waiting},
+        to_record={**begun.get("to_record", {}), **waiting},
     )
+
+
+def list_shown_ids(brief: Brief) -> list[str]:
+    """Return the ids of the memories that a brief shows; a line of it may be a field of the profile."""
+    return [*(key for key in brief.stable_keys if _is_id(key)), *brief.bullet_keys]
 
 
 def finish_turn(host: Host, state: State, scope: Scope, at: datetime) -> None:
@@ -114,3 +124,11 @@ async def choose_first(
         if not await host.compact(context, convert_messages(messages[held:start])):
             start = held
     return str(messages[start].id) if start else ""
+
+
+def _is_id(key: str) -> bool:
+    try:
+        UUID(key)
+    except ValueError:
+        return False
+    return True
