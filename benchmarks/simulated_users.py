@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from muniment.chain import Host, Identity, Message, ToolCall, ToolOutput, TurnContext, TurnOutput, place_additions
+from muniment.plugin.domain.item import ItemType
 
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SECONDS = 60  # between two messages
@@ -28,7 +29,7 @@ class Lesson:
     """What somebody has said, with the words by which a prompt has it."""
 
     words: str
-    kind: str
+    kind: ItemType
     needles: tuple[str, ...]
 
 
@@ -42,15 +43,27 @@ class Counts:
     by_kind: dict[str, list[int]] = field(default_factory=dict)  # kind -> how many there were, and were said again
     tasks: int = 0  # that are continued
     continued: int = 0  # with what was known of them before them
+    kept: dict[str, list[int]] = field(default_factory=dict)  # kind -> how many were taught, and are in the store
     misses: list[str] = field(default_factory=list)
 
     def count_need(self, kind: str, *, is_met: bool) -> None:
         """Count an instruction that a message depends on."""
         self.needs += 1
         self.repeated += not is_met
-        counted = self.by_kind.setdefault(kind, [0, 0])
-        counted[0] += 1
-        counted[1] += not is_met
+        count_pair(self.by_kind, kind, 1, not is_met)
+
+    def count_kept(self, lesson: Lesson, contents: str) -> None:
+        """Count something that was taught, and whether the contents of a store have it."""
+        is_kept = any(needle in contents for needle in lesson.needles)
+        count_pair(self.kept, lesson.kind, 1, is_kept)
+        if not is_kept:
+            self.misses.append(f"not kept ({lesson.kind}): {lesson.words}")
+
+
+def count_pair(counts: dict[str, list[int]], kind: str, all_: int, some: int) -> None:
+    """Add to the two numbers of a kind."""
+    before = counts.get(kind, [0, 0])
+    counts[kind] = [before[0] + all_, before[1] + some]
 
 
 class Person:
@@ -83,6 +96,11 @@ class Person:
             words = str(raw["user"]) if one["kind"] != "fix" else shown
             needles = tuple(str(needle).lower() for needle in one["needles"])
             self._lessons[one["key"]] = Lesson(words=words, kind=one["kind"], needles=needles)
+
+    def find_taught(self, number: int) -> dict[str, Lesson]:
+        """Return what a session that is over has taught, as it counts at its end."""
+        keys = [one["key"] for raw in self.sessions[number]["turns"] for one in raw["teaches"]]
+        return {key: self._lessons[key] for key in keys}
 
     def find_lessons(self, raw: Mapping[str, Any]) -> Iterator[tuple[str, Lesson]]:
         """Yield what a message depends on."""

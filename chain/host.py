@@ -104,7 +104,7 @@ class Host:
 
     async def prepare(self, context: TurnContext) -> TurnContext:
         """Return the turn as the middlewares leave it, without asides of earlier turns. The first reply ends it."""
-        turn = replace(context, messages=drop_asides(context.messages))
+        turn = _drop_asides(context)
         for middleware in self._before:
             result = await self._call(
                 "before_prompt", middleware, turn, self._before_seconds, _bind_before(middleware, turn)
@@ -128,11 +128,12 @@ class Host:
         It is called on the event loop of the host, once for each turn, also for those that failed."""
         if not self._after:
             return
+        work = (_drop_asides(context), output)  # a turn that was cancelled on its way in has them still
         if self._is_closed:
-            self._report_dropped((context, output))
+            self._report_dropped(work)
             return
         identity = context.identity
-        self._work.start((identity.tenant, identity.user, identity.session), (context, output))
+        self._work.start((identity.tenant, identity.user, identity.session), work)
 
     async def compact(self, context: TurnContext, messages: Sequence[Message]) -> bool:
         """Return whether messages may leave the conversation: False where a middleware failed or was late."""
@@ -245,6 +246,10 @@ def _bind_compact(
     middleware: BeforeCompact, context: TurnContext, messages: Sequence[Message]
 ) -> Callable[[], Awaitable[None]]:
     return lambda: middleware.before_compact(context, messages)
+
+
+def _drop_asides(context: TurnContext) -> TurnContext:
+    return replace(context, messages=drop_asides(context.messages))
 
 
 def _name_middleware(middleware: object) -> str:

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from muniment import load_settings
 from muniment.chain import ChatLoop, Host, Identity
-from muniment.plugin import open_plugin
+from muniment.plugin.opening import open_plugin
 from muniment.testing import ScriptedOpenAI, tool_call
 
 
@@ -32,7 +32,7 @@ async def main() -> None:
     """Tell it something in one session, and see in another what stands before the model."""
     settings = load_settings()
     settings = settings.model_copy(update={"plugin": settings.plugin.model_copy(update={"enabled": True})})
-    talks = {"monday": "We use pnpm here, never npm.", "tuesday": "Run the tests of billing."}
+    talks = {"monday": "Use pnpm, conventional commits, short answers.", "tuesday": "Run the tests of billing."}
     with ScriptedOpenAI(answer_chat) as server:
         async with AsyncOpenAI(base_url=server.base_url, api_key="none") as client:
             for session, text in talks.items():

@@ -9,14 +9,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from muniment.memory.errors import BadConfig
+
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
     from muniment.memory.config.settings import Settings
     from muniment.memory.ports.embedders import Embedder
     from muniment.plugin.plugin import MemoryPlugin
     from muniment.plugin.ports import MemoryStore, PluginBook
+    from muniment.plugin.stores.remote.store import RemoteStore
 
-_WARM_UP_SECONDS = 5.0  # for what reads messages and for the embedder; what is late then goes on beside the first turn
+_SEND_SECONDS = 30.0  # for a request that nobody waits for
+_WARM_UP_SECONDS = 20.0  # for what reads messages and for the embedder: a second or two on an idle machine
 
 
 @asynccontextmanager
@@ -41,7 +45,7 @@ async def open_plugin(
     async with AsyncExitStack() as stack:
         chosen = embedder if embedder is not None else _make_embedder(settings, stack)
         if store is None:
-            store = _open_store(settings, chosen)
+            store = _open_store(settings, chosen, memory)
             stack.push_async_callback(store.close)
         if book is None:
             book = _open_book(settings, memory)
@@ -63,10 +67,40 @@ def _make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None
     return embedder
 
 
-def _open_store(settings: Settings, embedder: Embedder | None) -> MemoryStore:
-    from muniment.plugin.stores.local.store import open_local_store  # noqa: PLC0415 - as above
+def _open_store(settings: Settings, embedder: Embedder | None, memory: Memory | None) -> MemoryStore:
+    match settings.plugin.store:
+        case "local":
+            from muniment.plugin.stores.local.store import open_local_store  # noqa: PLC0415 - as above
 
-    return open_local_store(settings, embedder)
+            return open_local_store(settings, embedder)
+        case "engine":
+            from muniment.plugin.stores.engine.store import EngineStore  # noqa: PLC0415 - as above
+
+            if memory is None:
+                raise BadConfig("plugin.store: engine; open_plugin needs the open memory of this database")
+            return EngineStore(memory, settings.plugin)
+        case "remote":
+            from muniment.plugin.stores.counting import CountingStore  # noqa: PLC0415 - as above
+
+            return CountingStore(_make_remote(settings))
+        case "hybrid":
+            from muniment.plugin.stores.hybrid.opening import open_hybrid_store  # noqa: PLC0415 - as above
+
+            return open_hybrid_store(settings, embedder)
+
+
+def _make_remote(settings: Settings) -> RemoteStore:
+    from muniment.plugin.stores.remote.store import RemoteStore  # noqa: PLC0415 - as above
+
+    if settings.plugin.url is None:
+        raise BadConfig(
+            f"plugin.url: is missing; allowed: the address of the service, with store: {settings.plugin.store}"
+        )
+    if settings.plugin_token is None:
+        raise BadConfig("MUNIMENT_PLUGIN_TOKEN: is missing; allowed: a token of the service that plugin.url names")
+    return RemoteStore(
+        settings.plugin.url, settings.plugin_token, timeout_seconds=max(settings.plugin.remote_seconds, _SEND_SECONDS)
+    )
 
 
 def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:
@@ -76,7 +110,11 @@ def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:
 
         return EngineBook(make_plugin_accounts(memory))
     from muniment.plugin.book.file_book import FileBook, find_book_file  # noqa: PLC0415 - as above
+
+    return FileBook(find_book_file(_find_file(settings)))
+
+
+def _find_file(settings: Settings) -> Path:
     from muniment.plugin.stores.local.store import FILE_NAME  # noqa: PLC0415 - as above
 
-    file = Path(settings.plugin.file).expanduser() if settings.plugin.file else settings.home / FILE_NAME
-    return FileBook(find_book_file(file))
+    return Path(settings.plugin.file).expanduser() if settings.plugin.file else settings.home / FILE_NAME

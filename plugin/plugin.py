@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from muniment.chain.values import Addition, Message, Placement, ToolOutput, TurnContext, TurnOutput
@@ -15,15 +16,16 @@ from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.language.tokens import extract_terms
 from muniment.memory.rules.procedures.requests import is_continuation, parse_work_request
 from muniment.memory.rules.redaction.redact import Redactor
+from muniment.memory.rules.retrieval.render import warm_up as load_vocabulary
 from muniment.plugin.commands.handler import PluginState, run_command
 from muniment.plugin.commands.parsing import Command, parse_command
 from muniment.plugin.compaction import RecordLeaving, make_turns, write_leaving
 from muniment.plugin.domain.book import TurnReport
-from muniment.plugin.domain.item import ItemOwner
+from muniment.plugin.domain.item import ItemOwner, ListQuery
 from muniment.plugin.domain.policy import choose_policy
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.privacy import decide_source
-from muniment.plugin.ports import RemoteCounts, read_counts
+from muniment.plugin.ports import QueueingStore, RemoteCounts, read_counts
 from muniment.plugin.prompt import PromptBuilder
 from muniment.plugin.reading.tool_results import find_fixes, make_work_turn
 from muniment.plugin.recall import MessageEmbedder, Recall
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _FAULTS = (MunimentError, TimeoutError, OSError)  # of a store or a book: no turn fails by them
 _PLACES: tuple[Placement, ...] = ("system", "user")
+_NOBODY, _ANY_TIME = "-", datetime(2000, 1, 1, tzinfo=UTC)
 _MOST_KEYWORDS = 8
 _GOAL_CHARS = 2_000  # of a message that may ask for work
 OFF, UNKNOWN_SWITCH, NO_STORE = "off", "switch unknown", "memory failed"
@@ -106,6 +109,8 @@ class MemoryPlugin:
         if self.store is None or self.book is None or self.prompt is None:
             return context
         owner = make_owner(context.identity)
+        if isinstance(self.store, QueueingStore):
+            self.store.note_turn(owner)
         command = None if context.is_machine else parse_command(context.user_text)
         if command is not None:
             return replace(context, reply=await self._run_command(command, context, owner, self.store, self.book))
@@ -177,12 +182,23 @@ class MemoryPlugin:
                 self.sessions.note_write(owner, changed)
 
     async def warm_up(self, seconds: float) -> None:
-        """Load what reads messages, and the embedder, so that the first turn does not wait for them; at most so
-        long."""
-        tasks = {asyncio.create_task(asyncio.to_thread(load_rules))}
+        """Load what the first turn needs, so that it does not wait: the rules, the embedder, and the files of the store
+        and the book. At most so long; what fails here fails again when it is asked for, and is said then."""
+        tasks = {asyncio.create_task(asyncio.to_thread(_load_rules))}
         if self.embedder is not None:
             tasks.add(asyncio.create_task(self.embedder.load_model()))
+        if self.book is not None and self.store is not None:
+            tasks.add(asyncio.create_task(self._open_files(self.store, self.book)))
         await asyncio.wait(tasks, timeout=seconds)
+
+    async def _open_files(self, store: MemoryStore, book: PluginBook) -> None:
+        nobody = ItemOwner(user=_NOBODY, session=_NOBODY)
+        try:
+            await book.read_switch(nobody)
+            if self.settings.plugin.store in ("local", "hybrid"):  # a server is asked for somebody only
+                await store.list(ListQuery(owner=nobody, at=_ANY_TIME, limit=1))
+        except _FAULTS as error:
+            _log.warning("memory is not there yet: %s", type(error).__name__)
 
     async def close(self) -> None:
         """Wait for what the embedder has under way."""
@@ -205,7 +221,7 @@ class MemoryPlugin:
             store=plugin.store,
             policy=choose_policy(context.identity.session, plugin).name,
             is_shadow=plugin.shadow,
-            queue_length=read_counts(store).queued,
+            queue_length=await read_queue(store),
             problems=self.problems,
         )
         reply = await run_command(command, context, owner, store, book, status)
@@ -257,6 +273,8 @@ class MemoryPlugin:
         result = await self.writer.write_turn(request, own, previous, new)
         if result.written or result.changed:
             self.sessions.note_write(owner, frozenset(result.changed))
+        if not draft.overruled.isdisjoint(result.changed):
+            state.stable = None  # which the item had left, and to which it comes back with what it says since
         return result
 
     async def _report(
@@ -268,7 +286,7 @@ class MemoryPlugin:
         before: RemoteCounts,
         book: PluginBook,
     ) -> None:
-        now = read_counts(self.store)
+        now, queued = read_counts(self.store), await read_queue(self.store)
         add_milliseconds(draft.milliseconds, result.milliseconds)
         report = TurnReport(
             turn_id=context.turn_id,
@@ -286,7 +304,7 @@ class MemoryPlugin:
             refusals=dict(result.refusals),
             remote_reads=draft.remote_reads + now.reads - before.reads,
             remote_writes=now.writes - before.writes,
-            queue_length=now.queued,
+            queue_length=queued,
             milliseconds={name: round(value, 3) for name, value in draft.milliseconds.items()},
         )
         try:
@@ -295,6 +313,21 @@ class MemoryPlugin:
             _log.warning("turn %s is not counted: %s", context.turn_id, type(error).__name__)
 
 
+def _load_rules() -> None:
+    load_rules()
+    load_vocabulary()
+
+
 def list_work(work: Iterable[Turn]) -> list[Turn]:
     """Return work in the order in which it was done: a request is noted behind the tools that it set to work."""
-    return sorted(work, key=lambda turn: turn.at)
+    return sorted(work, key=lambda turn: (turn.at, turn.role != "user"))
+
+
+async def read_queue(store: object) -> int:
+    """Return how many operations wait to be sent; 0 where that cannot be read, and of a store that sends none."""
+    if not isinstance(store, QueueingStore):
+        return 0
+    try:
+        return (await store.read_outbox_status()).waiting
+    except _FAULTS:
+        return 0

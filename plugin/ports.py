@@ -17,7 +17,7 @@ from muniment.plugin.domain.item import (
     SearchQuery,
     StoredItem,
 )
-from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
+from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer, OutboxStatus
 
 
 class MemoryStore(Protocol):
@@ -110,22 +110,42 @@ class PluginBook(Protocol):
 
 
 class RemoteCounts(NamedTuple):
-    """How often this process has asked a server and sent to it, and how many operations wait to be sent."""
+    """How often this process has asked a server, and sent to it."""
 
     reads: int = 0
     writes: int = 0
-    queued: int = 0
 
 
 @runtime_checkable
-class CountsRemoteCalls(Protocol):
+class RemoteCounting(Protocol):
     """A store that speaks to a server, and counts its requests."""
 
-    def count_calls(self) -> RemoteCounts:
-        """Return the requests so far, and what waits."""
+    @property
+    def remote_reads(self) -> int:
+        """Return how many requests have read."""
+        ...
+
+    @property
+    def remote_writes(self) -> int:
+        """Return how many requests have written."""
+        ...
+
+
+@runtime_checkable
+class QueueingStore(Protocol):
+    """A store whose writes reach a server later."""
+
+    def note_turn(self, owner: ItemOwner) -> None:
+        """Count a turn: what may be sent depends on how many there were."""
+        ...
+
+    async def read_outbox_status(self) -> OutboxStatus:
+        """Return what waits to be sent."""
         ...
 
 
 def read_counts(store: object) -> RemoteCounts:
     """Return what a store has counted; nothing of one that speaks to no server."""
-    return store.count_calls() if isinstance(store, CountsRemoteCalls) else RemoteCounts()
+    return (
+        RemoteCounts(store.remote_reads, store.remote_writes) if isinstance(store, RemoteCounting) else RemoteCounts()
+    )

@@ -59,6 +59,7 @@ class PromptBuilder:
         stable = state.stable or StableBlock()
         if hits or stable.items:
             gone = await self._find_overruled(context, owner, [*stable.items, *(hit.item for hit in hits)])
+            draft.overruled = gone
             hits = tuple(hit for hit in hits if hit.item.id not in gone)
             if not gone.isdisjoint(stable.item_ids):
                 stable = make_stable_block([item for item in stable.items if item.id not in gone], at, gates)

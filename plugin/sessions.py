@@ -33,6 +33,7 @@ class TurnDraft:
     is_hit: bool | None = None
     item_ids: tuple[str, ...] = ()
     tokens: int = 0
+    overruled: frozenset[str] = frozenset()  # items that the message contradicts
     remote_reads: int = 0
     milliseconds: dict[str, float] = field(default_factory=dict)
 

@@ -146,6 +146,7 @@ class ItemWriter:
         return replace(
             item,
             id=old.id,
+            type=item.type if item.type != "fact" else old.type,
             created_at=old.created_at,
             updated_at=request.at,
             pinned=old.pinned,

@@ -19,7 +19,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Relation
-from muniment.memory.domain.plugin_account import PluginChange, PluginTurn
+from muniment.memory.domain.plugin.account import PluginChange, PluginTurn
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent

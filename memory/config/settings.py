@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
 
-from muniment.memory.config.checks import check_embedders, check_forgetting, check_recall, check_spending
+from muniment.memory.config.checks import check_embedders, check_forgetting, check_plugin, check_recall, check_spending
 from muniment.memory.config.environment import DSN, Environment, is_dsn, is_one_word, is_url
 from muniment.memory.config.plugin import PluginSettings
 from muniment.memory.config.processes import (
@@ -188,6 +188,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     categories, allowlists = _read_categories(source, content), _read_allowlists(source, content)
     check_recall(content.recall, content.limits, source.build_error)
     check_forgetting(content.forgetting, categories, source.build_error)
+    check_plugin(content.plugin, source.build_error)
     check_embedders(content.embedders, source.has_key, source.build_error)
     for check in (_check_redaction, _check_forgetting, _check_search_agents):
         check(source, content)

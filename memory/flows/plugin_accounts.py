@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from muniment.memory.domain.plugin_account import PluginChange, PluginTally, PluginTurn
+from muniment.memory.domain.plugin.account import PluginChange, PluginTally, PluginTurn
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.operation.plugin_accounts import PluginAccountStore

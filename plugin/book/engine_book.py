@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from muniment.memory.domain.plugin_account import PluginChange, PluginTally, PluginTurn
+from muniment.memory.domain.plugin.account import PluginChange, PluginTally, PluginTurn
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.plugin.book.buffer import TurnBuffer
@@ -34,21 +34,26 @@ class EngineBook(PluginBook):
         self._buffer = TurnBuffer(self._write_turns)
 
     async def read_switch(self, owner: ItemOwner) -> bool:
+        """Return whether the plugin is on in the owner's session; without a session it is. Raises StoreError."""
         return owner.session is None or await self._accounts.read_switch(_make_scope(owner), owner.session)
 
     async def write_switch(self, owner: ItemOwner, *, is_on: bool) -> None:
+        """Switch the plugin on or off in the owner's session, at once. Raises BadInput without one, StoreError."""
         if owner.session is None:
             raise BadInput("session: is missing; the plugin is switched in one session")
         await self._accounts.write_switch(_make_scope(owner), owner.session, is_on=is_on)
 
     async def count_writes(self, owner: ItemOwner, since: datetime) -> int:
+        """Return how many items were written for the user since then. Raises StoreError."""
         await self._buffer.flush()
         return await self._accounts.count_written(_make_scope(owner), since)
 
     async def record_turn(self, report: TurnReport) -> None:
+        """Take the report of a turn; a later one of the turn takes its place. It is written a moment later."""
         self._buffer.add(report)
 
     async def read_last_turn(self, owner: ItemOwner) -> TurnReport | None:
+        """Return the report of the last turn of the owner's session. Raises StoreError."""
         await self._buffer.flush()
         turn = await self._accounts.read_last_turn(_make_scope(owner), owner.session or "")
         if turn is None:
@@ -58,6 +63,7 @@ class EngineBook(PluginBook):
         )
 
     async def record_audit(self, line: AuditLine) -> None:
+        """Write what a person has changed, at once. Raises StoreError."""
         owner = line.owner
         change = PluginChange(
             session_id=owner.session or "",
@@ -69,11 +75,13 @@ class EngineBook(PluginBook):
         await self._accounts.record_change(_make_scope(owner), change)
 
     async def read_stats(self, tenant: str, user: str | None, since: datetime) -> PluginStats:
+        """Return what was counted since then, of one user or of all of a tenant. Raises StoreError."""
         await self._buffer.flush()
         scope = Scope(tenant=tenant, owner=user or "")
         return parse_tallies(await self._accounts.read_tallies(scope, since, whole_tenant=user is None))
 
     async def close(self) -> None:
+        """Write what waits. The accounts stay open."""
         await self._buffer.close()
 
     async def _write_turns(self, reports: Sequence[TurnReport]) -> None:

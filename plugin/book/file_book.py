@@ -37,12 +37,16 @@ class FileBook(PluginBook):
     turns wait a moment in a buffer. Reports and audit lines older than `days` are removed."""
 
     def __init__(self, path: Path, *, days: float = 90) -> None:
+        self.path = path
         self._database = LocalDatabase(path, (BOOK,))
         self._days = timedelta(days=days)
         self._buffer = TurnBuffer(self._write_turns)
         self._switches: dict[tuple[str, str, str], bool] = {}  # as they were known last, for a file that cannot be read
 
     async def read_switch(self, owner: ItemOwner) -> bool:
+        """Return whether the plugin is on in the owner's session; without a session it is.
+
+        Of a file that cannot be read it is what was read last. Raises StoreError where nothing was."""
         if owner.session is None:
             return True
         key = _make_key(owner)
@@ -57,6 +61,7 @@ class FileBook(PluginBook):
         return is_on
 
     async def write_switch(self, owner: ItemOwner, *, is_on: bool) -> None:
+        """Switch the plugin on or off in the owner's session, at once. Raises BadInput without one, StoreError."""
         if owner.session is None:
             raise BadInput("session: is missing; the plugin is switched in one session")
         values = _make_key(owner) | {"is_on": is_on, "at": datetime.now(UTC).timestamp()}
@@ -64,19 +69,23 @@ class FileBook(PluginBook):
         self._remember(owner, is_on=is_on)
 
     async def count_writes(self, owner: ItemOwner, since: datetime) -> int:
+        """Return how many items were written for the user since then. Raises StoreError."""
         await self._buffer.flush()
         row = await self._fetch_one("count_written", _make_key(owner) | {"since": since.timestamp()})
         return 0 if row is None else int(row[0])
 
     async def record_turn(self, report: TurnReport) -> None:
+        """Take the report of a turn; a later one of the turn takes its place. It is written a moment later."""
         self._buffer.add(report)
 
     async def read_last_turn(self, owner: ItemOwner) -> TurnReport | None:
+        """Return the report of the last turn of the owner's session. Raises StoreError."""
         await self._buffer.flush()
         row = await self._fetch_one("read_last_turn", _make_key(owner))
         return None if row is None else _parse_turn(row)
 
     async def record_audit(self, line: AuditLine) -> None:
+        """Write what a person has changed, at once. Raises StoreError."""
         values = _make_key(line.owner) | {"project": line.owner.project, "at": line.at.timestamp()}
         await self._execute("write_audit", values | {"action": line.action, "item_id": line.item_id})
 
@@ -89,11 +98,13 @@ class FileBook(PluginBook):
         ]
 
     async def read_stats(self, tenant: str, user: str | None, since: datetime) -> PluginStats:
+        """Return what was counted since then, of one user or of all of a tenant. Raises StoreError."""
         await self._buffer.flush()
         values = {"tenant": tenant, "user": user, "since": since.timestamp(), "limit": _MOST_TURNS}
         return tally_turns(map(_parse_turn, await self._fetch_all("read_turns", values)))
 
     async def close(self) -> None:
+        """Write what waits, and close the file."""
         await self._buffer.close()
         await self._database.close()
 

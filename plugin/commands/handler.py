@@ -18,7 +18,7 @@ from muniment.plugin.commands.lookup import (
     shorten_ids,
 )
 from muniment.plugin.commands.parsing import Command, parse_command
-from muniment.plugin.commands.phrases import Language, flatten_words, format_item, get_help, phrase
+from muniment.plugin.commands.phrases import Language, flatten_words, format_item, format_phrase, get_help
 from muniment.plugin.domain.book import AuditAction, AuditLine, TurnReport
 from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem
 
@@ -67,7 +67,7 @@ async def run_command(
     try:
         return await _run(call, command)
     except StoreError as error:
-        return phrase("failed", language, error=type(error).__name__)
+        return format_phrase("failed", language, error=type(error).__name__)
 
 
 async def _run(call: _Call, command: Command) -> str:
@@ -94,27 +94,27 @@ async def _list_items(call: _Call) -> str:
     active_ids = {item.id for item in active}
     rest = [item for item in recent[:_LISTED] if item.id not in active_ids]
     shown = await _shorten(call, [*active, *rest])
-    lines = [] if await call.book.read_switch(call.owner) else [phrase("is_off", call.language)]
+    lines = [] if await call.book.read_switch(call.owner) else [format_phrase("is_off", call.language)]
     for heading, items in (("active", active), ("recent", rest)):
         if items:
-            lines += [phrase(heading, call.language), *_format_items(call, items, shown)]
+            lines += [format_phrase(heading, call.language), *_format_items(call, items, shown)]
     if has_more:
-        lines.append(phrase("more", call.language, count=_LISTED))
-    return "\n".join(lines) if active or rest else "\n".join([*lines, phrase("empty", call.language)])
+        lines.append(format_phrase("more", call.language, count=_LISTED))
+    return "\n".join(lines) if active or rest else "\n".join([*lines, format_phrase("empty", call.language)])
 
 
 async def _change_item(call: _Call, name: AuditAction, typed: str) -> str:
     if not typed:
-        return phrase("no_id", call.language, name=name)
+        return format_phrase("no_id", call.language, name=name)
     given, prefix = flatten_words(typed, _SHOWN_PROBLEM_CHARS), parse_id_prefix(typed)
     if prefix is None:
-        return phrase("short_id", call.language, name=name, given=given, least=MIN_ID_CHARS)
-    found = await find_candidates(call.store, call.owner, prefix, call.at)
+        return format_phrase("short_id", call.language, name=name, given=given, least=MIN_ID_CHARS)
+    found = sorted(await find_candidates(call.store, call.owner, prefix, call.at), key=lambda item: item.id)
     if not found:
-        return phrase("unknown_id", call.language, given=given)
+        return format_phrase("unknown_id", call.language, given=given)
     shown = await _shorten(call, found)
     if len(found) > 1:
-        lines = [phrase("ambiguous_id", call.language, given=given), *_format_items(call, found, shown)]
+        lines = [format_phrase("ambiguous_id", call.language, given=given), *_format_items(call, found, shown)]
         return "\n".join([*lines, "…"] if len(found) == MAX_CANDIDATES else lines)
     item = found[0]
     if name == "forget":
@@ -122,9 +122,9 @@ async def _change_item(call: _Call, name: AuditAction, typed: str) -> str:
     else:
         is_done = await call.store.pin(call.owner, item.id, pinned=name == "pin")
     if not is_done:
-        return phrase("gone", call.language)
+        return format_phrase("gone", call.language)
     await _record(call, name, item.id)
-    return f"{phrase(name, call.language)} {shown[item.id]}  {flatten_words(item.summary or item.content)}"
+    return f"{format_phrase(name, call.language)} {shown[item.id]}  {flatten_words(item.summary or item.content)}"
 
 
 async def _switch(call: _Call, name: AuditAction) -> str:
@@ -132,34 +132,36 @@ async def _switch(call: _Call, name: AuditAction) -> str:
     if await call.book.read_switch(call.owner) != is_on:
         await call.book.write_switch(call.owner, is_on=is_on)
         await _record(call, name, None)
-    return phrase("turned_on" if is_on else "turned_off", call.language)
+    return format_phrase("turned_on" if is_on else "turned_off", call.language)
 
 
 async def _explain_turn(call: _Call) -> str:
     report = await call.book.read_last_turn(call.owner)
     if report is None:
-        return phrase("no_turn", call.language)
+        return format_phrase("no_turn", call.language)
     reason = report.recall_reason.replace("_", " ")
     if report.recall:
         count = len(report.item_ids)
-        lines = [phrase("why_searched", call.language, reason=reason, items=count, tokens=report.tokens)]
+        lines = [format_phrase("why_searched", call.language, reason=reason, items=count, tokens=report.tokens)]
     else:
-        lines = [phrase("why_skipped", call.language, reason=reason)]
+        lines = [format_phrase("why_skipped", call.language, reason=reason)]
     items = await _find_items(call, report.item_ids, ())
     shown = await _shorten(call, items)
     lines += _format_items(call, items, shown)
     there = {item.id for item in items}
-    lines += [phrase("forgotten_since", call.language, id=id_[:8]) for id_ in report.item_ids if id_ not in there]
+    lines += [
+        format_phrase("forgotten_since", call.language, id=id_[:8]) for id_ in report.item_ids if id_ not in there
+    ]
     return "\n".join([*lines, *_describe_writing(call, report)])
 
 
 def _describe_writing(call: _Call, report: TurnReport) -> list[str]:
-    lines = [phrase("why_shadow", call.language)] if report.is_shadow else []
+    lines = [format_phrase("why_shadow", call.language)] if report.is_shadow else []
     if report.written or report.duplicates:
-        lines.append(phrase("why_written", call.language, written=report.written, duplicates=report.duplicates))
+        lines.append(format_phrase("why_written", call.language, written=report.written, duplicates=report.duplicates))
     if report.refusals:
         reasons = ", ".join(f"{reason.replace('_', ' ')} {count}" for reason, count in sorted(report.refusals.items()))
-        lines.append(phrase("why_refused", call.language, reasons=reasons))
+        lines.append(format_phrase("why_refused", call.language, reasons=reasons))
     return lines
 
 
@@ -167,17 +169,17 @@ async def _describe_status(call: _Call) -> str:
     language, state = call.language, call.state
     is_on = await call.book.read_switch(call.owner)
     stats = await call.book.read_stats(call.owner.tenant, call.owner.user, call.at - timedelta(days=_STATUS_DAYS))
-    switch = phrase("on" if is_on else "off", language)
-    lines = [phrase("status", language, state=switch, store=state.store, policy=state.policy)]
+    switch = format_phrase("on" if is_on else "off", language)
+    lines = [format_phrase("status", language, state=switch, store=state.store, policy=state.policy)]
     if state.is_shadow:
-        lines.append(phrase("why_shadow", language))
+        lines.append(format_phrase("why_shadow", language))
     if state.queue_length:
-        lines.append(phrase("status_queue", language, count=state.queue_length))
+        lines.append(format_phrase("status_queue", language, count=state.queue_length))
     lines += state.problems
     calls = stats.remote_reads + stats.remote_writes
     counts = {"turns": stats.turns, "searched": stats.searched, "hits": stats.hits, "tokens": stats.tokens}
-    lines.append(phrase("status_turns", language, days=_STATUS_DAYS, **counts))
-    lines.append(phrase("status_calls", language, written=stats.written, calls=calls))
+    lines.append(format_phrase("status_turns", language, days=_STATUS_DAYS, **counts))
+    lines.append(format_phrase("status_calls", language, written=stats.written, calls=calls))
     return "\n".join(lines)
 
 
@@ -185,7 +187,7 @@ def _show_help(call: _Call, problem: str) -> str:
     lines = [get_help(call.language)]
     if problem:
         given = flatten_words(problem, _SHOWN_PROBLEM_CHARS)
-        lines.insert(0, phrase("no_command", call.language, given=given))
+        lines.insert(0, format_phrase("no_command", call.language, given=given))
     return "\n".join(lines)
 
 

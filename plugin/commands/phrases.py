@@ -100,7 +100,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def phrase(key: str, language: Language, **values: object) -> str:
+def format_phrase(key: str, language: Language, **values: object) -> str:
     """Return a sentence of the replies with its values."""
     return _PHRASES[key][language == "zh"].format(**values)
 

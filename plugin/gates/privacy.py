@@ -9,6 +9,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import fold_text
 from muniment.memory.rules.redaction.redact import find_denial
 from muniment.plugin.gates.decision import Decision
+from muniment.plugin.gates.distillation import drop_fillers
 
 OPEN = "open"  # nothing forbids it
 REDACTED = "a secret"
@@ -21,6 +22,7 @@ _SENTENCE = lazy_compile(r"[^.!?。！？…\n]+")
 _UNIT = lazy_compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SPEAKER = lazy_compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|me|us|you|your)\b|[我你您咱俺]")
 _SHORT = 7  # words, or characters of CJK, of an order that is its own shortest form
+_LONG = 24  # of a sentence that says what it does without a word too many
 
 
 def decide_source(
@@ -34,8 +36,8 @@ def decide_source(
 def decide_content(content: str, messages: Iterable[str]) -> Decision:
     """Return whether a statement may be kept as it stands, after redaction, beside the messages that it comes from.
 
-    A sentence of a message is raw words where its speaker stands in it, or where it is longer than seven words. An
-    order such as "use pnpm" is none: nothing shorter says the same."""
+    A sentence of a message is raw words where its speaker stands in it, or where it is longer than seven words and a
+    note of it would have fewer. An order such as "use pnpm" is none: nothing shorter says the same."""
     if _MARK in content:
         return Decision(allowed=False, reason=REDACTED)
     flat = _flatten(content)
@@ -48,7 +50,8 @@ def _list_raw_sentences(message: str) -> Iterator[str]:
     for match in _SENTENCE.finditer(message):
         flat = _flatten(match.group())
         size = flat.count(" ") - 1
-        if size > _SHORT or (size > 1 and _SPEAKER.search(match.group())):
+        is_whole = size > _LONG or (size > _SHORT and _flatten(drop_fillers(match.group())) != flat)
+        if is_whole or (size > 1 and _SPEAKER.search(match.group())):
             yield flat
 
 

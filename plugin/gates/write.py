@@ -82,5 +82,5 @@ def _judge_content(candidate: Candidate, signals: WriteSignals) -> tuple[bool, s
     if candidate.category == "style" or kind == "preference":
         is_passing = is_momentary(signals.said or candidate.text)
         return not is_passing, MOMENTARY if is_passing else STABLE
-    is_stated = kind in _STATED or (is_note(candidate.fact) and candidate.category == "constraints")
+    is_stated = kind in _STATED or (is_note(candidate.fact) and not is_momentary(signals.said or candidate.text))
     return is_stated, STATED if is_stated else SMALL_TALK

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid5
 
-from muniment.memory.domain.memory import FactKind, is_note, is_structured
+from muniment.memory.domain.memory import Fact, FactKind, is_note, is_structured
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 from muniment.memory.domain.turn import Candidate, ForgetRequest
 from muniment.memory.rules.extraction.gate import validate_candidate
@@ -20,6 +20,7 @@ from muniment.plugin.domain.item import ItemOwner, ItemScope, ItemType, MemoryIt
 from muniment.plugin.gates.distillation import distill_statement
 from muniment.plugin.gates.privacy import decide_content
 from muniment.plugin.gates.write import FOREIGN
+from muniment.plugin.reading.declarations import read_declarations
 from muniment.plugin.reading.instructions import read_instructions
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _TYPES: dict[FactKind, ItemType] = {
 _OF_PROJECT: frozenset[ItemType] = frozenset({"rule", "decision", "fix", "todo"})
 _PROJECT_CATEGORIES = frozenset({"projects", "knowledge", "tasks"})
 _MAX_CHARS = 280
+_QUOTES = frozenset('"“”')
+_TASTES = frozenset({"likes", "dislikes"})  # which say nothing of how to work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,8 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
     named = {get_lexeme_set(one.text) for one in instructions}
     others = [one for one in extraction.candidates if not (instructions and is_note(one.fact) and one.is_correction)]
     candidates = [*instructions, *(one for one in others if get_lexeme_set(one.text) not in named)]
+    if not candidates:
+        candidates = [*read_declarations(safe)]
     finds: dict[str, Find] = {}
     refusals: list[str] = [] if candidates or reason is None else [reason]
     for candidate in candidates:
@@ -90,6 +95,9 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
 def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_requested: bool) -> Find | str:
     if candidate.state == "pending":
         return FOREIGN
+    if candidate.category == "preferences" and is_note(candidate.fact) and not _QUOTES.intersection(candidate.text):
+        fact = Fact(kind="preference", predicate="prefers", object=candidate.text)
+        candidate = replace(candidate, fact=fact)  # told in the third person already
     valid, refusal = validate_candidate(candidate, categories=frozenset(settings.categories), max_chars=_MAX_CHARS)
     if valid is None:
         return refusal or UNTOLD
@@ -108,6 +116,8 @@ def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_reque
 def choose_type(candidate: Candidate) -> ItemType:
     """Return the type of item that a find becomes."""
     kind = candidate.fact.kind if candidate.fact else None
+    if candidate.fact is not None and candidate.fact.predicate in _TASTES:
+        return "fact"
     if kind in _TYPES:
         return _TYPES[kind]
     return {"style": "preference", "constraints": "rule"}.get(candidate.category, "fact")  # type: ignore[return-value] # two words of a mapping of texts

@@ -39,6 +39,10 @@ _AT_HAND = lazy_compile(
     r"(?i)\b(?:the|an?|this|that|these|those|it|its|them|my|your|our|his|her|their|me|you|one|some|another|instead"
     r"|to|when|if|here|below|above|now|once|not)\b|\d|[/\\`\"“”?？:：]|[这那此该我你您他她它]|[来去]|一下|而不|不要|代替"
 )
+# What another thing is to be used in place of: `use pnpm, not npm`. It stays in the rule, which replaces the other one.
+_CONTRAST = lazy_compile(
+    r"(?i)[,;]?\s+(?:instead\s+of|rather\s+than|(?:and\s+)?not)\s+(?P<other>[\w.+#-]+(?:\s+[\w.+#-]+){0,2})[\s.!]*$"
+)
 _MAX_WORDS = 4  # of a kind's name
 _MAX_CJK = 12  # characters
 
@@ -62,10 +66,13 @@ def _split_order(sentence: str) -> Iterator[str]:
     """The things that an order names; nothing for any other sentence."""
     if len(sentence) > _MAX_CHARS:
         return
-    match = _ORDER.match(sentence) or _ORDER_ZH.match(sentence)
+    contrast = _CONTRAST.search(sentence)
+    order = sentence[: contrast.start()] if contrast else sentence
+    match = _ORDER.match(order) or _ORDER_ZH.match(order)
     parts = [part for part in _JOINT.split(match["parts"]) if part] if match else []
     if match and 0 < len(parts) <= _MAX_PARTS and all(map(_is_kind, parts)):
-        yield from parts
+        yield from parts[:-1]
+        yield f"{parts[-1]}, not {contrast['other']}" if contrast else parts[-1]
 
 
 def _is_kind(part: str) -> bool:

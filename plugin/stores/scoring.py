@@ -10,12 +10,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from muniment.memory.rules.language.tokens import extract_lexemes, extract_terms, is_legible
-from muniment.memory.rules.language.writing import choose_bands
 from muniment.plugin.domain.item import Channel, MemoryHit, MemoryItem, SearchQuery
 
 if TYPE_CHECKING:
     from muniment.memory.config.plugin import PluginSettings
-    from muniment.memory.config.schema import EmbedderProfile
+    from muniment.memory.config.schema import CosineBands, EmbedderProfile
 
 QUERY_TERMS = 32  # of a query that are searched for
 WHOLE_TERMS = 12  # of so many terms, or more, as many are all: a long message has many words beside its subject
@@ -113,7 +112,12 @@ def scale_cosine(cosine: float | None, profile: EmbedderProfile | None, query: s
     embedder cannot read the query or the text, or nothing was compared."""
     if cosine is None or profile is None or not is_legible(profile.scripts, query, text):
         return None
-    bands = choose_bands(profile, query, text) if profile.by_writing else profile
+    bands: CosineBands = profile
+    if profile.by_writing:
+        # It brings the schema of all settings, which a host with a model for English alone does not need here.
+        from muniment.memory.rules.language.writing import choose_bands  # noqa: PLC0415
+
+        bands = choose_bands(profile, query, text)
     return min(1.0, max(0.0, (cosine - bands.floor) / (bands.ceiling - bands.floor)))
 
 

@@ -35,6 +35,7 @@ class Recorder:
         self.name, self.calls = name, calls
         self.outputs: list[TurnOutput] = []
         self.contexts: list[TurnContext] = []
+        self.ended: list[TurnContext] = []
 
     async def before_prompt(self, context: TurnContext) -> TurnContext:
         self.calls.append(f"before {self.name}")
@@ -44,6 +45,7 @@ class Recorder:
     async def after_prompt(self, context: TurnContext, output: TurnOutput) -> None:
         self.calls.append(f"after {self.name}")
         self.outputs.append(output)
+        self.ended.append(context)
 
     async def on_tool_result(self, context: TurnContext, output: ToolOutput) -> None:
         self.calls.append(f"tool {self.name} {output.text}")

@@ -6,8 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,7 +197,9 @@ async def test_a_cancelled_turn_is_aborted(times: int, where: str) -> None:
         raise AssertionError
 
     async with Host([recorder, Waiting()], on_fault=faults.append) as host:
-        turn = asyncio.create_task(host.run_turn(make_turn(), answer))
+        aside = Message(role="user", text="/off", is_aside=True)
+        asked = replace(make_turn(), messages=(aside, *make_turn().messages))
+        turn = asyncio.create_task(host.run_turn(asked, answer))
         await begun.wait()
         for _ in range(times):
             turn.cancel()
@@ -207,6 +208,7 @@ async def test_a_cancelled_turn_is_aborted(times: int, where: str) -> None:
         assert await host.drain(1) == 0
         assert [(one.status, one.error) for one in recorder.outputs] == [("aborted", "CancelledError")]
     assert faults == []
+    assert [[message.text for message in one.messages] for one in recorder.ended] == [["hello"]]
 
 
 async def test_scopes_of_anyio() -> None:
@@ -350,56 +352,6 @@ async def test_a_closed_host_says_what_it_has_not_done() -> None:
     assert {turn for turn, _ in kinds} >= {"1", "2"}
     await host.run_turn(make_turn(turn_id="late"), answer_seen)
     assert (faults[-1].turn_id, faults[-1].kind) == ("late", "dropped")
-
-
-async def stream_words(context: TurnContext) -> AsyncGenerator[str | TurnOutput, None]:
-    """Two words."""
-    for word in ("seen: ", ",".join(one.source for one in context.additions)):
-        await asyncio.sleep(0)
-        yield word
-
-
-async def test_a_host_that_streams() -> None:
-    """Parts come as they are made, the output last, and a middleware's failure changes nothing of it."""
-    recorder = Recorder("a", [])
-    async with Host([recorder, Troubled(fail)]) as host:
-        parts = [part async for part in host.stream_turn(make_turn(), stream_words)]
-    assert parts[:2] == ["seen: ", "a"]
-    assert isinstance(parts[2], TurnOutput)
-    assert (parts[2].text, parts[2].messages[-1].text) == ("seen: a", "seen: a")
-    assert recorder.outputs == [parts[2]]
-
-
-async def test_a_reader_of_a_stream_who_goes_away_aborts_the_turn() -> None:
-    """What was said until then is known; the answer is closed."""
-    recorder, closed = Recorder("a", []), list[bool]()
-
-    async def answer(context: TurnContext) -> AsyncGenerator[str | TurnOutput, None]:
-        try:
-            yield "one "
-            yield "two "
-        finally:
-            closed.append(True)
-
-    async with Host([recorder]) as host, aclosing(host.stream_turn(make_turn(), answer)) as stream:
-        assert await anext(stream) == "one "
-        await stream.aclose()
-        assert closed == [True]
-        await host.drain(1)
-    assert [(one.status, one.text, one.error) for one in recorder.outputs] == [("aborted", "one ", "GeneratorExit")]
-
-
-async def test_a_stream_that_breaks() -> None:
-    recorder = Recorder("a", [])
-
-    async def answer(context: TurnContext) -> AsyncGenerator[str | TurnOutput, None]:
-        yield "one "
-        raise LookupError
-
-    async with Host([recorder]) as host:
-        with pytest.raises(LookupError):
-            [part async for part in host.stream_turn(make_turn(), answer)]
-    assert [(one.status, one.text) for one in recorder.outputs] == [("failed", "one ")]
 
 
 async def test_p34_turns_beside_each_other() -> None:

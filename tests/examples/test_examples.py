@@ -10,7 +10,7 @@ import pytest
 
 from tests.examples.conftest import ROOT, make_environment, run_python
 
-NEED_A_SERVICE = {"http_client.py", "proxy_client.py"}  # the tests of the services run them
+NEED_A_SERVICE = {"http_client.py", "proxy_client.py", "two_machines.py"}  # the tests of the services run them
 KNOWN = "[constraints] The user is allergic to peanuts"
 # Runs each file as a program, as a tenant of its own: what it imports is imported once for all of them.
 ONE_AFTER_THE_OTHER = """

@@ -25,10 +25,19 @@ async def test_what_is_written_is_found(connect: Connect) -> None:
     ana = replace(new_user(), project="atlas", session="s1")
     store = connect(owner=ana.user)
     item = make_rule(
-        "The project uses pnpm for all packages.", ana, scope="project", summary="Use pnpm", tags=("tooling",),
-        keywords=("package manager",), confidence=0.9, importance=0.75, origin="README.md", ttl=timedelta(days=30),
-        pinned=True, created_at=NOW - timedelta(days=2),
-    )  # fmt: skip
+        "The project uses pnpm for all packages.",
+        ana,
+        scope="project",
+        summary="Use pnpm",
+        tags=("tooling",),
+        keywords=("package manager",),
+        confidence=0.9,
+        importance=0.75,
+        origin="README.md",
+        ttl=timedelta(days=30),
+        pinned=True,
+        created_at=NOW - timedelta(days=2),
+    )
     [stored] = await store.upsert([item])
     assert (stored.id, stored.outcome, stored.reason) == (item.id, "added", None)
     [hit] = await store.search(ask("Which package manager, pnpm?", ana))

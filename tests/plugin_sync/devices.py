@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,11 +24,10 @@ from muniment.plugin.domain.item import (
     StoredItem,
 )
 from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
-from muniment.plugin.ports import OperationStore
+from muniment.plugin.ports import MemoryStore, OperationStore
 from muniment.plugin.stores.engine.store import EngineStore
 from muniment.plugin.stores.hybrid.migrations import OUTBOX
 from muniment.plugin.stores.hybrid.mirror import MirrorStore
-from muniment.plugin.stores.hybrid.pacing import Pace
 from muniment.plugin.stores.hybrid.sender import SendOptions
 from muniment.plugin.stores.hybrid.store import HybridOptions, HybridStore
 from muniment.plugin.stores.local.store import LocalOptions
@@ -71,9 +70,11 @@ class Connection(OperationStore):
     random: Random = field(default_factory=lambda: Random(1))
     lost: float = 0.0
     is_cut: bool = False
+    loses_replies: bool = False
     searches: int = 0
     batches: int = 0
     sent: list[Operation] = field(default_factory=list)  # that have reached the server
+    meanwhile: Callable[[], Awaitable[None]] | None = None  # what is done here while changes are on their way, once
 
     def _lose(self) -> None:
         if self.is_cut or self.random.random() < self.lost:
@@ -92,11 +93,16 @@ class Connection(OperationStore):
         self.sent += operations
         answers = await self.server.apply_operations(operations)
         self._lose()
+        if self.loses_replies:
+            raise StoreDown
         return answers
 
     async def read_changes(self, owner: ItemOwner, since: int, limit: int = 500) -> ChangePage:
         self._lose()
         page = await self.server.read_changes(owner, since, limit)
+        if (meanwhile := self.meanwhile) is not None:
+            self.meanwhile = None
+            await meanwhile()
         self._lose()
         return page
 
@@ -121,15 +127,25 @@ class Connection(OperationStore):
 
 def make_item(number: int, content: str, **more: Any) -> MemoryItem:
     """An item of Ana's, with an id that its number makes."""
-    given = {"id": str(UUID(int=number + (4 << 76) + (8 << 60))), "type": "rule", "created_at": NOON} | more
+    given: dict[str, Any] = {
+        "id": str(UUID(int=number + (4 << 76) + (8 << 60))),
+        "type": "rule",
+        "created_at": NOON,
+    } | more
     return MemoryItem(tenant_id=ANA.tenant, user_id=ANA.user, content=content, **given)
 
 
 def open_device(path: Path, connection: OperationStore, clock: Clock, **options: Any) -> HybridStore:
     """A store over a file and a server that sends when it is told to, and not by itself."""
-    local = MirrorStore(path, options=LocalOptions(parts=(OUTBOX,)), now=clock)
-    sending = SendOptions(pace=Pace(collect=timedelta(days=1)), outbox=options.pop("outbox", 10_000))
-    given = {"remote_seconds": 10.0, "pull_seconds": 10_000_000.0, "sending": sending} | options
+    local = MirrorStore(
+        path, options=LocalOptions(parts=(OUTBOX,), busy_seconds=options.pop("busy_seconds", 5.0)), now=clock
+    )
+    given: dict[str, Any] = {
+        "remote_seconds": 10.0,
+        "is_automatic": False,
+        "sending": SendOptions(outbox=options.pop("outbox", 10_000)),
+        **options,
+    }
     return HybridStore(local, connection, HybridOptions(gates=SETTINGS.gates, **given), now=clock, random=Random(1))
 
 
@@ -140,7 +156,7 @@ async def open_server(database_url: str) -> AsyncIterator[EngineStore]:
         yield EngineStore(memory, SETTINGS)
 
 
-async def list_all(store: OperationStore | HybridStore, at: datetime = NOON) -> dict[str, tuple[str, bool]]:
+async def list_all(store: MemoryStore, at: datetime = NOON, limit: int = 10_000) -> dict[str, tuple[str, bool]]:
     """Content and pin of all items by their ids."""
-    items = await store.list(ListQuery(owner=ANA, at=at, everywhere=True, limit=10_000))
+    items = await store.list(ListQuery(owner=ANA, at=at, everywhere=True, limit=limit))
     return {item.id: (item.content, item.pinned) for item in items}

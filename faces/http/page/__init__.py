@@ -1,1 +1,1 @@
-"""One page for an operator with a browser: the six stages of the settings. It needs no script."""
+"""Pages for an operator with a browser: the settings by stages, and what the plugin did. They need no script."""

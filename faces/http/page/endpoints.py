@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -15,12 +16,15 @@ from muniment.faces.http.errors import find_status
 from muniment.faces.http.operator import check_operator
 from muniment.faces.http.page import login, render
 from muniment.faces.http.service import Service, get_service
+from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts
 from muniment.memory.config.stages import STAGES
 from muniment.memory.errors import BadInput, Conflict, MunimentError, NotPermitted
+from muniment.plugin.book.engine_book import EngineBook
 
 router = APIRouter(prefix=login.PATH, include_in_schema=False)
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 1_000
+_PLUGIN_DAYS = 30
 _REV_DIGITS = 18  # of a revision, which is a bigint
 _LOGGED_OUT = "Log in first; a login holds for eight hours, and no longer than its token."
 _STRANGE = "This form is not of your login: log in, and try again."
@@ -35,6 +39,18 @@ async def show_page(request: Request) -> Response:
         return render.render_login()
     notice = request.query_params.get("changed", "")
     return await _show(request, service, notice=notice if notice in STAGES else "")
+
+
+@router.get("/plugin")
+async def show_plugin(request: Request) -> Response:
+    """Show what the plugin of hosts did in a month, or without a login the form for one."""
+    service = get_service(request)
+    if await _find_login(request, service) is None:
+        return render.render_login()
+    tenant, accounts = service.settings.tenant, make_plugin_accounts(service.memory)
+    since = service.tokens.clock.now() - timedelta(days=_PLUGIN_DAYS)
+    stats = await EngineBook(accounts).read_stats(tenant, None, since)
+    return render.render_plugin(stats, tenant, _PLUGIN_DAYS)
 
 
 @router.post("/login")

@@ -16,6 +16,8 @@ from starlette.responses import Response
 
 from muniment.memory.config.changes import SettingState, SettingsView, Stage
 from muniment.memory.config.stages import STAGES, SettingKey
+from muniment.plugin.book import stats_view
+from muniment.plugin.domain.book import PluginStats
 
 
 def render_login(problem: str = "", status: int = 200) -> Response:
@@ -46,6 +48,26 @@ def render_settings(
     opened = keys[place].stage if place in keys else notice
     shown = {"stages": stages, "rev": view.rev, "ignored": view.ignored, "form_key": form_key, "opened": opened}
     return _render("config.html", status, problem=problem, place=place, notice=notice, titles=STAGES, **shown)
+
+
+def render_plugin(stats: PluginStats, tenant: str, days: int) -> Response:
+    """Return the page of what the plugin of hosts did: by policy, why finds were not written, and latency by step."""
+    policies = stats_view.list_policy_rows(stats) if stats.turns else []
+    tables = [
+        {"title": "By policy", "columns": stats_view.COLUMNS, "rows": policies},
+        {
+            "title": "Not written, by reason",
+            "columns": ("reason", "times"),
+            "rows": stats_view.list_refusal_rows(stats.refusals),
+        },
+        {
+            "title": "Latency by store and step, in milliseconds",
+            "columns": ("step", "median", "p95"),
+            "rows": stats_view.list_latency_rows(stats),
+        },
+    ]
+    shown: dict[str, Any] = {"policies": policies, "tables": tables, "tenant": tenant, "days": days}
+    return _render("plugin.html", 200, title="Plugin", problem="", **shown)
 
 
 def format_value(value: Any) -> str:
@@ -85,12 +107,14 @@ def _render(name: str, status: int, **shown: Any) -> Response:
         f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY"}
-    return Response(template.render(style=style, **shown), status, headers, "text/html; charset=utf-8")
+    return Response(
+        template.render(**{"title": "Settings", "style": style} | shown), status, headers, "text/html; charset=utf-8"
+    )
 
 
 @cache
 def _load_templates() -> Environment:
-    texts = {name: _read_text(name) for name in ("frame.html", "login.html", "config.html")}
+    texts = {name: _read_text(name) for name in ("frame.html", "login.html", "config.html", "plugin.html")}
     return Environment(
         loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from muniment.memory.domain.plugin_account import PluginChange, PluginTally, PluginTurn
+from muniment.memory.domain.plugin.account import PluginChange, PluginTally, PluginTurn
 from muniment.memory.domain.scope import Scope
 
 

@@ -69,6 +69,7 @@ class EngineStore(OperationStore):
         self._memory, self._settings, self._projects = memory, settings, frozenset(projects)
 
     async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
+        """Return the items that are found where the owner is, best first. Raises BadInput, StoreError."""
         if query.text.strip() in LISTINGS:
             return ()
         question = Query(text=query.text, top_k=_CANDIDATES, budget_tokens=_MANY_TOKENS, threshold=0.0, profile=PROFILE)
@@ -84,9 +85,13 @@ class EngineStore(OperationStore):
         return choose_hits((hit for hit in hits if hit and (not query.types or hit.item.type in query.types)), query)
 
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
+        """Write items, each once for its id and content, and return what became of each, in order.
+
+        Raises NotPermitted for one of a project that is not open, BadInput, StoreError, ModelError."""
         return [await self._write_item(item) for item in items]
 
     async def forget(self, owner: ItemOwner, ids: Sequence[str]) -> Sequence[str]:
+        """Forget items, and return the ids of those that were there. Raises BadInput, StoreError."""
         return [id_ for id_ in ids if (await self._forget_item(make_scope(owner), parse_id(id_))).changes]
 
     async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
@@ -97,6 +102,7 @@ class EngineStore(OperationStore):
         return CompactReport(kept=(await self._memory.list_page(make_scope(owner), listing)).total)
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
+        """Return items, newest change first. Raises BadInput, StoreError."""
         scope, found, offset = make_scope(query.owner), list[MemoryItem](), 0
         while len(found) < query.limit:
             page = await self._memory.list_page(scope, _make_listing(query, offset))
@@ -107,6 +113,7 @@ class EngineStore(OperationStore):
         return found[: query.limit]
 
     async def pin(self, owner: ItemOwner, item_id: str, *, pinned: bool) -> bool:
+        """Pin or unpin an item, and return whether it was there. Raises BadInput, StoreError."""
         return await self._pin_item(make_scope(owner), parse_id(item_id), pinned=pinned) is not None
 
     async def close(self) -> None:

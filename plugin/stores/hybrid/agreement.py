@@ -93,7 +93,7 @@ def _take_forgetting(writer: MirrorWriter, owner: ItemOwner, operation: Operatio
 
 
 def _take_refusal(writer: MirrorWriter, operation: Operation, answer: OperationAnswer) -> None:
-    if operation.verb == "forget" and answer.reason == UNKNOWN:  # what is not there is forgotten
+    if operation.verb != "upsert" and answer.reason == UNKNOWN:  # it is gone there, as the changes will say
         outbox.remove_operation(writer.connection, operation.id)
     else:
         outbox.set_aside(writer.connection, operation.id, answer.reason or _REFUSED)

@@ -41,7 +41,7 @@ class MirrorWriter(ItemWriter):
         return "updated"
 
     def remove_item(self, owner: ItemOwner, item_id: str) -> None:
-        """Remove an item that a server has no more. It may come back, should the server have it again."""
+        """Remove an item that a server has no more, if it is there. It may come back with a later change."""
         space = self._ensure_space(owner).space
         row = self._find_row(space, item_id, owner)
         if row is not None and not row.item.deleted:

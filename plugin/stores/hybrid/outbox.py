@@ -145,9 +145,20 @@ def move_operations(connection: sqlite3.Connection, owner: ItemOwner, item_id: s
         connection.execute(SQL[name], values)
 
 
+def count_waiting(connection: sqlite3.Connection) -> int:
+    """Return how many operations wait, of all owners."""
+    return int(connection.execute(SQL["count_waiting"]).fetchone()[0])
+
+
 def list_owners(connection: sqlite3.Connection) -> list[ItemOwner]:
     """Return the owners of what waits."""
     rows = connection.execute(SQL["list_owners"]).fetchall()
+    return [ItemOwner(tenant=tenant, user=user) for tenant, user in rows]
+
+
+def list_known_owners(connection: sqlite3.Connection) -> list[ItemOwner]:
+    """Return all owners for whom anything was ever to be sent or was read."""
+    rows = connection.execute(SQL["list_known_owners"]).fetchall()
     return [ItemOwner(tenant=tenant, user=user) for tenant, user in rows]
 
 
@@ -226,7 +237,7 @@ def read_status(connection: sqlite3.Connection) -> OutboxStatus:
 
 def _drop_oldest(connection: sqlite3.Connection, limit: int) -> None:
     """Keep what waits within its bound, and say what is dropped."""
-    excess = connection.execute(SQL["count_waiting"]).fetchone()[0] - limit
+    excess = count_waiting(connection) - limit
     if excess <= 0:
         return
     rows = connection.execute(SQL["find_droppable"], (excess,)).fetchall()

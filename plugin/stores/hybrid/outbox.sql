@@ -30,6 +30,9 @@ on conflict do update set dropped = dropped + 1
 -- name: list_owners
 select distinct tenant, user from outbox where refusal is null
 
+-- name: list_known_owners
+select tenant, user from outbox union select tenant, user from progress order by 1, 2
+
 -- name: list_waiting
 select n, operation, tenant, user, project, session, verb, item, payload, made, attempts from outbox
 where tenant = :tenant and user = :user and refusal is null order by n limit :limit

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from muniment.memory.errors import BadInput, MunimentError
-from muniment.plugin.domain.item import ItemOwner
+from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem
 from muniment.plugin.domain.operation import MAX_OPERATIONS, ChangePage, Operation, OperationAnswer
 from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.hybrid import outbox
@@ -21,6 +21,7 @@ from muniment.plugin.stores.hybrid.sender_lock import try_lock
 
 WRONG_ANSWER = "WrongAnswer"  # of a server whose answers do not fit what was sent
 _RETRY_AFTER = "retry_after"  # seconds, in the data of an error of a server that asks to wait
+_ROUNDS = 5  # of sending what the changes of the server have called for
 _log = logging.getLogger(__name__)
 
 
@@ -64,6 +65,16 @@ class Sender:
         known = [(due, owner) for due, owner in times if due is not None]
         return min((due for due, _ in known), default=None), [owner for due, owner in known if due <= now]
 
+    async def synchronize(self, owner: ItemOwner) -> bool:
+        """Send what waits and take over the changes of the server until nothing is left, and return whether it is so.
+        Raises StoreError of the file."""
+        for _ in range(_ROUNDS):
+            if not (await self.push(owner) and await self.pull(owner)):
+                return False
+            if not await self._local.database.read(lambda connection: outbox.has_waiting(connection, owner)):
+                return True
+        return False
+
     async def push(self, owner: ItemOwner, *, batches: int | None = None) -> bool:
         """Send what waits for an owner, at most so many batches, and return whether nothing is left that can be sent.
 
@@ -79,14 +90,17 @@ class Sender:
                 done += 1
                 try:
                     answers = await self._send(operations)
+                    images = await self._read_doubtful(owner, operations, answers)
                 except BadInput as error:
                     size = await self._narrow(operations, error)
                 except (MunimentError, TimeoutError) as error:
                     await self._note_failure(owner, error)
                     return False
                 else:
-                    if not await self._take_answers(owner, operations, answers):
+                    if images is None:
+                        await self._note_failure(owner, None)
                         return False
+                    await self._take_answers(owner, operations, answers, images)
                     size = MAX_OPERATIONS
             return False
 
@@ -140,23 +154,40 @@ class Sender:
         async with asyncio.timeout(self._options.send_seconds):
             return await self._remote.apply_operations(operations)
 
-    async def _take_answers(
+    async def _read_doubtful(
         self, owner: ItemOwner, operations: Sequence[Operation], answers: Sequence[OperationAnswer]
-    ) -> bool:
-        """Take over the answers, and return whether they fit what was sent."""
+    ) -> Sequence[MemoryItem] | None:
+        """Return the items of the server whose writes it has refused, or has answered before and the answer was lost:
+        the file may say something else of them. None for answers that do not fit what was sent."""
         if [answer.operation_id for answer in answers] != [operation.id for operation in operations]:
-            await self._note_failure(owner, None)
-            return False
+            return None
+        images: list[MemoryItem] = []
+        for operation, answer in zip(operations, answers, strict=True):
+            if operation.verb == "upsert" and answer.outcome in ("refused", "replayed"):
+                query = ListQuery(owner=owner, at=self._now(), everywhere=True, id_prefix=answer.item_id, limit=1)
+                async with asyncio.timeout(self._options.send_seconds):
+                    images += await self._remote.list(query)
+        return images
+
+    async def _take_answers(
+        self,
+        owner: ItemOwner,
+        operations: Sequence[Operation],
+        answers: Sequence[OperationAnswer],
+        images: Sequence[MemoryItem],
+    ) -> None:
         at = self._now()
 
         def work(writer: MirrorWriter) -> None:
             apply_answers(writer, owner, operations, answers)
+            for image in images:
+                if not outbox.has_waiting(writer.connection, owner, image.id):
+                    writer.place_item(image)
             progress = outbox.read_progress(writer.connection, owner)
             fine = replace(progress, failures=0, next_at=None, last_error=None, sent_at=at)
             outbox.write_progress(writer.connection, owner, fine)
 
         await self._local.change(work)
-        return True
 
     async def _narrow(self, operations: Sequence[Operation], error: BadInput) -> int:
         """Look for what the server does not take in a batch: halves it, and sets aside the one that is left."""

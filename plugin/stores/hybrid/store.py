@@ -33,6 +33,7 @@ from muniment.plugin.stores.hybrid.agreement import keep_finds
 from muniment.plugin.stores.hybrid.mirror import MirrorStore, MirrorWriter
 from muniment.plugin.stores.hybrid.pacing import compute_credit
 from muniment.plugin.stores.hybrid.sender import Sender, SendOptions
+from muniment.plugin.stores.remote.circuit import Circuit
 from muniment.plugin.stores.scoring import choose_hits
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from muniment.memory.config.plugin import GateSettings
 
 _MINUTE = timedelta(minutes=1)
+_FAILURES, _OPEN_SECONDS = 3, 30.0  # searches in a row that fail, and for how long none is made then
 _IDLE_SECONDS = 60.0  # between two looks at what waits, without a reason to look
 _log = logging.getLogger(__name__)
 
@@ -55,6 +57,7 @@ class HybridOptions:
     pull_seconds: float = 300.0  # between two looks for the changes of other devices
     close_seconds: float = 5.0  # for what waits when the store is closed
     sending: SendOptions = field(default_factory=SendOptions)
+    is_automatic: bool = True  # a task sends and reads; else only `sync_now` does
 
 
 class HybridStore(MemoryStore):
@@ -75,10 +78,12 @@ class HybridStore(MemoryStore):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
-        self._local, self._remote, self._options, self._now = local, remote, options, now
+        self.local, self._remote, self._options, self._now = local, remote, options, now
         self._sender = Sender(local, remote, options.sending, now=now, random=random)
         self._reads: deque[datetime] = deque()  # of the last minute
         self._remote_reads = 0
+        # A server that is slow is given up by this store, of which its own circuit learns nothing.
+        self._circuit = Circuit(failures_to_open=_FAILURES, seconds=_OPEN_SECONDS)
         self._owners: dict[ItemOwner, datetime | None] = {}  # that were seen here, and when their changes were read
         self._turns: dict[ItemOwner, int] = {}  # that have brought no credit yet
         self._has_turns = False  # whether turns are told; else each search is one
@@ -107,7 +112,7 @@ class HybridStore(MemoryStore):
         self._start(query.owner)
         if not self._has_turns:
             self._count_turn(query.owner)
-        hits = await self._local.search(query)
+        hits = await self.local.search(query)
         if not self._asks_remote(hits):
             return hits
         finds = await self._find_remote(query)
@@ -116,7 +121,7 @@ class HybridStore(MemoryStore):
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items into the file, and let the server know later. Raises as the local store does; then neither has
         happened."""
-        given = await self._local.database.read(lambda connection: [_resolve_item(connection, item) for item in items])
+        given = await self.local.database.read(lambda connection: [_resolve_item(connection, item) for item in items])
         for item in items:
             self._start(ItemOwner(tenant=item.tenant_id, user=item.user_id))
 
@@ -124,7 +129,7 @@ class HybridStore(MemoryStore):
             for item, outcome in zip(given, stored, strict=True):
                 self._note_written(connection, item, outcome)
 
-        stored = await self._local.upsert(given, also=note)
+        stored = await self.local.upsert(given, also=note)
         self._wake.set()
         return [replace(each, given_id=item.id) for item, each in zip(items, stored, strict=True)]
 
@@ -132,16 +137,16 @@ class HybridStore(MemoryStore):
         """Forget items here at once and on the server as soon as it can be reached, also those that are only there.
         Return the ids of those that were here. Raises as the local store does."""
         self._start(owner)
-        led = await self._local.database.read(
+        led = await self.local.database.read(
             lambda connection: {id_: outbox.resolve_id(connection, owner, id_) for id_ in ids}
         )
 
         def note(connection: sqlite3.Connection, gone: Sequence[str]) -> None:
             for id_ in dict.fromkeys(led.values()):
-                if id_ in gone or (_is_id(id_) and self._local.read_item(connection, owner, id_) is None):
+                if id_ in gone or (_is_id(id_) and self.local.read_item(connection, owner, id_) is None):
                     self._add(connection, owner, "forget", id_)
 
-        gone = set(await self._local.forget(owner, list(dict.fromkeys(led.values())), also=note))
+        gone = set(await self.local.forget(owner, list(dict.fromkeys(led.values())), also=note))
         self._wake.set()
         return [id_ for id_ in led if led[id_] in gone]
 
@@ -157,28 +162,32 @@ class HybridStore(MemoryStore):
                 self._add(writer.connection, owner, "pin" if pinned else "unpin", id_)
             return is_there
 
-        is_there = await self._local.change(work)
+        is_there = await self.local.change(work)
         self._wake.set()
         return is_there
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
         """Return the items of the file, newest change first. Raises StoreDown, Busy of the file."""
         self._start(query.owner)
-        return await self._local.list(query)
+        return await self.local.list(query)
 
     async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
         """Remove what the policy says from the file alone: the server has its own maintenance. Raises as the local
         store does."""
-        return await self._local.compact(owner, policy)
+        return await self.local.compact(owner, policy)
 
     async def sync_now(self, owner: ItemOwner) -> bool:
         """Send what waits for an owner and take over what others have done, whatever it costs, and return whether both
         agree then. Raises StoreError of the file."""
-        return await self._sender.push(owner) and await self._sender.pull(owner)
+        return await self._sender.synchronize(owner)
+
+    async def list_owners(self) -> Sequence[ItemOwner]:
+        """Return the owners whose items this file shares with the server. Raises StoreError of the file."""
+        return await self.local.database.read(outbox.list_known_owners)
 
     async def read_outbox_status(self) -> OutboxStatus:
         """Return what waits in the file, and how sending went. Raises StoreError of the file."""
-        return await self._local.database.read(outbox.read_status)
+        return await self.local.database.read(outbox.read_status)
 
     async def close(self) -> None:
         """Send what is due within `close_seconds`, and close both stores. What is not sent waits in the file."""
@@ -187,16 +196,16 @@ class HybridStore(MemoryStore):
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-            with suppress(MunimentError, TimeoutError, OSError):
+            with suppress(MunimentError, TimeoutError):
                 async with asyncio.timeout(self._options.close_seconds):
                     await self._send_due()
-        await self._local.close()
+        await self.local.close()
         await self._remote.close()
 
     def _start(self, owner: ItemOwner) -> None:
         """Begin to look after what waits, with the first call."""
         self._owners.setdefault(outbox.get_space_owner(owner), None)
-        if self._task is None and not self._is_closed:
+        if self._options.is_automatic and self._task is None and not self._is_closed:
             self._task = asyncio.create_task(self._look_after())
 
     def _count_turn(self, owner: ItemOwner) -> None:
@@ -217,18 +226,23 @@ class HybridStore(MemoryStore):
     async def _find_remote(self, query: SearchQuery) -> Sequence[MemoryHit]:
         """Return what the server finds, kept in the file; nothing where it does not answer in time."""
         now = self._now()
+        if self._circuit.is_open(now.timestamp()):
+            return ()
+        self._circuit = self._circuit.begin(now.timestamp())
         self._reads.append(now)
         self._remote_reads += 1
         try:
-            progress = await self._local.database.read(lambda connection: outbox.read_progress(connection, query.owner))
+            progress = await self.local.database.read(lambda connection: outbox.read_progress(connection, query.owner))
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
+            self._circuit = self._circuit.succeed()
             if not hits:
                 return ()
-            return await self._local.change(
+            return await self.local.change(
                 lambda writer: keep_finds(writer, query.owner, hits, progress.revision, now), fetched_at=now
             )
         except (MunimentError, TimeoutError) as error:
+            self._circuit = self._circuit.fail(self._now().timestamp())
             _log.warning("the server was not searched: %s", type(error).__name__)
             return ()
 
@@ -238,7 +252,7 @@ class HybridStore(MemoryStore):
         if item.deleted:
             self._add(connection, owner, "forget", stored.id)
         elif stored.outcome in ("added", "updated", "merged"):
-            self._add(connection, owner, "upsert", stored.id, self._local.read_item(connection, owner, stored.id))
+            self._add(connection, owner, "upsert", stored.id, self.local.read_item(connection, owner, stored.id))
 
     def _add(
         self,
@@ -259,7 +273,7 @@ class HybridStore(MemoryStore):
                 await self._keep_credit()
                 seconds = await self._send_due()
                 await self._pull_due()
-            except (StoreError, OSError) as error:  # of the file: it may be free, or writable, another time
+            except StoreError as error:  # of the file: it may be free, or writable, another time
                 _log.warning("what waits cannot be looked after: %s", type(error).__name__)
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(0.01, min(seconds, _IDLE_SECONDS))):
@@ -276,7 +290,7 @@ class HybridStore(MemoryStore):
             for owner, count in turns.items():
                 outbox.add_credit(writer.connection, owner, compute_credit(count, pace))
 
-        await self._local.change(work)
+        await self.local.change(work)
 
     async def _send_due(self) -> float:
         """Send one batch for each owner for whom it is due, and return the seconds until something is due again."""

@@ -44,7 +44,7 @@ class Compaction:
 
     async def run(self) -> CompactReport:
         """Remove what the policy says, and return how many. Raises as the database does; what was done stays done."""
-        await self.database.run_read(_check_file)
+        await self.database.read(_check_file)
         for reason, step in (
             ("expired", self._remove_expired),
             ("purged", self._purge_forgotten),
@@ -53,15 +53,16 @@ class Compaction:
         ):
             self._counts[reason] = 0
             while True:
-                removed, is_done = await self.database.run_write(partial(self._take_step, step=step))
+                removed, is_done = await self.database.write(partial(self._take_step, step=step))
                 self._counts[reason] += removed
                 if is_done:
                     break
         if any(self._counts.values()):
+            self.upkeep.expect_erasure()
             await self.upkeep.erase_texts()
             with contextlib.suppress(Busy):  # where other processes are at it, it is done another time
                 await self.database.run_outside_transaction(_shrink_file)
-        kept = await self.database.run_read(self._count_items)
+        kept = await self.database.read(self._count_items)
         return CompactReport(**self._counts, kept=kept)
 
     def _take_step(self, connection: sqlite3.Connection, step: _Step) -> tuple[int, bool]:

@@ -89,18 +89,18 @@ class LocalDatabase:
         """Return whether the file was used by this process."""
         return bool(self._opened)
 
-    async def run_read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T]) -> T:
         """Return the result of `work` in one snapshot. Raises StoreDown, StoreFull, Busy and other StoreErrors."""
         return await self._run(self._readers, lambda: self._attempt(work, "begin"))
 
-    async def run_write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T]) -> T:
         """Return the result of `work` in one transaction, which is on the disk when this returns, or has not happened
-        where it raises. Raises as `run_read`."""
+        where it raises. Raises as `read`."""
         return await self._run(self._writer, lambda: self._attempt(work, "begin immediate"))
 
     async def run_outside_transaction(self, work: Work[T]) -> T:
         """Return the result of `work` in the writer's thread without a transaction: for checkpoints and the like.
-        Raises as `run_read`."""
+        Raises as `read`."""
         return await self._run(self._writer, lambda: self._attempt(work, None))
 
     async def close(self) -> None:
@@ -177,47 +177,45 @@ class LocalDatabase:
             opened.connection.close()
 
     def _open(self) -> _Opened:
-        if get_identity(self.path) is None:
-            create_file(self.path)
         if mount := find_network_mount(self.path):
             raise StoreDown(f"{self.path.name}: is on a network file system ({mount}), where its locks do not hold")
         try:
-            connection = self._open_writable()
+            opened = self._open_writable()
             self._is_read_only = False
         except (sqlite3.OperationalError, OSError) as error:
             if not is_read_only(error):
                 raise
-            connection = self._open_read_only()
+            opened = _Opened(connection=self._open_read_only(), identity=get_identity(self.path))
             self._is_read_only = True
-        return _Opened(connection=connection, identity=get_identity(self.path))
+        return opened
 
-    def _open_writable(self) -> sqlite3.Connection:
-        connection = self._make_connection(str(self.path))
-        try:
-            identity = get_identity(self.path)
-            if self._migrated != identity:
-                with hold_lock(self.path):
+    def _open_writable(self) -> _Opened:
+        """Open the file, and its log, while no process replaces them: the log is found by its name alone."""
+        create_file(self.path)
+        with hold_lock(self.path):
+            create_file(self.path)  # another process may just have put the former one aside
+            identity = self._of_thread.identity = get_identity(self.path)
+            connection = self._make_connection(str(self.path))
+            try:
+                if self._migrated != identity:
                     connection.execute("pragma journal_mode = wal")
                     apply_migrations(connection, self._parts)
-                self._migrated = identity
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+                connection.execute("select 1 from sqlite_schema limit 1").fetchone()
+            except BaseException:
+                connection.close()
+                raise
+        self._migrated = identity
+        return _Opened(connection=connection, identity=identity)
 
     def _open_read_only(self) -> sqlite3.Connection:
         """Open a file that cannot be written, nor its folder: one that was closed well has no log to be read."""
         address = self.path.absolute().as_uri()
         for query in ("?mode=ro", "?mode=ro&immutable=1"):
-            connection = self._make_connection(address + query)
             try:
-                connection.execute("select 1 from sqlite_schema limit 1").fetchone()
-            except sqlite3.OperationalError:
-                connection.close()
-                if "immutable" in query:
+                return self._make_connection(address + query)
+            except sqlite3.OperationalError as error:
+                if "immutable" in query or not is_read_only(error):
                     raise
-            else:
-                return connection
         raise StoreDown(f"{self.path.name}: cannot be opened")
 
     def _make_connection(self, address: str) -> sqlite3.Connection:
@@ -228,14 +226,19 @@ class LocalDatabase:
             check_same_thread=False,  # they are used by one thread each, and closed by another one
             uri=address.startswith("file:"),
         )
-        for pragma in ("synchronous = full", "foreign_keys = on", "secure_delete = on", "temp_store = memory"):
-            connection.execute(f"pragma {pragma}")
+        try:
+            for pragma in ("synchronous = full", "foreign_keys = on", "secure_delete = on", "temp_store = memory"):
+                connection.execute(f"pragma {pragma}")
+            if "mode=ro" in address:
+                connection.execute("select 1 from sqlite_schema limit 1").fetchone()
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _replace_broken(self) -> None:
         """Put the broken file aside, unless another thread or process has done it."""
-        opened: _Opened | None = getattr(self._of_thread, "opened", None)
-        broken = opened.identity if opened is not None else get_identity(self.path)
+        broken = getattr(self._of_thread, "identity", None)  # of the file that this thread has opened last
         self._forget_connection()
         with self._opening, hold_lock(self.path):
             if broken is None or broken != get_identity(self.path):

@@ -17,7 +17,9 @@ _BESIDE = ("", "-wal", "-shm")  # the file, and those that SQLite keeps beside i
 
 
 def create_file(path: Path) -> None:
-    """Make an empty file, and its folder, which only their owner reads. Raises OSError."""
+    """Make an empty file, and its folder, which only their owner reads, unless there is one. Raises OSError."""
+    if path.exists():
+        return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):  # by another process, meanwhile
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

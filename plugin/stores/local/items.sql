@@ -17,13 +17,13 @@ update space set compared = :revision where space = :space
 select salt from file
 
 -- name: request_erasure
-update file set must_erase = 1 where must_erase = 0
+update file set must_erase = must_erase + 1
 
 -- name: must_erase
 select must_erase from file
 
--- name: note_erasure
-update file set must_erase = 0
+-- name: note_erasure: unless more was forgotten meanwhile
+update file set must_erase = 0 where must_erase = ?
 
 -- name: truncate_log
 pragma wal_checkpoint(truncate)
@@ -151,7 +151,7 @@ select count(*), coalesce(sum(length(cast(content as blob))), 0) from item where
 
 -- name: list_least: what is dropped first
 select * from item where space = :space and forgotten is null and pinned = 0
-order by importance, max(changed, coalesce(accessed, 0)), id limit :limit
+order by importance, changed, id limit :limit
 
 -- name: count_pages
 select (select freelist_count from pragma_freelist_count()), (select page_count from pragma_page_count())

@@ -112,7 +112,7 @@ class LocalStore:
     async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
         """Return the items that are found where the owner is, best first. Raises StoreDown, Busy."""
         query_vector = await self._embed_query(query)
-        found = await self.database.run_read(
+        found = await self.database.read(
             lambda connection: search_items(
                 connection, query, cache=self._cache, weights=self._options.weights, query_vector=query_vector
             )
@@ -174,7 +174,7 @@ class LocalStore:
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
         """Return items, newest change first. Raises StoreDown, Busy."""
-        return await self.database.run_read(lambda connection: list_items(connection, query))
+        return await self.database.read(lambda connection: list_items(connection, query))
 
     async def close(self) -> None:
         """Write what waits, and close the file."""
@@ -190,7 +190,7 @@ class LocalStore:
     async def _write(
         self, work: Callable[[ItemWriter], T], also: _After[T] | None, *, fetched_at: datetime | None = None
     ) -> T:
-        def transact(connection: sqlite3.Connection) -> T:
+        def transact(connection: sqlite3.Connection) -> tuple[T, bool]:
             writer = ItemWriter(
                 connection=connection,
                 cache=self._cache,
@@ -204,13 +204,16 @@ class LocalStore:
             self._upkeep.write_hits(connection)
             if also is not None:
                 also(connection, result)
-            return result
+            return result, writer.has_erased
 
         try:
-            return await self.database.run_write(transact)
+            result, has_erased = await self.database.write(transact)
         except BaseException:
             self._cache.drop_all()  # it may have seen what was rolled back
             raise
+        if has_erased:
+            self._upkeep.expect_erasure()
+        return result
 
     def _forget_file(self) -> None:
         """Drop what is known of a file that another one has replaced."""

@@ -55,8 +55,12 @@ class Upkeep:
         connection.executemany(SQL["note_access"], [{"n": n, "at": at} for n, at in accessed.items()])
 
     def request_erasure(self, connection: sqlite3.Connection) -> None:
-        """Note in the transaction that forgets a text that the index and the log have to lose it, too."""
+        """Note in the transaction that removes a text that the index and the log have to lose it, too. Once it is
+        committed `expect_erasure` is called."""
         connection.execute(SQL["request_erasure"])
+
+    def expect_erasure(self) -> None:
+        """Note that a request was committed. Before that a run that reads the requests would not find it."""
         self._must_erase = True
 
     def start(self, *, can_embed: bool) -> None:
@@ -76,23 +80,24 @@ class Upkeep:
             await self._task
         with suppress(StoreError):
             if self._accessed:
-                await self._database.run_write(self.write_hits)
+                await self._database.write(self.write_hits)
             if self._must_erase and self._database.is_open:
                 await self.erase_texts()
 
     async def erase_texts(self) -> None:
         """Take forgotten texts out of the index of words and out of the log. Raises StoreFull, StoreDown, Busy."""
         self._must_erase, self._erased_at = False, monotonic()
-        if not await self._database.run_read(_must_erase):
+        requests = await self._database.read(_count_requests)
+        if not requests:
             return
         try:
-            await self._database.run_write(_merge_words)
+            await self._database.write(_merge_words)
             is_done = await self._database.run_outside_transaction(_truncate_log)
         except BaseException:
             self._must_erase = True
             raise
         if is_done:
-            await self._database.run_write(_note_erasure)
+            await self._database.write(partial(_note_erasure, requests=requests))
         else:  # a reader has the log open
             self._must_erase = True
 
@@ -102,27 +107,27 @@ class Upkeep:
         if self._embedder is None:
             return
         model = self._embedder.model
-        while rows := await self._database.run_read(lambda connection: _list_unembedded(connection, model)):
+        while rows := await self._database.read(lambda connection: _list_unembedded(connection, model)):
             vectors = await self._embedder.embed_documents([content for _, _, content in rows])
             if all(vector is None for vector in vectors):
                 return
             pairs = [(row, vector) for row, vector in zip(rows, vectors, strict=True) if vector is not None]
-            await self._database.run_write(partial(_put_vectors, pairs=pairs, model=model))
+            await self._database.write(partial(_put_vectors, pairs=pairs, model=model))
             if len(pairs) < len(rows):  # some texts say nothing to the model, and would be asked for again
                 return
 
     async def _run(self, *, is_erasing: bool, is_filling: bool) -> None:
         with suppress(StoreError):  # it is done another time
             if self._accessed:
-                await self._database.run_write(self.write_hits)
+                await self._database.write(self.write_hits)
             if is_erasing:
                 await self.erase_texts()
             if is_filling:
                 await self.fill_vectors()
 
 
-def _must_erase(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute(SQL["must_erase"]).fetchone()[0])
+def _count_requests(connection: sqlite3.Connection) -> int:
+    return int(connection.execute(SQL["must_erase"]).fetchone()[0])
 
 
 def _merge_words(connection: sqlite3.Connection) -> None:
@@ -133,8 +138,8 @@ def _truncate_log(connection: sqlite3.Connection) -> bool:
     return not connection.execute(SQL["truncate_log"]).fetchone()[0]
 
 
-def _note_erasure(connection: sqlite3.Connection) -> None:
-    connection.execute(SQL["note_erasure"])
+def _note_erasure(connection: sqlite3.Connection, requests: int) -> None:
+    connection.execute(SQL["note_erasure"], (requests,))
 
 
 def _list_unembedded(connection: sqlite3.Connection, model: str) -> list[tuple[int, int, str]]:

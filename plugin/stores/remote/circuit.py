@@ -25,21 +25,21 @@ class Circuit:
         since = self.opened_at if self.tried_at is None else self.tried_at
         return now - since < self.seconds
 
-    def begin(self, now: float) -> Circuit:
+    def begin_request(self, now: float) -> Circuit:
         """Return the circuit once a request is let through. A request that never ends counts as one that failed."""
         return self if self.opened_at is None else replace(self, tried_at=now)
 
-    def succeed(self) -> Circuit:
+    def note_success(self) -> Circuit:
         """Return the circuit after a request that was answered: it is closed."""
         return replace(self, failures=0, opened_at=None, tried_at=None)
 
-    def fail(self, now: float) -> Circuit:
+    def note_failure(self, now: float) -> Circuit:
         """Return the circuit after a request that was not answered."""
         failures = self.failures + 1
         is_open = self.opened_at is not None or failures >= self.failures_to_open
         return replace(self, failures=failures, opened_at=now if is_open else None, tried_at=None)
 
-    def cancel(self) -> Circuit:
+    def note_cancellation(self) -> Circuit:
         """Return the circuit after a request that was given up by who asked: it says nothing of the service, and of an
         open circuit the next request is the one that is let through."""
         if self.opened_at is None:

@@ -373,4 +373,5 @@ def _clip(score: float) -> float:
 
 
 def cut_reason(reason: str | None) -> str | None:
+    """Return a reason as long as an answer has room for."""
     return None if reason is None else reason[:500]

@@ -101,11 +101,14 @@ class RemoteStore(OperationStore):
         return not self._circuit.is_open(self._clock())
 
     async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
+        """Return the items that the server finds where the owner is, best first. Raises as the class says."""
         body = _make_body(partial(SearchShape.from_query, query))
         found = await self._post("search", query.owner, body, HitsShape)
         return tuple(hit.to_hit(query.owner) for hit in found.hits[: query.top_k])
 
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
+        """Write items, each once for its id and content, and return what became of each, in order. Raises as the class
+        says; then it is not known which were written, and all may be sent again."""
         stored: list[StoredItem] = []
         for part in _split(items, MAX_ITEMS, lambda item: (item.tenant_id, item.user_id)):
             owner = ItemOwner(tenant=part[0].tenant_id, user=part[0].user_id)
@@ -118,6 +121,7 @@ class RemoteStore(OperationStore):
         return stored
 
     async def forget(self, owner: ItemOwner, ids: Sequence[str]) -> Sequence[str]:
+        """Forget items, and return the ids of those that were there. Raises as the class says."""
         found: list[str] = []
         for start in range(0, len(ids), MAX_ITEMS):
             part = [_normalize_id(id_) for id_ in ids[start : start + MAX_ITEMS]]
@@ -131,21 +135,25 @@ class RemoteStore(OperationStore):
         return found
 
     async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
+        """Return how many items there are: the server looks after itself. Raises as the class says."""
         body = _make_body(partial(CompactShape.from_policy, owner, policy))
         return (await self._post("compact", owner, body, CompactedShape)).to_report()
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
+        """Return items, newest change first. Raises as the class says."""
         body = _make_body(partial(ListShape.from_query, query))
         answer = await self._post("list", query.owner, body, ItemsShape)
         return tuple(item.to_item(query.owner.tenant, query.owner.user) for item in answer.items[: query.limit])
 
     async def pin(self, owner: ItemOwner, item_id: str, *, pinned: bool) -> bool:
+        """Pin or unpin an item, and return whether it was there. Raises as the class says."""
         place = {"project": owner.project, "session": owner.session}
         given = {**place, "id": _normalize_id(item_id), "pinned": pinned}
         body = _make_body(partial(PinShape.model_validate, given))
         return (await self._post("pin", owner, body, PinnedShape)).found
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._transport.close()
 
     async def apply_operations(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
@@ -181,7 +189,7 @@ class RemoteStore(OperationStore):
         now = self._clock()
         if self._circuit.is_open(now):
             raise RemoteStoreError(operation, "not sent after failures")
-        self._circuit = self._circuit.begin(now)
+        self._circuit = self._circuit.begin_request(now)
         request = HttpRequest(
             method="GET" if body is None else "POST",
             url=f"{self._url}/v1/store/{path}",
@@ -195,29 +203,29 @@ class RemoteStore(OperationStore):
             has_ended = True
         finally:
             if not has_ended:
-                self._circuit = self._circuit.cancel()
+                self._circuit = self._circuit.note_cancellation()
         return self._read_outcome(operation, outcome, answer)
 
     def _read_outcome(self, operation: str, outcome: HttpAnswer | HttpFailure, answer: type[_Answer]) -> _Answer:
         """Return what an answer says, and note for the circuit whether it says anything."""
         if isinstance(outcome, HttpFailure) or outcome.status >= 500 or outcome.status == 429:
-            self._circuit = self._circuit.fail(self._clock())
+            self._circuit = self._circuit.note_failure(self._clock())
             category = outcome.category if isinstance(outcome, HttpFailure) else "http_error"
             error = RemoteStoreError(operation, category, outcome.status)
             if isinstance(outcome, HttpAnswer) and (seconds := _read_wait(outcome)) is not None:
                 error.data["retry_after"] = seconds
             raise error
         if not outcome.is_success:
-            self._circuit = self._circuit.succeed()
+            self._circuit = self._circuit.note_success()
             raise _make_refusal(operation, outcome)
         if outcome.headers.get(_PROTOCOL_NAME) != str(PROTOCOL):
-            self._circuit = self._circuit.fail(self._clock())
+            self._circuit = self._circuit.note_failure(self._clock())
             raise RemoteStoreError(operation, OTHER_VERSION, outcome.status)
         parsed = _parse(outcome.content, answer)
         if parsed is None:
-            self._circuit = self._circuit.fail(self._clock())
+            self._circuit = self._circuit.note_failure(self._clock())
             raise RemoteStoreError(operation, "invalid answer", outcome.status)
-        self._circuit = self._circuit.succeed()
+        self._circuit = self._circuit.note_success()
         return parsed
 
     def _make_headers(self, user: str) -> Mapping[str, str]:

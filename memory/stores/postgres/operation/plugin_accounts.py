@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from muniment.memory.domain.plugin_account import PluginChange, PluginTally, PluginTurn
+from muniment.memory.domain.plugin.account import PluginChange, PluginTally, PluginTurn
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.operation.plugin_accounts import PluginAccountStore
 from muniment.memory.stores.postgres import rows

@@ -47,8 +47,9 @@ create index item_revision on item (space, revision);
 create index item_changed on item (space, changed, id) where forgotten is null;
 
 -- The lexemes are made by the program, which finds Chinese, too; this tokenizer only splits them at the spaces.
+create view worded_item as select n, words from item where words <> '';
 create virtual table word using fts5(
-    words, content='item', content_rowid='n', tokenize="unicode61 remove_diacritics 0"
+    words, content='worded_item', content_rowid='n', tokenize="unicode61 remove_diacritics 0"
 );
 
 -- Vectors as half floats, each with the name of the model that made it.
@@ -67,8 +68,8 @@ create table tombstone (
 ) strict, without rowid;
 create index tombstone_digest on tombstone (space, digest);
 
--- One row: the random key of the digests of this file, and whether texts that were forgotten may still be in the index
--- of words or in the log.
+-- One row: the random key of the digests of this file, and how many writes have removed texts that may still be in the
+-- index of words or in the log.
 create table file (
     salt blob not null,
     must_erase integer not null default 0

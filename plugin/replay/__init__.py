@@ -1,0 +1,1 @@
+"""Recorded sessions through the plugin again, to compare policies. Nothing of it stays."""

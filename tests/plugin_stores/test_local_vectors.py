@@ -1,0 +1,197 @@
+"""Meaning in a local store: vectors, an embedder that is away, and duplicates that only a vector finds."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.ids import Vector
+from muniment.memory.errors import ModelUnavailable
+from muniment.plugin.domain.item import CompactPolicy
+from muniment.plugin.stores.local.store import LocalOptions, LocalStore
+from muniment.plugin.stores.local.vectors import decode_vector, encode_vector
+from tests.plugin_stores.items import ANA, START, ask, everything, make_item
+
+PROFILE = load_settings({}).find_profile("bge-small-en-v1.5-int8")
+TOPICS = (("car", "automobile", "vehicle"), ("cat", "kitten", "feline"), ("deploy", "rollout", "ship"))
+
+
+class TopicEmbedder:
+    """Gives texts of one topic one direction, and other texts directions of their own."""
+
+    name = "topics"
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.delay = 0.0
+        self.calls = 0
+
+    def _embed(self, text: str) -> Vector:
+        words = text.lower().replace(".", "").split()
+        vector = np.full(8, 0.05, dtype=np.float32)
+        for at, topic in enumerate(TOPICS):
+            vector[at] += any(word in topic for word in words)
+        vector[3 + len(text) % 5] += 0.2
+        return vector / np.float32(np.linalg.norm(vector))
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        self.calls += 1
+        if self.is_away:
+            raise ModelUnavailable
+        return [self._embed(text) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        self.calls += 1
+        await asyncio.sleep(self.delay)
+        if self.is_away:
+            raise ModelUnavailable
+        return self._embed(text)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def embedder() -> TopicEmbedder:
+    return TopicEmbedder()
+
+
+@pytest_asyncio.fixture
+async def local(tmp_path: Path, embedder: TopicEmbedder) -> AsyncIterator[LocalStore]:
+    store = _open(tmp_path, embedder)
+    yield store
+    await store.close()
+
+
+def _open(folder: Path, embedder: TopicEmbedder | None) -> LocalStore:
+    options = LocalOptions(profile=PROFILE, query_seconds=0.2)
+    return LocalStore(folder / "plugin.sqlite", embedder=embedder, options=options)
+
+
+async def test_meaning_finds_what_shares_no_word(local: LocalStore) -> None:
+    """P-31, P-74."""
+    await local.upsert([make_item("The automobile is red."), make_item("The kitten sleeps.")])
+    [hit] = await local.search(ask("which vehicle", min_score=0.3))
+    assert hit.item.content == "The automobile is red."
+    assert hit.parts["semantic"] > 0.5
+    assert hit.parts["keyword"] == 0
+
+
+async def test_another_process_sees_new_vectors(local: LocalStore, tmp_path: Path, embedder: TopicEmbedder) -> None:
+    """P-117: the matrix in memory follows the file, also when rows are removed."""
+    other = _open(tmp_path, embedder)
+    assert not await other.search(ask("vehicle", min_score=0.3))
+    items = [make_item("The automobile is red."), make_item("A car has wheels.", type="fact")]
+    await local.upsert(items)
+    assert len(await other.search(ask("vehicle", min_score=0.3))) == 2
+    await local.forget(ANA, [items[0].id])
+    assert [hit.item.id for hit in await other.search(ask("vehicle", min_score=0.3))] == [items[1].id]
+    await local.compact(ANA, CompactPolicy(at=START, max_items=0))
+    assert not await other.search(ask("vehicle", min_score=0.3))
+    await other.close()
+
+
+async def test_without_an_embedder_words_are_compared(
+    local: LocalStore, tmp_path: Path, embedder: TopicEmbedder
+) -> None:
+    """P-91: and what was written meanwhile gets its vector later."""
+    embedder.is_away = True
+    await local.upsert([make_item("The automobile is red.")])
+    calls = embedder.calls
+    [hit] = await local.search(ask("red automobile"))
+    assert "semantic" not in hit.parts
+    assert embedder.calls == calls  # it is left alone for a while
+    await local.close()
+    embedder.is_away = False
+    again = _open(tmp_path, embedder)
+    await again.search(ask("vehicle"))
+    await again.compact(ANA, CompactPolicy(at=START))
+    [hit] = await again.search(ask("vehicle", min_score=0.3))
+    assert hit.parts["semantic"] > 0.5
+    await again.close()
+
+
+async def test_a_slow_embedder_does_not_hold_a_search(local: LocalStore, embedder: TopicEmbedder) -> None:
+    """P-91, P-16."""
+    await local.upsert([make_item("The automobile is red.")])
+    embedder.delay = 5
+    [hit] = await asyncio.wait_for(local.search(ask("red automobile")), 2)
+    assert "semantic" not in hit.parts
+
+
+async def test_a_restatement_is_merged(local: LocalStore) -> None:
+    """P-63: near by its vector, and no number, name or negation tells it apart."""
+    [first] = await local.upsert([make_item("Always deploy the shop on Tuesday mornings.")])
+    [same] = await local.upsert([make_item("Always deploy the shop on the Tuesday mornings.")])
+    assert (same.id, same.outcome) in [(first.id, "known"), (first.id, "merged")]
+    [other] = await local.upsert([make_item("Never deploy the shop on Tuesday mornings.")])
+    assert other.outcome == "added"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Deploy with 3 replicas.", "Deploy with 5 replicas."),
+        ("Anna ships the rollout.", "Bernd ships the rollout."),
+        ("Deploy on Friday.", "Do not deploy on Friday."),
+    ],
+)
+async def test_numbers_names_and_negations_keep_items_apart(local: LocalStore, new: str, old: str) -> None:
+    vector = np.eye(1, 8, dtype=np.float32)[0]
+    given = [make_item(text, embedding=vector, embedding_model="topics") for text in (old, new)]
+    assert [each.outcome for each in await local.upsert(given)] == ["added", "added"]
+
+
+async def test_compacting_merges_near_duplicates_and_keeps_the_pinned_one(
+    tmp_path: Path, embedder: TopicEmbedder
+) -> None:
+    """Written without an embedder both stand; with one they are found to be the same."""
+    plain = _open(tmp_path, None)
+    pinned = make_item("Always deploy the shop on the Tuesday mornings.", pinned=True)
+    await plain.upsert([make_item("Always deploy the shop on Tuesday mornings.", importance=1), pinned])
+    await plain.close()
+    store = _open(tmp_path, embedder)
+    report = await store.compact(ANA, CompactPolicy(at=START))
+    assert (report.merged, report.kept) == (1, 1)
+    [kept] = await store.list(everything())
+    assert (kept.id, kept.importance) == (pinned.id, 1)
+    assert (await store.compact(ANA, CompactPolicy(at=START))).merged == 0
+    await store.close()
+
+
+async def test_vectors_of_another_model_are_not_compared(tmp_path: Path, embedder: TopicEmbedder) -> None:
+    first = _open(tmp_path, embedder)
+    await first.upsert([make_item("The automobile is red.")])
+    await first.close()
+    other = TopicEmbedder()
+    other.name = "others"
+    second = _open(tmp_path, other)
+    assert not await second.search(ask("vehicle", min_score=0.3))
+    await second.close()
+
+
+async def test_a_write_that_is_rolled_back_leaves_nothing_in_memory(local: LocalStore) -> None:
+    await local.upsert([make_item("A cat.")])
+
+    def fail(connection: sqlite3.Connection, _: object) -> None:
+        raise sqlite3.IntegrityError
+
+    items = [make_item("The automobile is red."), make_item("The automobile is red.", type="fact")]
+    with pytest.raises(Exception, match="failed"):
+        await local.upsert(items, also=fail)
+    assert not await local.search(ask("vehicle", min_score=0.3))
+    assert [each.outcome for each in await local.upsert(items)] == ["added", "added"]
+    assert len(await local.search(ask("vehicle", min_score=0.3))) == 2
+
+
+def test_vectors_are_half_floats() -> None:
+    vector = np.linspace(-1, 1, 384, dtype=np.float32)
+    assert len(encode_vector(vector)) == 768
+    assert np.abs(decode_vector(encode_vector(vector)) - vector).max() < 1e-3

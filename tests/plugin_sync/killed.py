@@ -1,0 +1,121 @@
+"""A host that writes, sends and compacts, and is killed at the statement or request whose number it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pydantic import SecretStr
+
+from muniment.plugin.domain.item import CompactPolicy, ItemOwner, MemoryItem
+from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
+from muniment.plugin.stores.hybrid.store import HybridStore
+from muniment.plugin.stores.remote.store import RemoteStore
+from tests.plugin_sync.devices import CONTENTS, NOON, Clock, make_item, open_device
+
+OWNER = ItemOwner(user="ana", tenant="acme")
+WRITES = 12
+
+
+class Switch:
+    """Counts what is done, and ends the process in the middle of it."""
+
+    def __init__(self, last: int) -> None:
+        self.last, self.count = last, 0
+
+    def step(self, *_: object) -> None:
+        """Count one more."""
+        self.count += 1
+        if self.count == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class CountedRemote(RemoteStore):
+    """A remote store whose requests and answers count."""
+
+    switch: Switch
+
+    async def apply_operations(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
+        self.switch.step()
+        answers = await super().apply_operations(operations)
+        self.switch.step()
+        return answers
+
+    async def read_changes(self, owner: ItemOwner, since: int, limit: int = 100) -> ChangePage:
+        self.switch.step()
+        page = await super().read_changes(owner, since, limit)
+        self.switch.step()
+        return page
+
+
+def make_numbered(number: int, **more: Any) -> MemoryItem:
+    """An item that is like no other."""
+    return make_item(number, f"{CONTENTS[number % len(CONTENTS)][:-1]} since {1950 + number}.", **more)
+
+
+def open_store(path: Path, url: str, token: str, switch: Switch) -> HybridStore:
+    """A store that sends when it is told to."""
+    remote = CountedRemote(url, SecretStr(token), timeout_seconds=30)
+    remote.switch = switch
+    return open_device(path, remote, Clock())
+
+
+def acknowledge(*words: object) -> None:
+    """Say that something is done, before anything else is."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+async def work(store: HybridStore, random: Random) -> None:
+    """Write, pin, forget, send and compact, and say what was done."""
+    there: list[int] = []
+    for number in range(WRITES):
+        await store.upsert([make_numbered(number)])
+        acknowledge("written", number)
+        there.append(number)
+        if number % 3 == 1:
+            chosen = random.choice(there)
+            await store.pin(OWNER, make_numbered(chosen).id, pinned=True)
+            acknowledge("pinned", chosen)
+        if number % 4 == 3:
+            chosen = there.pop(random.randrange(len(there)))
+            acknowledge("forgetting", chosen)
+            await store.forget(OWNER, [make_numbered(chosen).id])
+            acknowledge("forgotten", chosen)
+        if number % 3 == 2:
+            await store.sync_now(OWNER)
+        if number == WRITES // 2:
+            await store.compact(OWNER, CompactPolicy(at=NOON + timedelta(days=60), forgotten_days=0))
+    acknowledge("sent", await store.sync_now(OWNER))
+
+
+def main(path: str, url: str, token: str, last: str) -> None:
+    """Work until the switch ends it; say the count if it does not."""
+    switch, connect = Switch(int(last)), sqlite3.connect
+
+    def connect_counted(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **options)
+        connection.set_trace_callback(switch.step)
+        return connection
+
+    sqlite3.connect = connect_counted  # type: ignore[assignment] # of one overload
+
+    async def run() -> None:
+        store = open_store(Path(path), url, token, switch)
+        await work(store, Random(3))
+        await store.close()
+
+    asyncio.run(run())
+    acknowledge("count", switch.count)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
