@@ -43,9 +43,7 @@ def start(memory: Memory, settings: Settings, prompts: Prompts, *middlewares: An
     return Talk(memory, settings, graph), host
 
 
-async def test_commands_are_answered_without_a_model(
-    memory: Memory, settings: Settings, clock: FixedClock
-) -> None:
+async def test_commands_are_answered_without_a_model(memory: Memory, settings: Settings, clock: FixedClock) -> None:
     """The list, a pin and why: none of it is learned, recorded, or shown to a model later (P-20..P-23)."""
     prompts = Prompts()
     here, host = start(memory, settings, prompts)
@@ -58,7 +56,7 @@ async def test_commands_are_answered_without_a_model(
     await here.say(f"/memory pin {str(known.id)[:8]}")
     assert (await memory.get(Scope(owner="ana"), str(known.id))).pinned
     assert len(prompts.seen) == 1
-    clock.advance(minutes=1)
+    clock.advance(60)
     state = await here.say("Which nuts am I allergic to, walnuts?")
     await host.drain(5)
     why = last(await here.say("/memory why"))
