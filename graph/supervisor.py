@@ -15,7 +15,7 @@ from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command
 
 from muniment.chain.host import Host
-from muniment.graph.commands import ThreadCommands
+from muniment.graph.threads.commands import ThreadCommands
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings

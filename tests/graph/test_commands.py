@@ -10,8 +10,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from muniment.chain import Addition, Host, Message, TurnContext
-from muniment.graph.commands import ThreadCommands
 from muniment.graph.supervisor import build
+from muniment.graph.threads.commands import ThreadCommands
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
