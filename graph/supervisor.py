@@ -65,20 +65,14 @@ def build(
     first = partial(turn.read_context, memory=memory, settings=settings, host=host)
     graph.add_node("context", first, destinations=turn.NEXT if host is None else (*turn.NEXT, "episodic"))
     graph.add_node("deny", partial(turn.deny_turn, settings=settings))
-    learn = partial(turn.learn_messages, memory=memory)
-    graph.add_node("hotpath", partial(run_node, step=learn, settings=settings, is_parallel=True))
+    learn = partial(run_node, step=partial(turn.learn_messages, memory=memory), settings=settings, is_parallel=True)
+    graph.add_node("hotpath", learn)
     adapted = adapt_model(model)
     described = {each.name: each.description for each in colleagues}
     own = make_tool_node("supervisor", tools)
     prompt = build_supervisor_prompt(instructions, described)
-    agent: dict[str, Any] = {
-        "settings": settings,
-        "instructions": prompt,
-        "model": adapted,
-        "own": own,
-        "colleagues": described,
-        "host": host,
-    }
+    agent: dict[str, Any] = {"settings": settings, "instructions": prompt, "model": adapted, "own": own}
+    agent |= {"colleagues": described, "host": host}
     graph.add_node("supervisor", node(supervisor.write_reply, **agent), destinations=(*described, "episodic"))
     for each in colleagues:
         own = make_tool_node(each.name, each.tools)
@@ -86,8 +80,8 @@ def build(
         graph.add_node(each.name, node(run_subagent, **agent))
         graph.add_edge(each.name, "supervisor")
     # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
-    last = node(turn.end_turn, after=True, settings=settings, interrupts=interrupts, host=host)
-    graph.add_node("episodic", last, defer=True)
+    end: dict[str, Any] = {"settings": settings, "interrupts": interrupts, "host": host}
+    graph.add_node("episodic", node(turn.end_turn, after=True, **end), defer=True)
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
     if interrupts:  # a step of its own: a run that goes on after an interrupt does its node again

@@ -257,7 +257,6 @@ async def write_reply(
         hints = [] if model is not None or state.get("told_offline") else [SETUP_HINT]
         update = await _reply_from_memory(state, scope, memory, text, (), *hints)
         return Command(goto="episodic", update=update | State(told_offline=True) if hints else update)
-    has_memory = not state.get("is_off")  # colleagues read memory, too
     confidence = State(confidence=measure_confidence(state, text))
     state |= confidence
     toolbox = Toolbox(
@@ -269,22 +268,19 @@ async def write_reply(
         as_of=state.get("as_of"),
         message_id=str(messages[-1].id),
         previous_time=find_latest_time(state),
-        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs and has_memory else {},
-        has_memory=has_memory,
+        colleagues={} if state.get("is_off") or state.get("handoffs", 0) >= settings.model.handoffs else colleagues,
+        has_memory=not state.get("is_off"),
         own=own,
         state=state,
     )
     stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
-    counted, first = memory.conversation.count_tokens, None
-    if host is not None:
-        first = await choose_first(host, state, scope, settings, counted, memory.now())
-        confidence = confidence | State(left=first)
+    counted, most = memory.conversation.count_tokens, (settings.limits.turn_chars, settings.threads.max_tokens)
+    first = await choose_first(host, state, scope, settings, counted, memory.now()) if host else None
+    confidence |= State() if first is None else State(left=first)
     try:
-        prompt = build_prompt(
-            state, instructions, settings.limits.turn_chars, settings.threads.max_tokens, counted, first
-        )
+        prompt = build_prompt(state, instructions, *most, counted, first)
         outcome = await run_dialogue(metered, stream, prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."

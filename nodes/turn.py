@@ -82,7 +82,27 @@ async def read_context(
     redacted = [
         message.model_copy(update={"content": await _redact_content(message.content, memory)}) for message in messages
     ]
-    update = State(
+    update = _reset_state(state, scope, memory, messages, redacted)
+    if host is not None and messages:
+        update |= await ask_chain(host, state, update, scope)
+    goto: list[Literal["supervisor", "hotpath", "episodic"]] = ["supervisor", "hotpath"]
+    if update["is_aside"] or update["is_off"]:
+        goto = ["episodic"] if update["is_aside"] else ["supervisor"]
+    try:
+        update |= await begin_turn(state, runtime, config, update["asked"])
+        if len(goto) > 1:
+            update |= await _read_memory(memory, scope, state, messages, settings.limits.turn_chars, update)
+    except MunimentError as error:
+        update["unread"] = await report_failure(memory, scope, "context", "search", error)
+        update["refused"] = isinstance(error, TooLarge)
+    return Command(goto=goto, update=drop_unchanged(state, update))
+
+
+def _reset_state(
+    state: State, scope: Scope, memory: Memory, messages: Sequence[HumanMessage], redacted: Sequence[HumanMessage]
+) -> State:
+    """The state of a turn that begins, without anything of the turn before."""
+    return State(
         space=str(scope.space),
         asked=[message.id for message in messages if message.id],
         at=memory.now().isoformat(),
@@ -114,19 +134,6 @@ async def read_context(
         # With the same ids: they replace those of the thread.
         messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
     )
-    if host is not None and messages:
-        update |= await ask_chain(host, state, update, scope)
-    goto: list[Literal["supervisor", "hotpath", "episodic"]] = ["supervisor", "hotpath"]
-    if update["is_aside"] or update["is_off"]:
-        goto = ["episodic"] if update["is_aside"] else ["supervisor"]
-    try:
-        update |= await begin_turn(state, runtime, config, update["asked"])
-        if len(goto) > 1:
-            update |= await _read_memory(memory, scope, state, messages, settings.limits.turn_chars, update)
-    except MunimentError as error:
-        update["unread"] = await report_failure(memory, scope, "context", "search", error)
-        update["refused"] = isinstance(error, TooLarge)
-    return Command(goto=goto, update=drop_unchanged(state, update))
 
 
 async def _redact_content(content: Any, memory: Memory) -> Any:

@@ -80,8 +80,8 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         if not self.may_read(state):
             return None
         turn = self._begin_turn(state, runtime)
-        await self.door.call(self._end_left_over(turn))
-        return self._hold_turn(await self.door.call(lambda host: host.prepare(turn)), state)
+        await self.door.call_host(self._end_left_over(turn))
+        return self._hold_turn(await self.door.call_host(lambda host: host.prepare(turn)), state)
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -89,8 +89,8 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         if not self.may_read(state):
             return None
         turn = self._begin_turn(state, runtime)
-        self.door.call_sync(self._end_left_over(turn))
-        return self._hold_turn(self.door.call_sync(lambda host: host.prepare(turn)), state)
+        self.door.call_host_sync(self._end_left_over(turn))
+        return self._hold_turn(self.door.call_host_sync(lambda host: host.prepare(turn)), state)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -101,7 +101,7 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         begun = self._begin_turn(request.state, request.runtime)
         if (held := self._find_turn(begun)) is None:  # of a run that goes on in another process
-            self._hold_turn(await self.door.call(lambda host: host.prepare(begun)), request.state)
+            self._hold_turn(await self.door.call_host(lambda host: host.prepare(begun)), request.state)
             held = self._turns[_make_key(begun)]
         try:
             response = await handler(place_texts(request, held.turn.additions))
@@ -120,7 +120,7 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         begun = self._begin_turn(request.state, request.runtime)
         if (held := self._find_turn(begun)) is None:
-            self._hold_turn(self.door.call_sync(lambda host: host.prepare(begun)), request.state)
+            self._hold_turn(self.door.call_host_sync(lambda host: host.prepare(begun)), request.state)
             held = self._turns[_make_key(begun)]
         try:
             response = handler(place_texts(request, held.turn.additions))
@@ -139,9 +139,9 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         except GraphBubbleUp:  # the run waits for a person: nothing has failed
             raise
         except Exception as error:
-            await self.door.call(self._report_tool(request, error))
+            await self.door.call_host(self._report_tool(request, error))
             raise
-        await self.door.call(self._report_tool(request, result))
+        await self.door.call_host(self._report_tool(request, result))
         return result
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], _Result]) -> _Result:
@@ -151,36 +151,36 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         except GraphBubbleUp:
             raise
         except Exception as error:
-            self.door.call_sync(self._report_tool(request, error))
+            self.door.call_host_sync(self._report_tool(request, error))
             raise
-        self.door.call_sync(self._report_tool(request, result))
+        self.door.call_host_sync(self._report_tool(request, result))
         return result
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """End a turn. What is done behind the reply begins."""
         if not self.may_write(state):
             return None
-        update: dict[str, Any] | None = await self.door.call(self.make_ending(*self._end_turn(state, runtime)))
+        update: dict[str, Any] | None = await self.door.call_host(self.make_ending(*self._end_turn(state, runtime)))
         return update
 
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """End a turn; the same for synchronous callers."""
         if not self.may_write(state):
             return None
-        update: dict[str, Any] | None = self.door.call_sync(self.make_ending(*self._end_turn(state, runtime)))
+        update: dict[str, Any] | None = self.door.call_host_sync(self.make_ending(*self._end_turn(state, runtime)))
         return update
 
-    async def acompact(self, state: Any, runtime: Runtime[Any], leaving: Sequence[AnyMessage]) -> bool:
+    async def acompact_thread(self, state: Any, runtime: Runtime[Any], leaving: Sequence[AnyMessage]) -> bool:
         """Return whether messages may leave the thread: False where a middleware failed or was late."""
         if not self.may_write(state):
             return True
-        return bool(await self.door.call(self._make_compaction(state, runtime, leaving)))
+        return bool(await self.door.call_host(self._make_compaction(state, runtime, leaving)))
 
-    def compact(self, state: Any, runtime: Runtime[Any], leaving: Sequence[AnyMessage]) -> bool:
+    def compact_thread(self, state: Any, runtime: Runtime[Any], leaving: Sequence[AnyMessage]) -> bool:
         """Return whether messages may leave; the same for synchronous callers."""
         if not self.may_write(state):
             return True
-        return bool(self.door.call_sync(self._make_compaction(state, runtime, leaving)))
+        return bool(self.door.call_host_sync(self._make_compaction(state, runtime, leaving)))
 
     def may_read(self, state: Mapping[str, Any]) -> bool:
         """Whether the chain sees the turns of a thread at all."""

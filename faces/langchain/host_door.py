@@ -21,13 +21,13 @@ class HostDoor:
         if loop is None:
             self._loop.settle(find_running_loop())
 
-    async def call(self, step: Callable[[Any], Any]) -> Any:
+    async def call_host(self, step: Callable[[Any], Any]) -> Any:
         """Return what `step(host)` gives, awaited where it is a coroutine."""
         if isinstance(self._host, SyncHost):
             return await asyncio.to_thread(step, self._host)
         return await self._loop.run(lambda: _take_step(step, self._host))
 
-    def call_sync(self, step: Callable[[Any], Any]) -> Any:
+    def call_host_sync(self, step: Callable[[Any], Any]) -> Any:
         """Return what `step(host)` gives; the same for synchronous callers. Raises BadInput in the thread of the
         loop, which would wait for itself."""
         if isinstance(self._host, SyncHost):

@@ -93,7 +93,7 @@ class MemoryMiddleware(ChainMiddleware):
 
     async def finish_learning(self) -> None:
         """Wait until this process has learned from the turns that are recorded. Closing the memory waits, too."""
-        await self.door.call(lambda _: self._memory.engine.background_tasks.finish_all())
+        await self.door.call_host(lambda _: self._memory.engine.background_tasks.finish_all())
 
 
 def _read_mode(state: Mapping[str, Any]) -> Mode:

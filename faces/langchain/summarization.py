@@ -34,14 +34,14 @@ class CompactingSummarization(SummarizationMiddleware):
     async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Summarize early messages when the thread is long, once they are written."""
         leaving = self._list_leaving(state)
-        if not leaving or not await self._chain.acompact(state, runtime, leaving):
+        if not leaving or not await self._chain.acompact_thread(state, runtime, leaving):
             return None
         return _keep_asides(state["messages"], await super().abefore_model(_leave_out_asides(state), runtime))
 
     def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Summarize early messages; the same for synchronous callers."""
         leaving = self._list_leaving(state)
-        if not leaving or not self._chain.compact(state, runtime, leaving):
+        if not leaving or not self._chain.compact_thread(state, runtime, leaving):
             return None
         return _keep_asides(state["messages"], super().before_model(_leave_out_asides(state), runtime))
 
