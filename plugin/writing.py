@@ -156,7 +156,7 @@ class ItemWriter:
         )
 
     async def _write_again(self, request: WriteRequest, find: Find, item: MemoryItem) -> Outcome:
-        """Write under another id what was forgotten once, and what its person says anew."""
+        """Write another value of a forgotten fact under the next id. The same words stay forgotten under any id."""
         for generation in range(1, GENERATIONS):
             other = make_item(find, request.owner, request.at, self.settings.plugin.days, generation=generation)
             (stored,) = await self.store.upsert([replace(item, id=other.id)])

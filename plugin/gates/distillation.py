@@ -44,11 +44,6 @@ _OBLIGED = lazy_compile(
     r"(?i)^\W*(?P<who>(?:the|all|every|each|any)\s.{1,80}?|[\w.-]+)\s+(?:must|should|shall|has\s+to|have\s+to|needs?\s+to)"
     r"\s+(?P<not>not\s+|never\s+)?(?P<act>\w.*)$"
 )
-# Words that a note does without: articles, forms of to be, courtesy and emphasis; in Chinese the particles of both.
-_FILLERS = lazy_compile(
-    r"(?i)\b(?:the|an?|please|pls|just|also|actually|really|so|well|ok(?:ay)?|oh|is|are|it's|there's)\b\s*"
-    r"|[的了吧呢啊嘛哦呀就也都是]"
-)
 _CLAUSE = lazy_compile(r"[;；,，.。]\s*")
 
 
@@ -70,7 +65,7 @@ def distill_statement(candidate: Candidate) -> str | None:
 def _frame(kind: FactKind, said: str) -> str:
     is_chinese = _CJK.search(said) is not None
     english, chinese = _FRAMES.get(kind, _FRAMES["note"])
-    told = drop_fillers(name_persons(said))
+    told = name_persons(said)
     return f"{chinese}：{told}" if is_chinese else f"{english}: {told}"
 
 
@@ -100,11 +95,6 @@ def _quoted(text: str) -> str:
     """What stands between the first and the last quotation mark, or the whole text."""
     match = re.search(r'[：:]\s*["“](.*)["”]\s*$', text, re.DOTALL)
     return match[1] if match else text
-
-
-def drop_fillers(text: str) -> str:
-    """Return a text as a note: without the words that say nothing."""
-    return " ".join(_FILLERS.sub("", text).split()).strip(_EDGES)
 
 
 def name_persons(text: str) -> str:

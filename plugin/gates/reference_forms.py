@@ -48,7 +48,7 @@ DEFINITE = lazy_compile(
 )
 _TALKED = (
     r"(?:discuss(?:ed)?|talk(?:ed)?|sp[eo]ak|spoke|chat(?:ted)?|sa(?:id|y)|t(?:old|ell)|mention(?:ed)?|ask(?:ed)?"
-    r"|explain(?:ed)?|suggest(?:ed)?|recommend(?:ed)?|propos(?:ed?)|promis(?:ed?))"
+    r"|explain(?:ed)?|suggest(?:ed)?|recommend(?:ed)?|propos(?:ed?)|promis(?:ed?)|g[ia]ven?|sen[dt]|show(?:ed|n)?)"
 )
 _SETTLED = (
     r"(?:decid(?:ed?)|agreed?|settled?|ch[o]+se|pick(?:ed)?|plan(?:ned)?|go\s+with|went\s+with|com[e]\s+up\s+with"
@@ -70,7 +70,7 @@ _JOINS = (
 _MEMORIES = (
     # "the approach we discussed", "where we left off", "what you suggested", "as I told you"
     rf"\b{_JOINS}\s*\bwe{_PAST_OF}{_ADVERB}\s+{_ANY_OF}\b",
-    rf"\b(?:as|like|what|which|the\s+(?:[\w'-]+\s+){{1,3}})\s*\bi{_PAST_OF}{_ADVERB}\s+(?:told|mentioned|said|asked|explained)\b",
+    rf"\b(?:as|like|what|which|the\s+(?:[\w'-]+\s+){{1,3}})\s*\bi{_PAST_OF}{_ADVERB}\s+(?:told|mentioned|said|asked|explained|gave|given|sent|showed|shown)\b",
     (
         rf"\b(?:as|like|what|which|the\s+(?:[\w'-]+\s+){{1,3}})\s*\byou{_PAST_OF}{_ADVERB}\s+(?:told|mentioned|said|suggested|recommended"
         r"|proposed|wrote|made|fixed|found|built|gave)\b"
@@ -87,9 +87,22 @@ _MEMORIES = (
     r"\b(?:do|can|don't)\s+you\s+(?:still\s+)?(?:remember|recall)\b",
     r"^\W*(?:still\s+)?remember\s+(?:when|how|what|the|our|that|last|where)\b[^.\n]{0,80}[?？]",
     r"\bremind\s+me\s+(?:what|how|where|why|which|who|of\s+(?:the|our|my|what))\b",
+    r"\bi(?:'ve|\s+have|\s+had|'d)?\s+(?:already\s+)?(?:told|given|sent|shown)\s+you\b|\byou\s+(?:already\s+)?know\s+(?:how|what|which|my|that)\s+i\b",
+    r"\bthe\s+(?:\w+\s+)?way\s+(?:i|we)\s+(?:(?:always|usually|normally)\s+)?(?:want|like|prefer|do|did)\b",
+    r"\bas\s+(?:previously\s+|already\s+)?(?:discussed|agreed|decided|planned|mentioned|promised)\b|\b(?:per|from|after)\s+our\b",
+    # how far a piece of work is
+    (
+        r"\b(?:any|what)\s+(?:news|updates?|progress)\s+(?:on|with|about)\b|\bwhere\s+are\s+we\s+(?:with|on|at)\b"
+        r"|\bhow\s+far\s+(?:did|have|are|were)\s+(?:we|i|you)\b|\b(?:follow|circl)\w*\s+(?:up|back)\s+on\b|\bstatus\s+of\s+(?:the|our|my)\b"
+    ),
+    # what the speaker has told of themselves
+    r"\bwhat(?:'s|\s+is|\s+are|\s+was)\s+my\s+\w+(?:\s+\w+)?\s*[?？]|\bwhich\s+\w+\s+do\s+i\s+(?:usually\s+|normally\s+)?(?:use|prefer|like)\b",
     # "as usual", "the same as before", "like last time"
     r"\b(?:as|like|than|the|my|our|per)\s+usual\b|\bas\s+(?:always|before|previously)\b|\blike\s+(?:before|always)\b",
-    r"\bsame\b[^.?!\n]{0,40}\b(?:as|like)\s+(?:before|always|usual|yesterday|last|earlier|previously|the\s+(?:last|other))\b",
+    (
+        r"\bsame\b[^.?!\n]{0,40}\b(?:as|like)\s+(?:before|always|usual|yesterday|last|earlier|previously|in|on|for"
+        r"|the\s+(?:last|other))\b"
+    ),
     # what both are taken to know
     (
         r"\b(?:our|my|the\s+(?:project|team|repo)(?:'s)?)\s+(?:(?!own\b)[\w-]+\s+){0,2}(?:conventions?|rules?|guidelines?|standards?|preferences?"
@@ -113,7 +126,7 @@ _BEFORE = (
 _TIMES = (
     r"\b(?:the\s+)?last\s+time\b(?!\s+(?:i\s+(?:went|was)|he|she|they)\b)",
     (
-        r"\b(?:last|previous|earlier|prior|past)\s+(?:[\w-]+\s+)?(?:session|conversation|chat|discussion|task|work|attempt|decision"
+        r"\b(?:last|previous|earlier|prior|past|other)\s+(?:[\w-]+\s+)?(?:session|conversation|chat|discussion|task|work|attempt|decision"
         r"|project|thread|assignment)s?\b"
     ),
     rf"\bwe\b[^.?!\n]{{0,60}}\b(?:{_BEFORE}|before|earlier|previously|already)\b|\b{_BEFORE}[\s,]+we\b",
@@ -135,7 +148,7 @@ _LEAD_ZH = (
 )
 _BEFORE_ZH = (
     r"(?:上次|上回|上一次|上一回|前一次|昨天|昨晚|前天|前几天|前两天"
-    r"|上周|上星期|上个月|先前|此前|早前|早些时候|那天|之前|以前|刚才)"
+    r"|上周|上星期|上个月|先前|此前|早前|早些时候|那天|之前|以前)"
 )
 _VERB_ZH = (
     r"(?:讨论|说|聊|谈|讲|提|决定|定|商量|约定|约|做|改|写|修|用|选|试|搭|配|解决|处理|留|停|弄|搞|建|设计|实现|采用|敲定|安排|排查|调|查"
@@ -158,9 +171,12 @@ _MEMORIES_ZH = (
     rf"(?:我们|咱们)(?:{_BEFORE_ZH}|当时|最后|到底|后来|最终)[^，。！？\n]{{0,12}}?{_VERB_ZH}",
     rf"(?:说|讲|谈|约|商量|定)(?:好|定)了?的|定下来的|{_VERB_ZH}过的|讨论过",
     rf"我(?:{_BEFORE_ZH}|跟你|和你|有没有|是不是)[^，。！？\n]{{0,8}}?(?:说|讲|提|告诉|交代|要求|问)",
+    rf"(?:以前|之前|曾经|早就|已经)[^，。！？\n]{{0,6}}?{_VERB_ZH}过",
     rf"(?:你|您){_BEFORE_ZH}[^，。！？\n]{{0,8}}?{_VERB_ZH}",
     r"还?记(?:不记)?得[^。！？\n]{0,40}(?:吗|么|不|[?？])|还记得|(?:提醒|告诉)我一?下?(?:我们|上次|之前)",
     r"(?:到|做到|进行到|讲到|写到|停在|卡在)(?:哪里?|哪儿|哪一?步|什么(?:地方|程度))(?:了|来着)",
+    r"(?:进度|进展|做得|弄得|写得|搞得)[^，。！？\n]{0,4}(?:怎么样|如何|到哪)|按照?约定|如前所述",
+    r"我(?:叫|喜欢|常用|住|偏好|习惯)[^，。！？\n]{0,6}(?:什么|哪)",
     r"来着\s*[?？。]?\s*$",
     rf"老样子|老规矩|老问题|照旧|一如既往|(?:跟|和|与|同|像|按照?|照)(?:着)?(?:{_BEFORE_ZH}|往常|平时|平常|惯例|老)",
     r"(?:我们|咱们|团队|项目|我)的(?:\w{0,4})(?:规范|约定|惯例|规矩|规则|决定|偏好|习惯|风格指南|待办|清单|计划)",
@@ -172,7 +188,7 @@ _TIMES_ZH = (
     r"上次|上回|上一次|上一回|前一次",
     r"那(?:次|回|时候?)[^，。！？\n]{0,6}(?:也|怎么|为什么|是|的|用|定|说|我们)|当时[^，。！？\n]{0,10}(?:怎么|为什么|谁|什么|说|定|用|选|解决|决定)",
     r"(?:昨天|昨晚|前天|前几天|前两天|上周|上星期|上个月|那天)(?:我们|咱们|的(?!天气|新闻|比赛)|那[个次段]|没|剩|做|写|改|聊|讨论|说|弄|搞|修|定|卡|停)",
-    r"(?:^|[，,。；;：:！!？?\s]|我们|咱们|你|我|跟|和|像|按|照|用|把|着|续|到|同|与|是|在用)\s*(?:之前|以前|先前|此前|刚才)(?:的|那|说|做|定|讨论|聊|用|写|改|弄|没|选|决定|提|遇|修|讲|我们)",
+    r"(?:^|[，,。；;：:！!？?\s]|我们|咱们|你|我|跟|和|像|按|照|用|把|着|续|到|同|与|是|在用)\s*(?:之前|以前|先前|此前)(?:的|那|说|做|定|讨论|聊|用|写|改|弄|没|选|决定|提|遇|修|讲|我们)",
     r"(?:没|未)(?:做|写|弄|改|完成|搞|处理|解决|修)完?的|没完成的|未完成的|剩下的(?:工作|任务|部分|活|那)",
 )
 TIME_ZH = lazy_compile("|".join(_TIMES_ZH))

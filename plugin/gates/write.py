@@ -9,6 +9,7 @@ from muniment.memory.domain.memory import FactKind, is_note
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.extraction.gate import find_skip_reason
 from muniment.plugin.gates.decision import Decision
+from muniment.plugin.gates.remarks import find_remark
 from muniment.plugin.gates.stability import is_momentary
 
 # Why a find is written.
@@ -77,7 +78,7 @@ def _judge_content(candidate: Candidate, signals: WriteSignals) -> tuple[bool, s
         return False, FOREIGN
     if signals.is_requested:
         return True, REQUESTED
-    if signals.said and find_skip_reason(signals.said, "user") is not None:
+    if signals.said and (find_skip_reason(signals.said, "user") or find_remark(signals.said)):
         return False, SMALL_TALK
     if candidate.category == "style" or kind == "preference":
         is_passing = is_momentary(signals.said or candidate.text)

@@ -12,6 +12,7 @@ from tests.faces.conftest import Muniment
 from tests.plugin_stores.items import make_item
 
 ME = ItemOwner(user="me")
+TEXTS = ["The release branch is cut on Mondays.", "Backups of Frankfurt are kept for 30 days."]
 
 
 async def _write(path: Path, texts: list[str]) -> None:
@@ -32,7 +33,7 @@ def test_there_and_back(muniment: Muniment, tmp_path: Path) -> None:
     """P-94: what is exported and imported into a new file is what there was; a second run adds nothing."""
     first, second = tmp_path / "first.sqlite", tmp_path / "second.sqlite"
     with asyncio.Runner() as runner:
-        runner.run(_write(first, ["The release branch is cut on Mondays.", "Backups of Frankfurt are kept for 30 days."]))
+        runner.run(_write(first, TEXTS))
     dry = muniment("local", "export", "--file", str(first), "--dry-run", "--json").json
     assert dry == {"user": "me", "read": 2, "outcomes": {}, "dry_run": True}
     assert muniment("local", "export", "--file", str(first), "--json").json["outcomes"] == {"added": 2}

@@ -34,8 +34,13 @@ def run_day(home: Path, day: int, *turns: tuple[str, list[list[object]]], projec
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MUNIMENT_", "OPENAI_"))}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(home), str(day), json.dumps(project), json.dumps(turns)],
-        cwd=ROOT, env=clean | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=clean | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert not {"psycopg", "openai", "langchain_core", "langgraph"} & {*answer["modules"]}

@@ -54,7 +54,7 @@ async def test_what_the_memory_knew_leads_there(database_url: str) -> None:
         one, other = item("The project uses pnpm for all packages."), item("The project uses pnpm for all packages.")
         await memory.host_items.keep(ana, candidate(one))
         merged = await memory.host_items.keep(ana, candidate(other))
-        assert (merged.outcome, str(merged.memory)) == ("merged", one.id)
+        assert (merged.outcome, str(merged.memory)) == ("known", one.id)
         assert {str(each.id) for each in (await memory.host_items.find_memories(ana, [UUID(other.id)])).values()} == {
             one.id
         }
@@ -134,7 +134,7 @@ async def test_it_leads_to_what_replaced_it(database_url: str) -> None:
         await commit(memory, ana, changes=(Change(action="MERGE", before=before, after=after),))
         found = await memory.host_items.find_memories(ana, [UUID(one.id)])
         assert str(found[UUID(one.id)].id) == other.id
-        assert (await memory.host_items.keep(ana, candidate(one))).outcome == "merged"
+        assert (await memory.host_items.keep(ana, candidate(one))).outcome == "known"
 
 
 def read_rows(url: str) -> list[tuple[object, ...]]:

@@ -135,7 +135,7 @@ def make_item(number: int, content: str, **more: Any) -> MemoryItem:
     return MemoryItem(tenant_id=ANA.tenant, user_id=ANA.user, content=content, **given)
 
 
-def open_device(path: Path, connection: OperationStore, clock: Clock, **options: Any) -> HybridStore:
+def open_device(path: Path, connection: OperationStore, clock: Callable[[], datetime], **options: Any) -> HybridStore:
     """A store over a file and a server that sends when it is told to, and not by itself."""
     local = MirrorStore(
         path, options=LocalOptions(parts=(OUTBOX,), busy_seconds=options.pop("busy_seconds", 5.0)), now=clock

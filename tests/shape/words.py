@@ -12,8 +12,8 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 _VERBS = """
 aclose acquire add advance apply brief build capture chat close commit compact configure connect consolidate delete
 describe drain drop dump end erase export extract finish flush forget get index ingest invalidate keep learn list load
-maintain make open parse pin prepare put query read rebuild record redact reembed reflect register relate release
-remember reserve restore revoke rotate run seal search settle start stop track unseal update upsert write
+maintain make measure open parse pin prepare put query read rebuild record redact reembed reflect register relate
+release remember reserve restore revoke rotate run seal search settle start stop track unseal update upsert write
 """
 VERBS = frozenset(_VERBS.split())
 

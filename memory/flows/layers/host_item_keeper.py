@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision, TurnId
-from muniment.memory.domain.layers.host_items import HostItem, HostOutcome, KeptHostItem
+from muniment.memory.domain.layers.host_items import HostItem, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -131,6 +131,8 @@ class HostItemKeeper:
         if memory is None:
             return KeptHostItem(id=key.id, outcome="forgotten", rev=receipt.rev)
         kept = replace(_describe_known(memory, key), rev=receipt.rev)
+        if kept.outcome == "known" and memory.id != key.id and receipt.changes:
+            return replace(kept, outcome="merged")
         is_new = any(change.action == "ADD" and change.after.id == key.id for change in receipt.changes)
         return replace(kept, outcome="added") if is_new and kept.outcome == "known" else kept
 
@@ -167,8 +169,7 @@ def _describe_known(memory: StoredMemory, key: HostItemKey) -> KeptHostItem:
     """Return what is to be said of an item whose memory is there."""
     if memory.state == "pending":
         return KeptHostItem(id=key.id, outcome="refused", reason=_WAITS, memory=memory.id, rev=memory.rev)
-    outcome: HostOutcome = "known" if memory.id == key.id else "merged"
-    return KeptHostItem(id=key.id, outcome=outcome, memory=memory.id, rev=memory.rev)
+    return KeptHostItem(id=key.id, outcome="known", memory=memory.id, rev=memory.rev)
 
 
 def _apply_candidate(memory: StoredMemory, candidate: Candidate, scope: Scope) -> StoredMemory:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from muniment.memory.config.schema import CosineBands, EmbedderProfile, Writing
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.stop_words import ENGLISH_WORD, LANGUAGES, detect_language
 from muniment.memory.rules.language.tokens import cache_texts
+
+if TYPE_CHECKING:
+    from muniment.memory.config.schema import CosineBands, EmbedderProfile, Writing
 
 ENGLISH = "en"
 LATIN = "latin"  # in Latin letters that English lacks, and the language does not show

@@ -34,6 +34,7 @@ from muniment.plugin.domain.operation import (
     OperationAnswer,
     OperationOutcome,
 )
+from muniment.plugin.item_codec import check_item
 from muniment.plugin.item_mapping import make_item, make_key, make_scope, map_item, parse_id
 from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.engine.ranking import HitScorer
@@ -55,6 +56,7 @@ _MERGED: dict[HostOutcome, OperationOutcome] = {
     "refused": "refused",
 }  # fmt: skip
 _TAKEN = "the id is that of something else"
+_HEX = frozenset("0123456789abcdef")
 _NO_PROJECT = "the token is not for this project"
 
 
@@ -88,6 +90,8 @@ class EngineStore(OperationStore):
         """Write items, each once for its id and content, and return what became of each, in order.
 
         Raises NotPermitted for one of a project that is not open, BadInput, StoreError, ModelError."""
+        for item in items:
+            check_item(item)
         return [await self._write_item(item) for item in items]
 
     async def forget(self, owner: ItemOwner, ids: Sequence[str]) -> Sequence[str]:
@@ -103,6 +107,8 @@ class EngineStore(OperationStore):
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
         """Return items, newest change first. Raises BadInput, StoreError."""
+        if query.id_prefix is not None and not _HEX.issuperset(query.id_prefix.lower().replace("-", "")):
+            return ()
         scope, found, offset = make_scope(query.owner), list[MemoryItem](), 0
         while len(found) < query.limit:
             page = await self._memory.list_page(scope, _make_listing(query, offset))
@@ -219,6 +225,7 @@ class EngineStore(OperationStore):
         item = operation.item
         if item is None or parse_id(item.id) != parse_id(operation.item_id):
             raise BadInput("item: is missing, or has another id than the operation")
+        check_item(item)
         own, candidate = self._map_item(item)
         kept = await self._keep(replace(own, request=scope.request), candidate, parse_id(item.id))
         return _answer_kept(operation, kept), Receipt(rev=kept.rev)
@@ -262,6 +269,8 @@ def _has_expired(memory: StoredMemory, at: datetime) -> bool:
 def _answer_kept(operation: Operation, kept: KeptHostItem) -> OperationAnswer:
     """Return the answer to an upsert."""
     outcome = "replayed" if kept.is_replayed and kept.outcome == "known" else _MERGED[kept.outcome]
+    if outcome == "applied" and kept.memory not in (None, kept.id):
+        outcome = "merged"
     return _answer(operation, outcome, item_id=str(kept.memory or kept.id), rev=kept.rev, reason=kept.reason)
 
 

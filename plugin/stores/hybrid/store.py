@@ -228,21 +228,21 @@ class HybridStore(MemoryStore):
         now = self._now()
         if self._circuit.is_open(now.timestamp()):
             return ()
-        self._circuit = self._circuit.begin(now.timestamp())
+        self._circuit = self._circuit.begin_request(now.timestamp())
         self._reads.append(now)
         self._remote_reads += 1
         try:
             progress = await self.local.database.read(lambda connection: outbox.read_progress(connection, query.owner))
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
-            self._circuit = self._circuit.succeed()
+            self._circuit = self._circuit.note_success()
             if not hits:
                 return ()
             return await self.local.change(
                 lambda writer: keep_finds(writer, query.owner, hits, progress.revision, now), fetched_at=now
             )
         except (MunimentError, TimeoutError) as error:
-            self._circuit = self._circuit.fail(self._now().timestamp())
+            self._circuit = self._circuit.note_failure(self._now().timestamp())
             _log.warning("the server was not searched: %s", type(error).__name__)
             return ()
 

@@ -26,6 +26,7 @@ from muniment.plugin.domain.item import (
     SearchQuery,
     StoredItem,
 )
+from muniment.plugin.stores.scoring import MAX_HITS, MIN_HITS
 
 PROTOCOL = 1
 PROTOCOL_HEADER = "Muniment-Store-Protocol"
@@ -159,7 +160,7 @@ class SearchShape(PlaceShape):
             session=query.owner.session,
             text=query.text,
             at=query.at,
-            top_k=query.top_k,
+            top_k=min(MAX_HITS, max(MIN_HITS, query.top_k)),
             min_score=query.min_score,
             types=list(query.types),
         )
@@ -227,7 +228,7 @@ class ListShape(PlaceShape):
             with_deleted=query.with_deleted,
             everywhere=query.everywhere,
             id_prefix=query.id_prefix,
-            limit=query.limit,
+            limit=min(query.limit, MAX_PAGE),
         )
 
     def to_query(self, owner: ItemOwner) -> ListQuery:

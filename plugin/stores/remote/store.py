@@ -27,6 +27,7 @@ from muniment.plugin.domain.item import (
     StoredItem,
 )
 from muniment.plugin.domain.operation import MAX_OPERATIONS, ChangePage, Operation, OperationAnswer
+from muniment.plugin.item_codec import check_item
 from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.remote.circuit import Circuit
 from muniment.plugin.stores.remote.operation_shapes import (
@@ -104,11 +105,13 @@ class RemoteStore(OperationStore):
         """Return the items that the server finds where the owner is, best first. Raises as the class says."""
         body = _make_body(partial(SearchShape.from_query, query))
         found = await self._post("search", query.owner, body, HitsShape)
-        return tuple(hit.to_hit(query.owner) for hit in found.hits[: query.top_k])
+        return tuple(hit.to_hit(query.owner) for hit in found.hits)
 
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items, each once for its id and content, and return what became of each, in order. Raises as the class
         says; then it is not known which were written, and all may be sent again."""
+        for item in items:
+            check_item(item)
         stored: list[StoredItem] = []
         for part in _split(items, MAX_ITEMS, lambda item: (item.tenant_id, item.user_id)):
             owner = ItemOwner(tenant=part[0].tenant_id, user=part[0].user_id)
