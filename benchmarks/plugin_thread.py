@@ -21,9 +21,9 @@ from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
+from rich.table import Table
 
 from benchmarks import harness
-from benchmarks.harness import Table
 from muniment.chain import Host
 from muniment.graph.supervisor import build
 from muniment.graph.threads.commands import ThreadCommands

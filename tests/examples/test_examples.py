@@ -83,8 +83,8 @@ def check_mcp(printed: str) -> None:
 def check_plugin_agent(printed: str) -> None:
     """The second thread is shown what was said in the first, and the command is answered without the model."""
     _, asked, listed = printed.split("> ")[1:]
-    assert "yarn" in asked
-    assert "yarn" in listed
+    assert "pnpm" in asked
+    assert "pnpm" in listed
     assert "user:" not in listed
 
 
