@@ -51,8 +51,11 @@ def test_an_operator_sees_what_the_plugin_did(operated: Serving) -> None:
 def test_nobody_else_sees_it(operated: Serving) -> None:
     """Without a login there is the form for one; a token of a user, of another tenant or without `admin` gets none."""
     alone(_report(operated.environment, "default", "hidden policy"))
-    for grant in ({"owner": "ana", "scopes": ("admin",)}, {"owner": None, "tenant": "acme", "scopes": ("admin",)},
-                  {"owner": None, "scopes": ("read",)}):  # fmt: skip
+    for grant in (
+        {"owner": "ana", "scopes": ("admin",)},
+        {"owner": None, "tenant": "acme", "scopes": ("admin",)},
+        {"owner": None, "scopes": ("read",)},
+    ):
         with httpx.Client(base_url=operated.url, follow_redirects=True) as client:
             assert client.post("/config/login", data={"token": operated.token(**grant)}).status_code == 403
             page = client.get("/config/plugin")

@@ -216,8 +216,10 @@ async def test_compacting_drops_the_least_important_and_nothing_pinned(store: Me
     report = await store.compact(ANA, CompactPolicy(at=START + DAY, max_items=3))
     assert (report.dropped, report.kept) == (3, 3)
     assert {item.content for item in await store.list(everything())} == {
-        "Rule number 0.", "Rule number 4.", "Rule number 5.",
-    }  # fmt: skip
+        "Rule number 0.",
+        "Rule number 4.",
+        "Rule number 5.",
+    }
 
 
 async def test_what_was_forgotten_long_ago_is_purged_and_does_not_return(store: MemoryStore) -> None:
@@ -237,12 +239,20 @@ def _broken(**fields: Any) -> MemoryItem:
 @pytest.mark.parametrize(
     "item",
     [
-        _broken(id="7"), _broken(content=""), _broken(content="a\x00b"), _broken(content="\ud800"),
-        _broken(content="x" * 5_000), _broken(confidence=1.5), _broken(importance=float("nan")),
-        _broken(scope="project"), _broken(created_at=START.replace(tzinfo=None)),
-        _broken(ttl=timedelta(0)), _broken(type="song"), _broken(tags=("",)),
+        _broken(id="7"),
+        _broken(content=""),
+        _broken(content="a\x00b"),
+        _broken(content="\ud800"),
+        _broken(content="x" * 5_000),
+        _broken(confidence=1.5),
+        _broken(importance=float("nan")),
+        _broken(scope="project"),
+        _broken(created_at=START.replace(tzinfo=None)),
+        _broken(ttl=timedelta(0)),
+        _broken(type="song"),
+        _broken(tags=("",)),
     ],
-)  # fmt: skip
+)
 async def test_what_no_store_takes(store: MemoryStore, item: MemoryItem) -> None:
     """Nothing of the call is written, and the message has nothing of the value."""
     with pytest.raises(BadInput) as failed:

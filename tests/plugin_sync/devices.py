@@ -40,12 +40,15 @@ SETTINGS = load_settings({"MUNIMENT_EMBEDDER": "hash-256", "HOME": "/nonexistent
 CONTENTS = tuple(
     f"The {part} of {place} {verb} {what}."
     for part, verb, what in (
-        ("billing service", "listens on port", "8010"), ("release branch", "is cut on", "Thursday"),
-        ("linter", "forbids", "wildcard imports"), ("backup job", "writes to", "the cold bucket"),
-        ("login page", "shows", "a captcha"), ("schema", "uses", "snake case names"),
+        ("billing service", "listens on port", "8010"),
+        ("release branch", "is cut on", "Thursday"),
+        ("linter", "forbids", "wildcard imports"),
+        ("backup job", "writes to", "the cold bucket"),
+        ("login page", "shows", "a captcha"),
+        ("schema", "uses", "snake case names"),
     )
     for place in ("Lisbon", "Oslo", "Kyoto", "Quito", "Tunis")
-)  # fmt: skip
+)
 
 
 @dataclass

@@ -147,7 +147,7 @@ async def test_what_is_done_while_changes_are_on_their_way_stays(database_url: s
             assert await two.pin(ANA, item.id, pinned=True)
 
         line.meanwhile = pin
-        assert not await two._sender.pull(ANA)
+        assert not await two._sender.pull_changes(ANA)
         assert (await list_all(two))[item.id] == (CONTENTS[0], True)
         await journey.meet()
         assert [await list_all(store) for store in (one, two, server)] == [{item.id: (CONTENTS[1], True)}] * 3

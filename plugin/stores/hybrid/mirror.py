@@ -93,7 +93,7 @@ class MirrorWriter(ItemWriter):
 class MirrorStore(LocalStore):
     """A local store whose file can be changed by any work of one transaction."""
 
-    async def change(self, work: Callable[[MirrorWriter], T], *, fetched_at: datetime | None = None) -> T:
+    async def apply_work(self, work: Callable[[MirrorWriter], T], *, fetched_at: datetime | None = None) -> T:
         """Return the result of `work` in one transaction, which is on the disk when this returns. `fetched_at` is when
         what it writes was found on a server. Raises StoreFull, StoreDown, Busy; then nothing is written."""
 

@@ -65,17 +65,17 @@ class Sender:
         known = [(due, owner) for due, owner in times if due is not None]
         return min((due for due, _ in known), default=None), [owner for due, owner in known if due <= now]
 
-    async def synchronize(self, owner: ItemOwner) -> bool:
+    async def synchronize_items(self, owner: ItemOwner) -> bool:
         """Send what waits and take over the changes of the server until nothing is left, and return whether it is so.
         Raises StoreError of the file."""
         for _ in range(_ROUNDS):
-            if not (await self.push(owner) and await self.pull(owner)):
+            if not (await self.push_operations(owner) and await self.pull_changes(owner)):
                 return False
             if not await self._local.database.read(lambda connection: outbox.has_waiting(connection, owner)):
                 return True
         return False
 
-    async def push(self, owner: ItemOwner, *, batches: int | None = None) -> bool:
+    async def push_operations(self, owner: ItemOwner, *, batches: int | None = None) -> bool:
         """Send what waits for an owner, at most so many batches, and return whether nothing is left that can be sent.
 
         False after a failure, and where another process sends. Raises StoreError."""
@@ -104,7 +104,7 @@ class Sender:
                     size = MAX_OPERATIONS
             return False
 
-    async def pull(self, owner: ItemOwner) -> bool:
+    async def pull_changes(self, owner: ItemOwner) -> bool:
         """Take over the changes of the server, and return whether all of them are here. False while something waits to
         be sent, and where the server cannot be asked; that is logged by the class of its error. Raises StoreError of
         the file."""
@@ -118,7 +118,7 @@ class Sender:
                 if has_restarted or not progress.revision:
                     return False
                 has_restarted = True
-                await self._local.change(lambda writer: _restart(writer, owner))
+                await self._local.apply_work(lambda writer: _restart(writer, owner))
                 continue
             except (MunimentError, TimeoutError) as error:
                 _log.warning("the changes of the server cannot be read: %s", type(error).__name__)
@@ -135,7 +135,7 @@ class Sender:
 
     async def _take_page(self, owner: ItemOwner, page: ChangePage, since: int) -> bool:
         at, limit = self._now(), self._options.outbox
-        return await self._local.change(lambda writer: apply_page(writer, owner, page, since, at=at, limit=limit))
+        return await self._local.apply_work(lambda writer: apply_page(writer, owner, page, since, at=at, limit=limit))
 
     async def _take_batch(self, owner: ItemOwner, size: int) -> list[Operation]:
         """Return what is sent next, counted as sent: whatever happens from now on, the server may have it."""
@@ -147,7 +147,7 @@ class Sender:
                 outbox.add_credit(writer.connection, owner, -1)
             return operations
 
-        return await self._local.change(work)
+        return await self._local.apply_work(work)
 
     async def _send(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
         self.requests += 1
@@ -187,7 +187,7 @@ class Sender:
             fine = replace(progress, failures=0, next_at=None, last_error=None, sent_at=at)
             outbox.write_progress(writer.connection, owner, fine)
 
-        await self._local.change(work)
+        await self._local.apply_work(work)
 
     async def _narrow(self, operations: Sequence[Operation], error: BadInput) -> int:
         """Look for what the server does not take in a batch: halves it, and sets aside the one that is left."""
@@ -195,7 +195,7 @@ class Sender:
             return len(operations) // 2
         operation, reason = operations[0], type(error).__name__
         _log.warning("the server does not take an operation (%s): it is set aside", reason)
-        await self._local.change(lambda writer: outbox.set_aside(writer.connection, operation.id, reason))
+        await self._local.apply_work(lambda writer: outbox.set_aside(writer.connection, operation.id, reason))
         return MAX_OPERATIONS
 
     async def _note_failure(self, owner: ItemOwner, error: MunimentError | TimeoutError | None) -> None:
@@ -213,7 +213,7 @@ class Sender:
             outbox.write_progress(writer.connection, owner, failed)
 
         _log.warning("what waits cannot be sent: %s", name)
-        await self._local.change(work)
+        await self._local.apply_work(work)
 
 
 def _restart(writer: MirrorWriter, owner: ItemOwner) -> None:

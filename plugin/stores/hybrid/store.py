@@ -162,7 +162,7 @@ class HybridStore(MemoryStore):
                 self._add(writer.connection, owner, "pin" if pinned else "unpin", id_)
             return is_there
 
-        is_there = await self.local.change(work)
+        is_there = await self.local.apply_work(work)
         self._wake.set()
         return is_there
 
@@ -179,7 +179,7 @@ class HybridStore(MemoryStore):
     async def sync_now(self, owner: ItemOwner) -> bool:
         """Send what waits for an owner and take over what others have done, whatever it costs, and return whether both
         agree then. Raises StoreError of the file."""
-        return await self._sender.synchronize(owner)
+        return await self._sender.synchronize_items(owner)
 
     async def list_owners(self) -> Sequence[ItemOwner]:
         """Return the owners whose items this file shares with the server. Raises StoreError of the file."""
@@ -238,7 +238,7 @@ class HybridStore(MemoryStore):
             self._circuit = self._circuit.note_success()
             if not hits:
                 return ()
-            return await self.local.change(
+            return await self.local.apply_work(
                 lambda writer: keep_finds(writer, query.owner, hits, progress.revision, now), fetched_at=now
             )
         except (MunimentError, TimeoutError) as error:
@@ -290,13 +290,13 @@ class HybridStore(MemoryStore):
             for owner, count in turns.items():
                 outbox.add_credit(writer.connection, owner, compute_credit(count, pace))
 
-        await self.local.change(work)
+        await self.local.apply_work(work)
 
     async def _send_due(self) -> float:
         """Send one batch for each owner for whom it is due, and return the seconds until something is due again."""
         _, owners = await self._sender.find_due()
         for owner in owners:
-            await self._sender.push(owner, batches=1)
+            await self._sender.push_operations(owner, batches=1)
         due, _ = await self._sender.find_due()
         return _IDLE_SECONDS if due is None else (due - self._now()).total_seconds()
 
@@ -305,7 +305,7 @@ class HybridStore(MemoryStore):
         for owner, read_at in list(self._owners.items()):
             if read_at is None or now - read_at >= timedelta(seconds=self._options.pull_seconds):
                 self._owners[owner] = now
-                await self._sender.pull(owner)
+                await self._sender.pull_changes(owner)
 
 
 def _resolve_item(connection: sqlite3.Connection, item: MemoryItem) -> MemoryItem:
