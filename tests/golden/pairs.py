@@ -48,7 +48,7 @@ def turn_id(number: int) -> TurnId:
 
 
 def memory(one: Candidate, number: int, at: datetime = EARLIER) -> StoredMemory:
-    return merge.make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
+    return placement.make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
 
 
 def merging(a: Mapping[str, Any], b: Mapping[str, Any]) -> Plain:
