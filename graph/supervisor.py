@@ -14,6 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command
 
+from muniment.chain.host import Host
+from muniment.graph.threads.commands import ThreadCommands
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
@@ -43,12 +45,14 @@ def build(
     instructions: str = "",
     tools: Sequence[BaseTool | Callable[..., Any]] = (),
     subagents: Sequence[Subagent] | None = None,
+    host: Host | None = None,
 ) -> StateGraph[State, Who, Input, Output]:
     """The graph, not compiled: the caller adds a checkpointer. Without a model it replies from memory alone.
 
     `settings` are by default those of the memory. `instructions` say who the supervisor is, `tools` are its own beside
     `memory_query`, and `subagents` take the place of the planner, stylist, researcher and executor. With `interrupts` a
-    person is asked for consent by an interrupt, else by the last line of a reply. Raises BadConfig."""
+    person is asked for consent by an interrupt, else by the last line of a reply. `host` runs a chain around the turns:
+    with `ThreadCommands` they have the commands of the plugin. Raises BadConfig."""
     settings = settings or memory.engine.settings
     colleagues = _choose_subagents(subagents, settings)
     graph = StateGraph(State, context_schema=Who, input_schema=Input, output_schema=Output)
@@ -58,22 +62,17 @@ def build(
     def node(step: Callable[..., Awaitable[State | Command[Any]]], *, after: bool = False, **arguments: Any) -> Any:
         return partial(run_node, step=partial(step, memory=memory, **arguments), settings=settings, has_writes=after)
 
-    first = partial(turn.read_context, memory=memory, settings=settings)
-    graph.add_node("context", first, destinations=turn.NEXT)
+    first = partial(turn.read_context, memory=memory, settings=settings, host=host)
+    graph.add_node("context", first, destinations=turn.NEXT if host is None else (*turn.NEXT, "episodic"))
     graph.add_node("deny", partial(turn.deny_turn, settings=settings))
-    learn = partial(turn.learn_messages, memory=memory)
-    graph.add_node("hotpath", partial(run_node, step=learn, settings=settings, is_parallel=True))
+    learn = partial(run_node, step=partial(turn.learn_messages, memory=memory), settings=settings, is_parallel=True)
+    graph.add_node("hotpath", learn)
     adapted = adapt_model(model)
     described = {each.name: each.description for each in colleagues}
     own = make_tool_node("supervisor", tools)
     prompt = build_supervisor_prompt(instructions, described)
-    agent: dict[str, Any] = {
-        "settings": settings,
-        "instructions": prompt,
-        "model": adapted,
-        "own": own,
-        "colleagues": described,
-    }
+    agent: dict[str, Any] = {"settings": settings, "instructions": prompt, "model": adapted, "own": own}
+    agent |= {"colleagues": described, "host": host}
     graph.add_node("supervisor", node(supervisor.write_reply, **agent), destinations=(*described, "episodic"))
     for each in colleagues:
         own = make_tool_node(each.name, each.tools)
@@ -81,7 +80,8 @@ def build(
         graph.add_node(each.name, node(run_subagent, **agent))
         graph.add_edge(each.name, "supervisor")
     # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
-    graph.add_node("episodic", node(turn.end_turn, after=True, settings=settings, interrupts=interrupts), defer=True)
+    end: dict[str, Any] = {"settings": settings, "interrupts": interrupts, "host": host}
+    graph.add_node("episodic", node(turn.end_turn, after=True, **end), defer=True)
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
     if interrupts:  # a step of its own: a run that goes on after an interrupt does its node again
@@ -126,7 +126,8 @@ def _choose_subagents(subagents: Sequence[Subagent] | None, settings: Settings) 
 def _build_configured() -> StateGraph[State, Who, Input, Output]:
     """The graph of this process's settings. Memory and model connect at their first use."""
     memory = bootstrap.create_memory(load_settings())
-    return build(memory, memory.engine.model, interrupts=True)
+    host = Host([ThreadCommands(memory)]) if memory.engine.settings.plugin.enabled else None
+    return build(memory, memory.engine.model, interrupts=True, host=host)
 
 
 builder = _build_configured()

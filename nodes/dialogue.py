@@ -9,9 +9,11 @@ from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
+from muniment.chain.placement import append_text
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.payload import fence_text
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel
+from muniment.nodes.chain.prompt_window import find_start, list_readable, list_waiting
 from muniment.nodes.confidence import format_confidence
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Report, State, Task
@@ -29,20 +31,30 @@ _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
 def build_prompt(
-    state: State, instructions: str, max_chars: int, max_tokens: int, count_tokens: Callable[[str], int]
+    state: State,
+    instructions: str,
+    max_chars: int,
+    max_tokens: int,
+    count_tokens: Callable[[str], int],
+    first: str | None = None,
 ) -> list[ChatMessage]:
     """The supervisor's prompt: the lasting part, the thread, and in its last message the part that changes with each
     turn.
 
     The first message stays byte-equal while the profile does, and the thread follows it: so the prompt of a turn begins
     like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out,
-    and early ones of a thread of more than `max_tokens`.
+    and early ones of a thread of more than `max_tokens`; or those before the message `first`, empty for none.
     The roles are system, then user and assistant in turns: the templates of some models accept no other order."""
     profile = fence_text(state.get("stable", ""))
     opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
-    moving = [state.get("moving", ""), *map(_format_report, state.get("reports", ())), format_confidence(state)]
-    messages = [message for message in state["messages"] if len(str(message.text)) <= max_chars]
-    start = find_start(messages, _list_waiting(state), max_tokens, count_tokens)
+    opening = append_text(opening, _join_added(state, "system"))
+    moving = [_join_added(state, "user"), state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
+    moving.append(format_confidence(state))
+    messages = list_readable(state["messages"], max_chars)
+    if first is None:
+        start = find_start(messages, list_waiting(state), max_tokens, count_tokens)
+    else:
+        start = next((n for n, message in enumerate(messages) if first and message.id == first), 0)
     early = [message for message in messages[:start] if message.type == "system"]
     thread = _convert_thread([*early, *messages[start:]])
     system = [opening, *(message.content for message in thread if message.role == "system")]
@@ -142,32 +154,9 @@ def explain_failure(error: ModelError) -> str:
     return f"{str(error).rstrip('.')} ({type(error).__name__}{status})"
 
 
-def _list_waiting(state: State) -> AbstractSet[str | None]:
-    """The ids of the messages that memory does not have yet: those of this turn, and what it could not take."""
-    return {*state.get("asked", ()), *state.get("to_learn", ()), *state.get("to_record", ())}
-
-
-def find_start(
-    messages: Sequence[AnyMessage],
-    waiting: AbstractSet[str | None],
-    max_tokens: int,
-    count_tokens: Callable[[str], int],
-) -> int:
-    """The place of the first message that is kept, so that the messages have at most `max_tokens`; all are kept from
-    the first one that memory does not have.
-
-    Half of `max_tokens` goes at a time: the beginning stays the same for many turns, as a prompt cache needs."""
-    texts = [str(message.text) for message in messages]
-    if sum(len(text.encode(errors="replace")) for text in texts) <= max_tokens:  # a token has a byte or more
-        return 0
-    sizes = [count_tokens(text) for text in texts]
-    portion = max(max_tokens // 2, 1)
-    leaving = -(-max(sum(sizes) - max_tokens, 0) // portion) * portion
-    start = 0
-    while leaving > 0 and start < len(messages) and messages[start].id not in waiting:
-        leaving -= sizes[start]
-        start += 1
-    return start
+def _join_added(state: State, placement: Literal["system", "user"]) -> str:
+    added = [each["text"] for each in state.get("additions", ()) if each["placement"] == placement]
+    return "\n\n".join(filter(None, added))
 
 
 def _convert_thread(messages: Sequence[AnyMessage]) -> list[ChatMessage]:

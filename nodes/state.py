@@ -27,6 +27,8 @@ ID_CHANNELS = frozenset(
         "run",
         "portions",
         "findings",
+        "shown",
+        "left",
     }
 )  # fmt: skip - of the state: what holds ids, hashes and times, no text
 _MEMORY = (
@@ -151,6 +153,11 @@ class State(TypedDict, total=False):
     revision: Annotated[int | None, UntrackedValue]
     written: Annotated[list[dict[str, Any]], UntrackedValue]
     waiting: Annotated[list[dict[str, str]], UntrackedValue]
+    additions: list[dict[str, str]]  # what a chain has added to the prompt: source, text, placement
+    is_aside: bool  # a chain has answered the message itself
+    is_off: bool  # memory is neither read nor written in this turn
+    shown: list[str]  # ids of the memories that `stable` and `bullets` quote
+    left: str  # lasts: id of the first message that prompts keep; a chain was told of those before
     told_at: str  # the time of that request, or of the thread's first turn, ISO
 
 

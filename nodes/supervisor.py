@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
+from muniment.chain.host import Host
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
@@ -24,6 +25,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, ModelError, MunimentError, NotFound, StoreError
 from muniment.memory.payload import encode_hit
 from muniment.memory.ports.llm import ChatAnswer
+from muniment.nodes.chain.turns import choose_first
 from muniment.nodes.chat_model import RunModel
 from muniment.nodes.confidence import LOW, measure_confidence
 from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
@@ -244,6 +246,7 @@ async def write_reply(
     instructions: str,
     colleagues: Mapping[str, str],
     own: ToolNode | None,
+    host: Host | None = None,
 ) -> Command[str]:
     """Reply, or hand a task to a colleague. Only the reply stays in the thread."""
     messages = find_turn_messages(state)
@@ -265,16 +268,19 @@ async def write_reply(
         as_of=state.get("as_of"),
         message_id=str(messages[-1].id),
         previous_time=find_latest_time(state),
-        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else {},
+        colleagues={} if state.get("is_off") or state.get("handoffs", 0) >= settings.model.handoffs else colleagues,
+        has_memory=not state.get("is_off"),
         own=own,
         state=state,
     )
     stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
+    counted, most = memory.conversation.count_tokens, (settings.limits.turn_chars, settings.threads.max_tokens)
+    first = await choose_first(host, state, scope, settings, counted, memory.now()) if host else None
+    confidence |= State() if first is None else State(left=first)
     try:
-        counted = memory.conversation.count_tokens
-        prompt = build_prompt(state, instructions, settings.limits.turn_chars, settings.threads.max_tokens, counted)
+        prompt = build_prompt(state, instructions, *most, counted, first)
         outcome = await run_dialogue(metered, stream, prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."

@@ -96,6 +96,7 @@ class Toolbox:
     colleagues: Mapping[str, str] = field(default_factory=dict)  # what each is for
     own: ToolNode | None = None  # other tools than memory's
     state: State = field(default_factory=State)  # of the turn, which they may read
+    has_memory: bool = True  # without it there are no tools of memory
     is_wide: bool = False  # a query that names no threshold finds what is nearest, however far it is
     as_of: int | None = None  # the revision to read, None for the last one
     recalled: list[int] = field(default_factory=list)  # shingle hashes of the memories that were found
@@ -107,6 +108,8 @@ class Toolbox:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that the model gets."""
+        if not self.has_memory:
+            return tuple(map(describe_tool, self.own.tools_by_name.values() if self.own else ()))
         query = Tool(
             name=QUERY_TOOL,
             description="Search memory for what is not at hand.",
@@ -187,7 +190,7 @@ class Toolbox:
 
     async def execute_call(self, call: ToolCall) -> str:
         """The result as a text for the model. Raises BadInput, Denied, StoreError."""
-        if call.name == QUERY_TOOL:
+        if call.name == QUERY_TOOL and self.has_memory:
             query = self._parse_query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, query)
             self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.memory.text for hit in answer.hits)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -14,13 +14,15 @@ from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from muniment.chain.host import Host
 from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import SENSITIVE
-from muniment.memory.domain.ids import Revision, TurnId
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, StoreError, TooLarge
+from muniment.nodes.chain.turns import ask_chain, finish_turn, list_shown_ids
 from muniment.nodes.consent import apply_answer, is_typed
 from muniment.nodes.entry import (
     begin_turn,
@@ -53,9 +55,15 @@ _MAX_RECENT = 20  # messages of a thread in which a background job may have foun
 
 
 async def read_context(
-    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Command[Literal["supervisor", "hotpath", "deny"]]:
-    """Begin a turn: reset the state of the turn before, redact the messages, and read memory."""
+    state: State,
+    runtime: Runtime[Who],
+    config: RunnableConfig,
+    *,
+    memory: Memory,
+    settings: Settings,
+    host: Host | None = None,
+) -> Command[Literal["supervisor", "hotpath", "deny", "episodic"]]:
+    """Begin a turn: reset the state of the turn before, redact the messages, ask the chain, and read memory."""
     thread = state["messages"]
     start = next((n for n in range(len(thread), 0, -1) if isinstance(thread[n - 1], AIMessage)), 0)
     messages = [message for message in thread[start:] if isinstance(message, HumanMessage)]  # since the last reply
@@ -74,7 +82,27 @@ async def read_context(
     redacted = [
         message.model_copy(update={"content": await _redact_content(message.content, memory)}) for message in messages
     ]
-    update = State(
+    update = _reset_state(state, scope, memory, messages, redacted)
+    if host is not None and messages:
+        update |= await ask_chain(host, state, update, scope)
+    goto: list[Literal["supervisor", "hotpath", "episodic"]] = ["supervisor", "hotpath"]
+    if update["is_aside"] or update["is_off"]:
+        goto = ["episodic"] if update["is_aside"] else ["supervisor"]
+    try:
+        update |= await begin_turn(state, runtime, config, update["asked"])
+        if len(goto) > 1:
+            update |= await _read_memory(memory, scope, state, messages, settings.limits.turn_chars, update)
+    except MunimentError as error:
+        update["unread"] = await report_failure(memory, scope, "context", "search", error)
+        update["refused"] = isinstance(error, TooLarge)
+    return Command(goto=goto, update=drop_unchanged(state, update))
+
+
+def _reset_state(
+    state: State, scope: Scope, memory: Memory, messages: Sequence[HumanMessage], redacted: Sequence[HumanMessage]
+) -> State:
+    """The state of a turn that begins, without anything of the turn before."""
+    return State(
         space=str(scope.space),
         asked=[message.id for message in messages if message.id],
         at=memory.now().isoformat(),
@@ -99,19 +127,13 @@ async def read_context(
         # An interrupt that nobody resumed: the message in its place may be the answer.
         to_confirm=[request["id"] for request in state.get("asking", ())] or state.get("to_confirm", []),
         decided="",
+        additions=[],
+        is_aside=False,
+        is_off=False,
+        shown=[],
         # With the same ids: they replace those of the thread.
         messages=[new for old, new in zip(messages, redacted, strict=True) if new.content != old.content],
     )
-    try:
-        update |= await begin_turn(state, runtime, config, update["asked"])
-        texts = [str(message.text) for message in messages]
-        recent = [message for message in thread if isinstance(message, HumanMessage)][-_MAX_RECENT:]
-        said = {make_turn(scope, message, update["at"]).id for message in recent}
-        update |= await _read_memory(memory, scope, texts, settings.limits.turn_chars, update["as_of"], said)
-    except MunimentError as error:
-        update["unread"] = await report_failure(memory, scope, "context", "search", error)
-        update["refused"] = isinstance(error, TooLarge)
-    return Command(goto=["supervisor", "hotpath"], update=drop_unchanged(state, update))
 
 
 async def _redact_content(content: Any, memory: Memory) -> Any:
@@ -137,11 +159,14 @@ async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, 
 
 
 async def _read_memory(
-    memory: Memory, scope: Scope, texts: list[str], max_chars: int, as_of: int | None, said: AbstractSet[TurnId]
+    memory: Memory, scope: Scope, state: State, messages: Sequence[HumanMessage], max_chars: int, update: State
 ) -> State:
-    """What memory holds on the texts, as of a revision or now; `fresh` is what none of the turns in `said` says.
+    """What memory holds on the messages, as of a revision or now; `fresh` is what no recent message of the thread says.
 
     Raises TooLarge, BadInput, StoreError."""
+    texts, as_of = [str(message.text) for message in messages], update["as_of"]
+    recent = [message for message in state["messages"] if isinstance(message, HumanMessage)][-_MAX_RECENT:]
+    said = {make_turn(scope, message, update["at"]).id for message in recent}
     write_event = get_stream_writer()
     if texts and (size := len(texts[-1])) > max_chars:
         reason = f"The message has {size:,} characters; at most {max_chars:,} can be read."
@@ -169,6 +194,7 @@ async def _read_memory(
         fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
         relevance=brief.relevance,
+        shown=list_shown_ids(brief),
     )
 
 
@@ -251,7 +277,7 @@ async def _find_new_requests(
 
 async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings) -> State:
     """Record the turn and its tool calls, advance the thread's cursor, and add to the reply what was not stored."""
-    reply = get_reply(state)
+    reply = None if state.get("is_aside") else get_reply(state)
     waiting = state.get("to_record", {}) | {
         message.id: state["at"] for message in find_turn_messages(state) if message.id
     }
@@ -325,11 +351,20 @@ async def _capture_episode(state: State, scope: Scope, memory: Memory, settings:
     return State(untold=0, told_at=now.isoformat())
 
 
-async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Settings, interrupts: bool) -> State:
-    """All that comes after the reply, in one step: the ledger, the jobs, and what is asked in the reply's last line.
+async def end_turn(
+    state: State,
+    scope: Scope,
+    *,
+    memory: Memory,
+    settings: Settings,
+    interrupts: bool,
+    host: Host | None = None,
+) -> State:
+    """All that comes after the reply, in one step: ledger, jobs, what is asked in the reply's last line, and the chain.
 
     With `interrupts` a question is left to the node `consent`, which nothing comes before when its run goes on."""
-    update = await record_turn(state, scope, memory=memory, settings=settings)
+    is_off = state.get("is_off", False)
+    update = State() if is_off else await record_turn(state, scope, memory=memory, settings=settings)
     ended = state | update
     if "messages" in update:  # the reply, which is the last message
         ended["messages"] = [*state["messages"][:-1], *update["messages"]]
@@ -343,6 +378,8 @@ async def end_turn(state: State, scope: Scope, *, memory: Memory, settings: Sett
     if ended.get("decided") or (ended.get("asking") and not interrupts):
         update |= _add_consent_lines(ended, is_asking=not interrupts)
         ended["messages"] = [*ended["messages"][:-1], *update.get("messages", ended["messages"][-1:])]
+    if host is not None:
+        finish_turn(host, ended, scope, memory.now())
     return update | make_output(ended)
 
 

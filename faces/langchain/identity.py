@@ -29,6 +29,13 @@ def resolve_caller(
 
     A login of LangGraph's server takes precedence. Raises BadInput that says what is missing, Denied for a context that
     names another user than the login."""
+    return resolve_scope_of_run(settings.tenant, config, runtime, user=user)
+
+
+def resolve_scope_of_run(
+    tenant: str, config: RunnableConfig, runtime: Runtime[Any] | None = None, *, user: str | None = None
+) -> Scope:
+    """The same for a program without settings; `tenant` is that of runs that name none."""
     runtime = runtime or find_runtime()
     given = read_context(runtime.context, config)
     if "user" not in given:
@@ -37,7 +44,7 @@ def resolve_caller(
             raise BadInput(_MISSING)
         given["user"] = DEFAULT_USER if identity else user
     who = Who(**given)
-    return resolve_scope(replace(runtime, context=who), config, settings.tenant)
+    return resolve_scope(replace(runtime, context=who), config, tenant)
 
 
 def find_runtime() -> Runtime[Any]:

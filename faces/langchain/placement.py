@@ -1,4 +1,4 @@
-"""Where recalled text stands in a request: the profile ends the system message, the rest the last message of the user.
+"""Where the additions of a turn stand in a request: at the end of the system message, or of the last one of the user.
 
 So a request begins like the one before it, as a provider's prompt cache needs, and no message stands between a call of
 a tool and its result."""
@@ -6,39 +6,58 @@ a tool and its result."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from muniment.memory.payload import fence_text
-
-_HEADING = "What is known about the person:"
+from muniment.chain.placement import append_text, join_additions
+from muniment.chain.values import Addition
+from muniment.nodes.chain.messages import is_aside, is_summary
 
 
 def find_last_user_message(messages: Sequence[AnyMessage]) -> int | None:
-    """The place of the last message of the user; None without any."""
-    return next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], HumanMessage)), None)
+    """The place of the last message of the user; None without any. A summary is none."""
+    places = range(len(messages) - 1, -1, -1)
+    return next(
+        (n for n in places if isinstance(messages[n], HumanMessage) and not is_summary(messages[n])),
+        None,
+    )
 
 
-def add_profile(message: SystemMessage | None, profile: str) -> SystemMessage | None:
-    """The system message with the profile at its end."""
-    if not profile:
-        return message
-    text = f"{_HEADING}\n{fence_text(profile)}"
-    return SystemMessage(text) if message is None else message.model_copy(update={"content": _add(message, text)})
+def find_turn_start(messages: Sequence[AnyMessage]) -> int:
+    """The place of the first message of the turn: the user's messages since the last reply, or what follows the
+    summary that stands for them. An exchange that a middleware answered itself is over."""
+    start = find_last_user_message(messages)
+    if start is None:
+        return next((n + 1 for n in range(len(messages) - 1, -1, -1) if is_summary(messages[n])), len(messages))
+    while start and isinstance(messages[start - 1], HumanMessage) and not _is_apart(messages[start - 1]):
+        start -= 1
+    return start
 
 
-def add_recalled(messages: list[AnyMessage], recalled: str) -> list[AnyMessage]:
-    """The messages with the recalled text at the end of the last one of the user."""
+def place_texts(request: ModelRequest[Any], additions: Sequence[Addition]) -> ModelRequest[Any]:
+    """Return a request with the additions in their places; where the user's message has left the thread, at the end of
+    the summary that stands for it."""
+    messages, system = list(request.messages), request.system_message
     place = find_last_user_message(messages)
-    if not recalled or place is None:
-        return messages
-    message = messages[place]
-    changed = message.model_copy(update={"content": _add(message, recalled)})
-    return [*messages[:place], changed, *messages[place + 1 :]]
+    if place is None:
+        place = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], HumanMessage)), None)
+    if (text := join_additions(additions, "user")) and place is not None:
+        messages[place] = _append(messages[place], text)
+    if text := join_additions(additions, "system"):
+        system = SystemMessage(text) if system is None else _append(system, text)
+    return request.override(messages=messages, system_message=system)
 
 
-def _add(message: AnyMessage, text: str) -> str | list[str | dict[str, object]]:
+def _is_apart(message: AnyMessage) -> bool:
+    return is_aside(message) or is_summary(message)
+
+
+def _append(message: Any, text: str) -> Any:
     content = message.content
     if isinstance(content, str):
-        return f"{content}\n\n{text}"
-    return [*content, {"type": "text", "text": text}]
+        changed: Any = append_text(content, text)
+    else:
+        changed = [*content, {"type": "text", "text": text}]
+    return message.model_copy(update={"content": changed})

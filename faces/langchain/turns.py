@@ -7,11 +7,12 @@ from datetime import timedelta
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from muniment.faces.langchain.placement import find_last_user_message
+from muniment.faces.langchain.placement import find_turn_start
 from muniment.memory.client import Memory
 from muniment.memory.domain.query import Brief
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
+from muniment.nodes.chain.messages import is_aside, is_summary
 from muniment.nodes.entry import make_turn
 from muniment.nodes.tool_turns import make_tool_use
 from muniment.nodes.tools import QUERY_TOOL
@@ -21,11 +22,12 @@ _TICK = timedelta(microseconds=1)  # between messages of one time, so that the l
 
 def list_turn_messages(messages: Sequence[AnyMessage], waiting: Collection[str]) -> list[AnyMessage]:
     """The messages since the last reply, and those before that wait since memory failed."""
-    last = find_last_user_message(messages)
-    start = len(messages) if last is None else last
-    while start and isinstance(messages[start - 1], HumanMessage):
-        start -= 1
-    return [message for n, message in enumerate(messages) if n >= start or message.id in waiting]
+    start = find_turn_start(messages)
+    return [
+        message
+        for n, message in enumerate(messages)
+        if (n >= start or message.id in waiting) and not (is_aside(message) or is_summary(message))
+    ]
 
 
 def list_recalled_texts(brief: Brief | None, messages: Sequence[AnyMessage]) -> list[str]:

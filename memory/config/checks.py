@@ -29,7 +29,7 @@ def check_recall(recall: RecallSettings, limits: Limits, refuse: Refuse) -> None
             raise refuse(path, f"is {overrides['top_k']}; allowed: at most limits.top_k")
     for agent, profile in recall.agents.items():
         if profile not in recall.profiles:
-            known = suggest_name(profile, recall.profiles) if recall.profiles else "; recall.profiles has none"
+            known = suggest_name(profile, recall.profiles)
             raise refuse(("recall", "agents", agent), f"there is no profile {format_key(profile)}{known}")
 
 

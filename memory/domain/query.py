@@ -147,6 +147,7 @@ class Brief:
     moving: str  # header and fenced bullets as one block; empty when there is nothing to say
     degraded: bool = False  # as of an Answer
     relevance: float = 0.0  # of the best bullet to the message, in [0, 1]
+    bullet_keys: tuple[str, ...] = ()  # for each bullet the id of its memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from muniment.agent.gateway_reference import REFERENCE_RULE
 from muniment.memory.ports.llm import ChatMessage
-from muniment.nodes.dialogue import find_start
+from muniment.nodes.chain.prompt_window import find_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from muniment.memory.config.schema import RedactionSettings
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -20,7 +20,7 @@ _MARK = "[redacted:"  # a statement about a secret says nothing without it
 _SENTENCE = lazy_compile(r"[^.!?。！？…\n]+")
 _UNIT = lazy_compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SPEAKER = lazy_compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|me|us|you|your)\b|[我你您咱俺]")
-_LONG = 24  # words, or characters of CJK, from which on a sentence is told and not stated
+_RUN = 25  # words, or characters of CJK, in a row from which on they are a telling and no statement
 
 
 def decide_source(
@@ -34,22 +34,26 @@ def decide_source(
 def decide_content(content: str, messages: Iterable[str]) -> Decision:
     """Return whether a statement may be kept as it stands, after redaction, beside the messages that it comes from.
 
-    A sentence of a message is raw words where its speaker stands in it, or where it is longer than 24 words. One that
+    Raw words are a sentence of a message with its speaker in it, and any run of more than 24 words of a message. What
     states something in few words and without a person, such as "use pnpm", is none: it is the statement."""
     if _MARK in content:
         return Decision(allowed=False, reason=REDACTED)
     flat = _flatten(content)
-    is_raw = any(sentence in flat for message in messages for sentence in _list_raw_sentences(message))
+    is_raw = any(_has_run(flat, message) or _has_sentence(flat, message) for message in messages)
     return Decision(allowed=not is_raw, reason=VERBATIM if is_raw else OPEN)
 
 
-def _list_raw_sentences(message: str) -> Iterator[str]:
-    """The sentences of a message that nothing may hold, each as words that blanks part."""
-    for match in _SENTENCE.finditer(message):
-        flat = _flatten(match.group())
-        size = flat.count(" ") - 1
-        if size > _LONG or (size > 1 and _SPEAKER.search(match.group())):
-            yield flat
+def _has_run(flat: str, message: str) -> bool:
+    """Whether a statement has more words of a message in a row than may be kept."""
+    words, said = flat.split(), _flatten(message)
+    return any(f" {' '.join(words[n : n + _RUN])} " in said for n in range(len(words) - _RUN + 1))
+
+
+def _has_sentence(flat: str, message: str) -> bool:
+    """Whether a statement has a whole sentence of a message, of two words or more, in which its speaker stands."""
+    sentences = (match.group() for match in _SENTENCE.finditer(message))
+    spoken = (_flatten(sentence) for sentence in sentences if _SPEAKER.search(sentence))
+    return any(sentence.count(" ") > 2 and sentence in flat for sentence in spoken)
 
 
 def _flatten(text: str) -> str:

@@ -8,6 +8,7 @@ from muniment.memory.config.plugin import GateSettings
 from muniment.memory.domain.memory import FactKind, is_note
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.extraction.gate import find_skip_reason
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.remarks import find_remark
 from muniment.plugin.gates.stability import is_momentary
@@ -33,6 +34,7 @@ WRITE_REFUSALS = frozenset(
 _STATED: frozenset[FactKind] = frozenset(
     {"decision", "constraint", "rule", "todo", "discovery", "identity", "skill", "goal", "relationship"}
 )
+_SPEAKER = lazy_compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|me|my|mine|myself)\b|[我咱俺](?!们)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,5 +85,13 @@ def _judge_content(candidate: Candidate, signals: WriteSignals) -> tuple[bool, s
     if candidate.category == "style" or kind == "preference":
         is_passing = is_momentary(signals.said or candidate.text)
         return not is_passing, MOMENTARY if is_passing else STABLE
-    is_stated = kind in _STATED or (is_note(candidate.fact) and not is_momentary(signals.said or candidate.text))
+    is_stated = kind in _STATED or (is_note(candidate.fact) and _is_of_work(signals.said or candidate.text, candidate))
     return is_stated, STATED if is_stated else SMALL_TALK
+
+
+def _is_of_work(said: str, candidate: Candidate) -> bool:
+    """Whether a note states something that holds, and of what is worked on: what a person tells of themselves, beside
+    facts, preferences and what they want kept, is conversation."""
+    if candidate.category == "constraints":
+        return True
+    return not is_momentary(said) and _SPEAKER.search(said) is None

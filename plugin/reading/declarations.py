@@ -12,6 +12,7 @@ from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.extraction import classify
 from muniment.memory.rules.extraction.clauses import split_sentences
+from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, parse_forget_request
 from muniment.memory.rules.extraction.gate import find_skip_reason
 from muniment.memory.rules.provenance import quoted
 from muniment.plugin.gates.stability import is_momentary
@@ -42,6 +43,8 @@ def _score(sentence: str) -> Iterator[float]:
     """The log odds that a sentence states something that lasts; nothing for one that does not state at all."""
     said = sentence.strip()
     if len(said) > _MAX_CHARS or said.endswith(("?", "？")) or find_skip_reason(said, "user") is not None:
+        return
+    if FORGET_WORD.search(said) and parse_forget_request(said):
         return
     if not classify.is_request(said) and not is_momentary(said):
         yield classify.score_statement(said)

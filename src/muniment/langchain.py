@@ -1,5 +1,5 @@
-"""Muniment in agents of LangChain and LangGraph: a middleware, a tool that reads memory, a store of items, and a memory
-for programs without asyncio.
+"""Muniment in agents of LangChain and LangGraph: a middleware, one for any chain, summarization over it, a tool that
+reads memory, a store of items, and a memory for programs without asyncio.
 
 Each name is imported when it is first used."""
 
@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muniment.faces.langchain.chain import (
+        ChainMiddleware,
+    )
     from muniment.faces.langchain.loop import (
         open_background_memory,
     )
@@ -18,14 +21,27 @@ if TYPE_CHECKING:
     from muniment.faces.langchain.store import (
         MunimentStore,
     )
+    from muniment.faces.langchain.summarization import (
+        CompactingSummarization,
+    )
     from muniment.faces.langchain.tool import (
         conversation_tool,
         memory_tool,
     )
 
-__all__ = ["MemoryMiddleware", "MunimentStore", "conversation_tool", "memory_tool", "open_background_memory"]
+__all__ = [
+    "ChainMiddleware",
+    "CompactingSummarization",
+    "MemoryMiddleware",
+    "MunimentStore",
+    "conversation_tool",
+    "memory_tool",
+    "open_background_memory",
+]
 
 _HOMES = {
+    "ChainMiddleware": "chain",
+    "CompactingSummarization": "summarization",
     "MemoryMiddleware": "middleware",
     "MunimentStore": "store",
     "conversation_tool": "tool",

@@ -80,12 +80,21 @@ def check_mcp(printed: str) -> None:
     assert found == KNOWN
 
 
+def check_plugin_agent(printed: str) -> None:
+    """The second thread is shown what was said in the first, and the command is answered without the model."""
+    _, asked, listed = printed.split("> ")[1:]
+    assert "pnpm" in asked
+    assert "pnpm" in listed
+    assert "user:" not in listed
+
+
 CHECKS: Mapping[str, Callable[[str], None]] = {
     "readme_1.py": check_statement,
     "readme_2.py": check_graph_of_readme,
     "own_graph.py": check_own_graph,
     "supervisor_graph.py": check_supervisor_graph,
     "create_agent_middleware.py": check_middleware,
+    "create_agent_plugin.py": check_plugin_agent,
     "langmem_store.py": check_langmem,
     "plain_loop.py": check_plain_loop,
     "mcp_client.py": check_mcp,

@@ -29,8 +29,8 @@ DENYING = REDACTION.model_copy(
 
 
 _STORY = (
-    "the deploy went out on a Friday evening and then the pager rang all through the night until somebody at last found "
-    "the switch that had been thrown the wrong way round"
+    "the deploy went out on a Friday evening and then the pager rang all through the night until somebody at last "
+    "found the switch that had been thrown the wrong way round"
 )
 
 

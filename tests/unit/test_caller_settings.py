@@ -32,7 +32,7 @@ def test_a_profile_overrides_what_it_names(tmp_path: Path) -> None:
             "recall.profiles.terse.semantic_weight: is 2; allowed: at most 1.0",
         ),
         ("profiles: {terse: 7}", "recall.profiles.terse: is 7; allowed: keys with values"),
-        ("agents: {executor: terse}", "recall.agents.executor: there is no profile terse; recall.profiles has none"),
+        ("agents: {executor: terse}", "recall.agents.executor: there is no profile terse; allowed: plugin"),
         ("beside: [user]", "recall.beside.0: is text of 4 characters; allowed: 'project' or 'agent'"),
     ],
 )

@@ -48,11 +48,11 @@ GENERAL_NAMES = {
     "countries, regions and large cities": """
         aarhus africa algarve angeles asia basel bergen berlin bern bilbao bologna boston brazil bristol brittany
         canada cardiff corfu crete denmark dublin egypt faro florence france frankfurt friesland gdansk ghana
-        glasgow granada graz hamburg hanoi hawaii helsinki ireland istanbul italy izmir japan kenya kyoto lausanne
-        leeds leipzig london lyon madeira madrid mallorca manchester melbourne milan montreal munich nantes naples
-        nigeria normandy norway oslo palermo paris pisa porto portugal quebec rome sardinia scotland seville
-        singapore stockholm tanzania tokyo toronto turin uppsala utrecht valencia verona vienna vietnam wales warsaw
-        washington york zealand zurich
+        glasgow granada graz hamburg hanoi hawaii helsinki hokkaido ireland istanbul italy izmir japan kenya kyoto
+        lausanne leeds leipzig london lyon madeira madrid mallorca manchester melbourne milan montreal munich nantes
+        naples nigeria normandy norway oslo palermo paris pisa porto portugal quebec rome sardinia scotland seville
+        singapore stockholm tanzania tokyo toronto turin uppsala utrecht valencia verona vienna vietnam wales
+        warsaw washington york zealand zurich
     """,
     "brands, programs, clubs and works that are known everywhere": """
         python adidas android asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java

@@ -12,12 +12,12 @@ UNTESTED = frozenset(
     {
         "model.backoff_seconds", "episodes.cooldown_turns", "episodes.cooldown_minutes", "episodes.merge_hours",
         "insights.snippet_chars", "observations.context_turns", "observations.types.discovery",
-        "observations.types.fix", "observations.types.todo", "observations.types.skill_proposal_candidate",
+        "observations.types.todo", "observations.types.skill_proposal_candidate",
         "write.fallback_days", "write.fallback_neighbours", "consolidation.recent_hours",
         "consolidation.retrieved_share", "consolidation.partner_days", "consolidation.fingerprint_days",
         "consolidation.protect_from", "consolidation.batch_price", "consolidation.batch_days",
         "recall.gate_of_one", "recall.cut_spread", "recall.cut_words", "recall.cut_from",
-        "recall.duplicate_similarity", "recall.asking_penalty", "recall.relation_weight",
+        "recall.asking_penalty", "recall.relation_weight",
         "recall.strange_penalty", "procedures.wait_seconds",
     }
 )  # fmt: skip

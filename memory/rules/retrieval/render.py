@@ -263,6 +263,7 @@ def render_brief(
         moving=budget.render_block(hits),
         degraded=answer.degraded,
         relevance=max((hit.relevance for hit in hits), default=0.0),
+        bullet_keys=tuple(str(hit.memory.id) for hit in hits),
     )
     return brief, hits
 

@@ -1,0 +1,1 @@
+"""What threads of the supervisor graph have beside their turns."""

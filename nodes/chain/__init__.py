@@ -1,0 +1,1 @@
+"""The supervisor graph and its threads as a chain has them."""
