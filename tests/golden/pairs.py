@@ -12,7 +12,7 @@ from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.merging import consolidate, judge, merge
+from muniment.memory.rules.merging import consolidate, judge, merge, placement
 from tests.golden.subjects import EARLIER, NOW, PROFILE, SCOPE, SETTINGS, Plain, told, unless
 
 SIMILARITIES = (0.97, 0.75, 0.5)
