@@ -4,12 +4,15 @@ create table muniment.host_items (
   item_id uuid not null,
   memory_id uuid,
   digest bytea not null,
+  said bytea,
   forgotten_at timestamptz,
   constraint host_items_pk primary key (space_id, item_id),
   constraint host_items_space_fk foreign key (space_id) references muniment.spaces (space_id),
-  constraint host_items_digest_length check (octet_length(digest) in (0, 32))
+  constraint host_items_digest_length check (octet_length(digest) in (0, 32)),
+  constraint host_items_said_length check (octet_length(said) = 32)
 );
 create index host_items_by_memory on muniment.host_items (space_id, memory_id);
+create index host_items_by_said on muniment.host_items (space_id, said) where said is not null;
 comment on table muniment.host_items is
   'A row is an id that a host of the plugin has given, and the memory to which it leads. It is written with the memory; no export has it.';
 comment on column muniment.host_items.space_id is 'The space.';
@@ -18,6 +21,9 @@ comment on column muniment.host_items.memory_id is
   'The memory that says it: another one than its own where the same was known. Null: it is gone, or was forgotten before it came.';
 comment on column muniment.host_items.digest is 'SHA-256 of what the item says: the same again is no write. Empty: it is forgotten or erased.';
 comment on column muniment.host_items.forgotten_at is 'Since when it is forgotten: what comes under this id is refused. Null: it is not.';
+comment on column muniment.host_items.said is
+  'SHA-256 of the space and of the words that were forgotten: they are refused under another id, too. Null: not forgotten, or erased.';
+comment on index muniment.host_items_by_said is 'The words that were forgotten.';
 comment on index muniment.host_items_by_memory is 'The items that became a memory.';
 
 alter table muniment.host_items enable row level security;
@@ -43,7 +49,7 @@ comment on policy host_items_own on muniment.host_items is
 comment on policy host_items_eraser on muniment.host_items is 'Who erases works in one space, too.';
 grant select, insert, update on muniment.host_items to muniment_app;
 grant select, delete on muniment.host_items to muniment_eraser;
-grant update (memory_id, digest) on muniment.host_items to muniment_eraser;
+grant update (memory_id, digest, said) on muniment.host_items to muniment_eraser;
 
 -- A token may be for some projects alone.
 alter table muniment.tokens add column projects text[] not null default '{}';

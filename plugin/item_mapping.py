@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from uuid import UUID
@@ -81,7 +81,7 @@ def map_item(item: MemoryItem, key: HostItemKey | None = None) -> MappedItem:
         reach=REACH_OF_SCOPE[item.scope],
         source=item.origin,
         expires_at=item.expires_at,
-        item=key,
+        item=None if key is None else replace(key, own_tags=marks),
     )
     return MappedItem(scope=make_scope(owner), candidate=candidate)
 

@@ -39,6 +39,8 @@ class HostItemKey:
     id: UUID
     digest: bytes
     names_memory: bool = False  # nothing has this id yet: a memory that is new gets it, too
+    own_tags: tuple[str, ...] = ()  # of the candidate: what they say is no part of a memory that knew the item already
+    said: bytes = b""  # digest of its words, whatever their case and spaces
 
 
 def parse_memory_id(given: object) -> MemoryId | str:

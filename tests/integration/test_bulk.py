@@ -23,7 +23,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput, ModelUnavailable, MunimentError
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.rules.merging.merge import make_memory
+from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, said, scope, statement
 from tests.integration.test_large import plans

@@ -25,7 +25,7 @@ from tests.http.conftest import make_environment, run_service
 from tests.plugin_stores.items import START
 from tests.plugin_sync.devices import Connection, open_device, open_server
 
-STORES = ("local", "hybrid")
+STORES = ("local", "hybrid", "engine", "remote")
 
 
 @pytest_asyncio.fixture

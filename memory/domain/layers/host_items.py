@@ -21,6 +21,7 @@ class HostItem:
     memory: MemoryId | None
     digest: bytes
     is_forgotten: bool = False
+    said: bytes = b""  # digest of its words: where those were forgotten under another id, nothing is written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

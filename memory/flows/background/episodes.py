@@ -18,7 +18,7 @@ from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.rules.episodes import episode
-from muniment.memory.rules.merging.merge import make_memory
+from muniment.memory.rules.merging.placement import make_memory
 
 _MAX_TURNS = 40  # read at once, at most
 

@@ -40,7 +40,8 @@ from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.language.writing import choose_bands
-from muniment.memory.rules.merging.merge import MergeResult, make_memory
+from muniment.memory.rules.merging.merge import MergeResult
+from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.rules.observations.paths import limit_paths, observe_path
 from muniment.memory.rules.procedures import trace_answer
 from muniment.memory.rules.procedures.goals import (

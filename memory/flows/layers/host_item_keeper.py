@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
@@ -25,6 +26,7 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.placement import find_place, sanitize_candidate
 from muniment.memory.rules.provenance.quoted import hold_instruction
 from muniment.memory.rules.redaction.redact import Redactor
+from muniment.memory.rules.statements.parse import normalize_sentence
 
 _SESSION = "plugin"  # of the turns that the items are
 _FORGOTTEN = "MU006"  # the SQL state of a plan with an item that was forgotten meanwhile
@@ -50,9 +52,11 @@ class HostItemKeeper:
 
     async def keep_item(self, scope: Scope, candidate: Candidate) -> KeptHostItem:
         """Keep a candidate under its key. Raises BadInput, StoreError, ModelError."""
-        key = candidate.item
-        if key is None:
+        if candidate.item is None:
             raise BadInput("item: is missing; the id under which a host keeps the statement is wanted")
+        words = sanitize_candidate(candidate, self.redactor).text
+        key = replace(candidate.item, said=digest_words(scope, words))
+        candidate = replace(candidate, item=key)
         for left in reversed(range(_ATTEMPTS)):
             try:
                 return await self._keep_once(scope, candidate, key)
@@ -72,8 +76,10 @@ class HostItemKeeper:
     async def forget_item(self, scope: Scope, item_id: UUID) -> Receipt:
         """Forget an item and its memory. What comes later under this id is refused, also the first of it."""
         item = (await self.host_items.find_items(scope, [item_id])).get(item_id)
+        memory = None if item is None else await self._find_memory(scope, item)
+        said = None if memory is None else digest_words(scope, memory.text)
         # First the id: what is given under it from now on makes nothing, whatever becomes of this call.
-        await self.host_items.mark_forgotten(scope, [item_id], self.clock.now())
+        await self.host_items.mark_forgotten(scope, item_id, self.clock.now(), said)
         if item is None or item.memory is None:
             return Receipt(rev=Revision(0))
         try:
@@ -89,6 +95,8 @@ class HostItemKeeper:
         return await self.lifecycle.pin_memory(scope, memory.id, pinned)
 
     async def _keep_once(self, scope: Scope, candidate: Candidate, key: HostItemKey) -> KeptHostItem:
+        if await self.host_items.was_forgotten(scope, key.said):
+            return KeptHostItem(id=key.id, outcome="forgotten")
         known = (await self.host_items.find_items(scope, [key.id])).get(key.id)
         if known is None:
             return await self._write(scope, replace(candidate, item=replace(key, names_memory=True)), key)
@@ -152,12 +160,17 @@ class HostItemKeeper:
             before, now = await self.browser.get_memory(scope, MemoryId(key.id)), self.clock.now()
             after = replace(_apply_candidate(before, valid, scope), updated_at=now)
             changes = complete_vectors([Change(action="UPDATE", before=before, after=after)], vectors)
-            led = HostItem(id=key.id, memory=before.id, digest=key.digest)
+            led = HostItem(id=key.id, memory=before.id, digest=key.digest, said=key.said)
             plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=now, changes=changes, host_items=(led,))
             return plan, Rejections()
 
         receipt = await self.committer.commit_with_retry(scope, make_plan)
         return KeptHostItem(id=key.id, outcome="updated", memory=memory.id, rev=receipt.rev)
+
+
+def digest_words(scope: Scope, text: str) -> bytes:
+    """Return a digest of what a text says, whatever its case, spaces and full stop: another one in each space."""
+    return hashlib.sha256(scope.space.bytes + normalize_sentence(text).encode()).digest()
 
 
 def _is_there(memory: StoredMemory) -> bool:

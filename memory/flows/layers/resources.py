@@ -32,8 +32,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.merging.merge import make_memory
-from muniment.memory.rules.merging.placement import MAX_SOURCE_CHARS
+from muniment.memory.rules.merging.placement import MAX_SOURCE_CHARS, make_memory
 from muniment.memory.rules.provenance.quoted import has_instructions
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 

@@ -394,7 +394,7 @@ def build_host_items(draft: Draft, fates: Sequence[tuple[MemoryId | None, str]])
     """Return where the ids of the hosts' items lead that became a memory or are known."""
     found = zip(draft.candidates, fates, strict=True)
     return tuple(
-        HostItem(id=each.item.id, memory=memory, digest=each.item.digest)
+        HostItem(id=each.item.id, memory=memory, digest=each.item.digest, said=each.item.said)
         for each, (memory, _) in found
         if each.item is not None and memory is not None
     )

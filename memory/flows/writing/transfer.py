@@ -26,8 +26,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.merging.merge import make_memory
-from muniment.memory.rules.merging.placement import sanitize_candidate
+from muniment.memory.rules.merging.placement import make_memory, sanitize_candidate
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 OnProgress = Callable[[int], None]

@@ -19,6 +19,11 @@ class HostItemStore(Protocol):
         leads to the memory with this id; one that leads to no memory and that nobody knows is left out."""
         ...
 
-    async def mark_forgotten(self, scope: Scope, ids: Sequence[UUID], at: datetime) -> None:
-        """Record that items are forgotten, also those that are not known yet. The first time stays."""
+    async def mark_forgotten(self, scope: Scope, item_id: UUID, at: datetime, said: bytes | None) -> None:
+        """Record that an item is forgotten, also one that is not known yet, with the digest of its words where these
+        are known. The first time stays."""
+        ...
+
+    async def was_forgotten(self, scope: Scope, said: bytes) -> bool:
+        """Return whether an item with words of this digest was forgotten, under whatever id."""
         ...

@@ -30,12 +30,13 @@ from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.aliases import unite_aliases
 from muniment.memory.rules.merging.corrections import correct_memories, is_corrected_since, replace_name, settle_time
 from muniment.memory.rules.merging.endings import find_ended
+from muniment.memory.rules.merging.hosts.items import merge_item
 from muniment.memory.rules.merging.judge import (
     is_related,
     is_repetition,
     judge_candidate,
 )
-from muniment.memory.rules.merging.placement import find_place, make_candidate
+from muniment.memory.rules.merging.placement import find_place, make_candidate, make_memory
 from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,
@@ -146,43 +147,6 @@ def merge_candidates(
     return MergeResult(changes=final, relations=edges, refused=refused, fates=tuple(fates.values()))
 
 
-def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
-    """Return a candidate as a new memory. Raises BadInput for a reach to a place that nothing names."""
-    if candidate.reach != "user":
-        find_place(candidate, scope)
-    return StoredMemory(
-        id=id_,
-        kind=candidate.kind,
-        category=candidate.category,
-        text=candidate.text,
-        fact=candidate.fact,
-        stable_key=candidate.fact.key if candidate.fact else None,
-        importance=candidate.importance,
-        confidence=candidate.confidence,
-        trust=candidate.trust,
-        pinned=candidate.pinned,
-        state=candidate.state,
-        tags=candidate.tags,
-        agent_id=scope.agent,
-        run_id=scope.run,
-        actor_id=candidate.actor or scope.actor,
-        role=candidate.role,
-        session_id=scope.session,
-        thread_id=scope.thread,
-        event_time=candidate.event_time,
-        created_at=at,
-        updated_at=at,
-        context=candidate.context,
-        turns=candidate.turns,
-        aliases=candidate.aliases,
-        project_id=candidate.project or scope.project,
-        app_id=candidate.app or scope.app,
-        reach=candidate.reach,
-        source=candidate.source,
-        expires_at=candidate.expires_at,
-    )
-
-
 def _list_current_neighbours(
     incoming: IncomingCandidate, scope: Scope, changes: dict[MemoryId, Change]
 ) -> list[Neighbour]:
@@ -256,6 +220,9 @@ def _decide_changes(
 
     The reason of its refusal may take their place, or the memory that says it; nothing does where several say it."""
     candidate, at = incoming.candidate, new_memory.created_at
+    if candidate.item is not None and candidate.state == "active":
+        same = merge_item(candidate, incoming.vector, new_memory, neighbours, profile)
+        return (same or _add_memory(incoming, new_memory, neighbours),)
     if candidate.state == "pending":
         text = normalize_sentence(candidate.text)
         same = next((item.memory.id for item in neighbours if text == normalize_sentence(item.memory.text)), None)

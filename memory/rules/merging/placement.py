@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory, name_place
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Placement
@@ -27,6 +28,43 @@ def make_candidate(memory: StoredMemory) -> Candidate:
         fact=memory.fact,
         event_time=memory.event_time,
         turns=memory.turns,
+    )
+
+
+def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
+    """Return a candidate as a new memory. Raises BadInput for a reach to a place that nothing names."""
+    if candidate.reach != "user":
+        find_place(candidate, scope)
+    return StoredMemory(
+        id=id_,
+        kind=candidate.kind,
+        category=candidate.category,
+        text=candidate.text,
+        fact=candidate.fact,
+        stable_key=candidate.fact.key if candidate.fact else None,
+        importance=candidate.importance,
+        confidence=candidate.confidence,
+        trust=candidate.trust,
+        pinned=candidate.pinned,
+        state=candidate.state,
+        tags=candidate.tags,
+        agent_id=scope.agent,
+        run_id=scope.run,
+        actor_id=candidate.actor or scope.actor,
+        role=candidate.role,
+        session_id=scope.session,
+        thread_id=scope.thread,
+        event_time=candidate.event_time,
+        created_at=at,
+        updated_at=at,
+        context=candidate.context,
+        turns=candidate.turns,
+        aliases=candidate.aliases,
+        project_id=candidate.project or scope.project,
+        app_id=candidate.app or scope.app,
+        reach=candidate.reach,
+        source=candidate.source,
+        expires_at=candidate.expires_at,
     )
 
 

@@ -14,7 +14,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, ForgetRequest
 from muniment.memory.rules.extraction.forget_requests import resolve_forget_request
 from muniment.memory.rules.merging.judge import is_repetition
-from muniment.memory.rules.merging.merge import make_memory
+from muniment.memory.rules.merging.placement import make_memory
 
 FORGOTTEN = "forgotten since"
 _NO_ID = MemoryId(UUID(int=0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -99,11 +99,19 @@ class EngineStore(OperationStore):
         return [id_ for id_ in ids if (await self._forget_item(make_scope(owner), parse_id(id_))).changes]
 
     async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
-        """Return how many items there are: what has expired or was forgotten, and near-duplicates, are removed by the
-        engine's own maintenance, by its own settings."""
-        del policy
-        listing = ListRequest(kinds=_KINDS, everywhere=True, limit=1)
-        return CompactReport(kept=(await self._memory.list_page(make_scope(owner), listing)).total)
+        """Forget what has expired, and over the bound the least important and oldest, and return how many.
+
+        Near-duplicates become one as they are written, and what was forgotten is purged by the engine's maintenance, by
+        its own settings: neither is counted. Raises BadInput, StoreError."""
+        scope = make_scope(owner)
+        memories = [memory async for memory in self._read_all(scope)]
+        expired = [memory for memory in memories if _has_expired(memory, policy.at) and not memory.pinned]
+        gone = {memory.id for memory in expired}
+        left = [memory for memory in memories if memory.id not in gone]
+        dropped = _choose_least(left, policy)
+        for memory in (*expired, *dropped):
+            await self._memory.forget(scope, memory.id)
+        return CompactReport(expired=len(expired), dropped=len(dropped), kept=len(left) - len(dropped))
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:
         """Return items, newest change first. Raises BadInput, StoreError."""
@@ -230,6 +238,18 @@ class EngineStore(OperationStore):
         kept = await self._keep(replace(own, request=scope.request), candidate, parse_id(item.id))
         return _answer_kept(operation, kept), Receipt(rev=kept.rev)
 
+    async def _read_all(self, scope: Scope) -> AsyncIterator[StoredMemory]:
+        """Yield the memories of a space that may be read, whatever their place and end."""
+        offset, total = 0, 1
+        while offset < total:
+            page = await self._memory.list_page(
+                scope, ListRequest(kinds=_KINDS, everywhere=True, limit=_PAGE, offset=offset)
+            )
+            for memory in page.memories:
+                if self._sees(memory):
+                    yield memory
+            offset, total = offset + _PAGE, page.total
+
     def _is_open(self, hit: Hit, query: SearchQuery) -> bool:
         """Whether a hit of the engine is an item of the user's own that may be read."""
         memory = hit.memory
@@ -260,6 +280,20 @@ def _make_listing(query: ListQuery, offset: int) -> ListRequest:
         limit=_PAGE,
         offset=offset,
     )
+
+
+def _choose_least(memories: Sequence[StoredMemory], policy: CompactPolicy) -> list[StoredMemory]:
+    """Return what is over the bound of a policy: the least important and oldest, and nothing pinned."""
+    count, size = len(memories), sum(len(memory.text.encode()) for memory in memories)
+    chosen = []
+    loose = (memory for memory in memories if not memory.pinned)
+    for memory in sorted(loose, key=lambda each: (each.importance, each.updated_at, each.id)):
+        is_over = policy.max_items is not None and count > policy.max_items
+        if not is_over and (policy.max_bytes is None or size <= policy.max_bytes):
+            break
+        chosen.append(memory)
+        count, size = count - 1, size - len(memory.text.encode())
+    return chosen
 
 
 def _has_expired(memory: StoredMemory, at: datetime) -> bool:

@@ -1615,8 +1615,10 @@ CREATE TABLE muniment.host_items (
     item_id uuid NOT NULL,
     memory_id uuid,
     digest bytea NOT NULL,
+    said bytea,
     forgotten_at timestamp with time zone,
-    CONSTRAINT host_items_digest_length CHECK ((octet_length(digest) = ANY (ARRAY[0, 32])))
+    CONSTRAINT host_items_digest_length CHECK ((octet_length(digest) = ANY (ARRAY[0, 32]))),
+    CONSTRAINT host_items_said_length CHECK ((octet_length(said) = 32))
 );
 
 ALTER TABLE ONLY muniment.host_items FORCE ROW LEVEL SECURITY;
@@ -1630,6 +1632,8 @@ COMMENT ON COLUMN muniment.host_items.item_id IS 'The id that the host has made.
 COMMENT ON COLUMN muniment.host_items.memory_id IS 'The memory that says it: another one than its own where the same was known. Null: it is gone, or was forgotten before it came.';
 
 COMMENT ON COLUMN muniment.host_items.digest IS 'SHA-256 of what the item says: the same again is no write. Empty: it is forgotten or erased.';
+
+COMMENT ON COLUMN muniment.host_items.said IS 'SHA-256 of the space and of the words that were forgotten: they are refused under another id, too. Null: not forgotten, or erased.';
 
 COMMENT ON COLUMN muniment.host_items.forgotten_at IS 'Since when it is forgotten: what comes under this id is refused. Null: it is not.';
 
@@ -2871,6 +2875,10 @@ CREATE INDEX host_items_by_memory ON muniment.host_items USING btree (space_id, 
 
 COMMENT ON INDEX muniment.host_items_by_memory IS 'The items that became a memory.';
 
+CREATE INDEX host_items_by_said ON muniment.host_items USING btree (space_id, said) WHERE (said IS NOT NULL);
+
+COMMENT ON INDEX muniment.host_items_by_said IS 'The words that were forgotten.';
+
 CREATE INDEX items_expiring ON muniment.items USING btree (space_id, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX journal_by_memory ON muniment.journal USING btree (space_id, memory_id, rev DESC);
@@ -3789,6 +3797,8 @@ GRANT SELECT,DELETE ON TABLE muniment.host_items TO muniment_eraser;
 GRANT UPDATE(memory_id) ON TABLE muniment.host_items TO muniment_eraser;
 
 GRANT UPDATE(digest) ON TABLE muniment.host_items TO muniment_eraser;
+
+GRANT UPDATE(said) ON TABLE muniment.host_items TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.items TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.items TO muniment_eraser;

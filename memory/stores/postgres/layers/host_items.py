@@ -26,8 +26,13 @@ class PostgresHostItems(HostItemStore):
             cursor = await conn.execute(_BLOCKS["find"], {"space": scope.space, "ids": list(dict.fromkeys(ids))})
             return {row["id"]: HostItem(**row) for row in await cursor.fetchall()}
 
-    async def mark_forgotten(self, scope: Scope, ids: Sequence[UUID], at: datetime) -> None:
-        params = {"space": scope.space, "ids": sorted(set(ids)), "at": at}
+    async def was_forgotten(self, scope: Scope, said: bytes) -> bool:
+        async with self._connections.reading(scope) as conn:
+            cursor = await conn.execute(_BLOCKS["find_said"], {"space": scope.space, "said": said})
+            return await cursor.fetchone() is not None
+
+    async def mark_forgotten(self, scope: Scope, item_id: UUID, at: datetime, said: bytes | None) -> None:
+        params = {"space": scope.space, "id": item_id, "at": at, "said": said}
         async with self._connections.sending(scope) as conn:
             await conn.execute(_BLOCKS["forget"], params)
 
@@ -39,6 +44,7 @@ async def send_host_items(conn: Connection, scope: Scope, items: Sequence[HostIt
         "ids": [item.id for item in items],
         "memories": [item.memory for item in items],
         "digests": [item.digest for item in items],
+        "said": [item.said for item in items],
     }
     await conn.execute(_BLOCKS["keep"], params)
     await conn.execute(_BLOCKS["check_kept"], params)

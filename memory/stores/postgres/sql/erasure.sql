@@ -49,8 +49,10 @@ delete from muniment.pair_fingerprints where space_id = %(space)s and (low_id = 
 update muniment.requests set digest = '', receipt = jsonb_set('{"replayed": true}', '{rev}', receipt -> 'rev')
 where space_id = %(space)s and digest <> ''
 
--- name: host_items (leaves of items that became the memories that they were there; nothing makes them again)
-update muniment.host_items set memory_id = null, digest = '' where space_id = %(space)s and memory_id = any(%(ids)s)
+-- name: host_items (leaves of items that became the memories that they were there; nothing makes them again. An erasure
+-- takes the digest of their words, too: it would let a short text be guessed)
+update muniment.host_items set memory_id = null, digest = '', said = case when %(why)s = 'purge' then said end
+where space_id = %(space)s and memory_id = any(%(ids)s)
 
 -- name: forget_heirs (lets what one of the memories replaced be replaced by none)
 update muniment.{table} set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)

@@ -26,12 +26,17 @@ from unnest(%(ids)s::uuid[], %(memories)s::uuid[], %(digests)s::bytea[]) one (it
 on conflict (space_id, item_id) do update set memory_id = excluded.memory_id, digest = excluded.digest
 where h.forgotten_at is null
 
--- name: check_kept (fails when one of the ids was forgotten)
+-- name: check_kept (fails when one of the ids was forgotten, or what one says)
 select muniment.refuse('MU006', 'an item was forgotten meanwhile') from muniment.host_items h
-where h.space_id = %(space)s and h.item_id = any(%(ids)s::uuid[]) and h.forgotten_at is not null limit 1
+where h.space_id = %(space)s and h.forgotten_at is not null
+  and (h.item_id = any(%(ids)s::uuid[]) or h.said = any(%(said)s::bytea[])) limit 1
 
--- name: forget (records that ids are forgotten, in a space that there is)
-insert into muniment.host_items as h (space_id, item_id, digest, forgotten_at)
-select s.space_id, one.item_id, '', %(at)s
-from muniment.spaces s cross join unnest(%(ids)s::uuid[]) one (item_id) where s.space_id = %(space)s
-on conflict (space_id, item_id) do update set forgotten_at = coalesce(h.forgotten_at, excluded.forgotten_at)
+-- name: forget (records that an id is forgotten, with what it said, in a space that there is)
+insert into muniment.host_items as h (space_id, item_id, digest, said, forgotten_at)
+select s.space_id, %(id)s, '', %(said)s, %(at)s from muniment.spaces s where s.space_id = %(space)s
+on conflict (space_id, item_id) do update
+set forgotten_at = coalesce(h.forgotten_at, excluded.forgotten_at), said = coalesce(h.said, excluded.said)
+
+-- name: find_said (a row where the same words were forgotten under whatever id)
+select 1 from muniment.host_items h
+where h.space_id = %(space)s and h.said = %(said)s and h.forgotten_at is not null limit 1

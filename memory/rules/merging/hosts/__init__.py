@@ -1,0 +1,1 @@
+"""Merging of what hosts keep under ids of their own."""
