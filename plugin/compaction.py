@@ -38,7 +38,7 @@ async def write_leaving(
     What was written from them before is known, and what was forgotten stays forgotten. A message over the limit of a
     turn says nothing. Raises what the store raises."""
     changed: set[str] = set()
-    turns = [_make_turn(context, message, ()) for message in messages]
+    turns = make_leaving_turns(context, messages)
     for n, turn in enumerate(turns):
         if turn.role != "user":
             continue
@@ -50,6 +50,11 @@ async def write_leaving(
             continue
         changed |= result.changed
     return frozenset(changed)
+
+
+def make_leaving_turns(context: TurnContext, messages: Sequence[Message]) -> list[Turn]:
+    """Return messages of a thread as turns, in order. The same message is always the same turn."""
+    return [_make_turn(context, message, ()) for message in messages]
 
 
 def _make_turn(context: TurnContext, message: Message, recalled: tuple[int, ...]) -> Turn:

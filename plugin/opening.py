@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from muniment.memory.client import Memory
     from muniment.memory.config.settings import Settings
     from muniment.memory.ports.embedders import Embedder
+    from muniment.plugin.compaction import RecordLeaving
     from muniment.plugin.plugin import MemoryPlugin
     from muniment.plugin.ports import MemoryStore, PluginBook
     from muniment.plugin.stores.remote.store import RemoteStore
@@ -50,7 +51,8 @@ async def open_plugin(
         if book is None:
             book = _open_book(settings, memory)
             stack.push_async_callback(book.close)
-        plugin = MemoryPlugin.make(settings, store, book, embedder=chosen)
+        recorder = _make_recorder(settings, memory)
+        plugin = MemoryPlugin.make(settings, store, book, embedder=chosen, record_leaving=recorder)
         stack.push_async_callback(plugin.close)
         await plugin.warm_up(_WARM_UP_SECONDS)
         yield plugin
@@ -87,6 +89,15 @@ def _open_store(settings: Settings, embedder: Embedder | None, memory: Memory | 
             from muniment.plugin.stores.hybrid.opening import open_hybrid_store  # noqa: PLC0415 - as above
 
             return open_hybrid_store(settings, embedder)
+
+
+def _make_recorder(settings: Settings, memory: Memory | None) -> RecordLeaving | None:
+    """What keeps the messages that leave a thread: the engine has a ledger for them, a file has not."""
+    if settings.plugin.store != "engine" or memory is None:
+        return None
+    from muniment.plugin.stores.engine.leaving import make_recorder  # noqa: PLC0415 - as above
+
+    return make_recorder(memory)
 
 
 def _make_remote(settings: Settings) -> RemoteStore:

@@ -30,6 +30,7 @@ from muniment.plugin.prompt import PromptBuilder
 from muniment.plugin.reading.tool_results import find_fixes, make_work_turn
 from muniment.plugin.recall import MessageEmbedder, Recall
 from muniment.plugin.sessions import Sessions, SessionState, TurnDraft, add_milliseconds, make_owner
+from muniment.plugin.upkeep import StoreUpkeep
 from muniment.plugin.writing import ItemWriter, WriteRequest, WriteResult
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class MemoryPlugin:
     prompt: PromptBuilder | None = None
     writer: ItemWriter | None = None
     sessions: Sessions
+    upkeep: StoreUpkeep | None = None
     record_leaving: RecordLeaving | None = None  # of an engine: it keeps what leaves a thread as turns
     problems: tuple[str, ...] = ()  # of its opening, for `/memory status`
     name: str = "memory"
@@ -100,6 +102,7 @@ class MemoryPlugin:
             ),
             writer=ItemWriter(store=store, book=book, reader=reader, settings=settings),
             sessions=sessions,
+            upkeep=StoreUpkeep(store, settings.plugin, sessions),
             record_leaving=record_leaving,
             problems=problems,
         )
@@ -157,11 +160,14 @@ class MemoryPlugin:
             result.refusals[f"{output.status} turn"] += 1
         else:
             try:
-                result = await self._write(context, owner, state, draft)
+                async with asyncio.timeout(self.settings.plugin.after_seconds):
+                    result = await self._write(context, owner, state, draft)
             except _FAULTS as error:
                 result.refusals[NO_STORE] += 1
                 _log.warning("turn %s is not written: %s", context.turn_id, type(error).__name__)
         await self._report(context, owner, draft, result, remote, self.book)
+        if self.upkeep is not None and draft.is_allowed and not draft.policy.is_shadow:
+            self.upkeep.note_turn(owner, context.at, draft.policy.gates, result.written)
 
     async def before_compact(self, context: TurnContext, messages: Sequence[Message]) -> None:
         """Write what is about to leave the thread, and return when it is written. Raises what the store raises, so that
@@ -201,7 +207,9 @@ class MemoryPlugin:
             _log.warning("memory is not there yet: %s", type(error).__name__)
 
     async def close(self) -> None:
-        """Wait for what the embedder has under way."""
+        """Wait for what is under way: a compaction of the store, and what the embedder does."""
+        if self.upkeep is not None:
+            await self.upkeep.close()
         if self.embedder is not None:
             await self.embedder.close()
 

@@ -10,9 +10,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
+from muniment.chain.host import Host
 from muniment.graph.checkpointer import open_thread_saver
 from muniment.graph.janitor import run_janitor
 from muniment.graph.supervisor import build
+from muniment.graph.threads.commands import ThreadCommands
 from muniment.graph.turn import finish_turn, make_thread_key
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
@@ -56,7 +58,10 @@ class ChatSession:
             # Jobs that need no model can wait until the chat is over.
             await self._exit_stack.enter_async_context(bootstrap.run_worker(self.settings, memory))
         await self._exit_stack.enter_async_context(run_janitor(saver, self.settings))
-        self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
+        host = None
+        if self.settings.plugin.enabled:
+            host = await self._exit_stack.enter_async_context(Host([ThreadCommands(memory)]))
+        self._graph = build(memory, model, self.settings, host=host).compile(checkpointer=saver)
         if not await finish_turn(self._graph, self._config, self._run_context):
             return None
         return _turn_to_json((await self._graph.aget_state(self._config)).values)

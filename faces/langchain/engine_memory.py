@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -23,10 +22,11 @@ from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Brief
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import MunimentError, NoSession
+from muniment.memory.errors import MunimentError
 from muniment.memory.payload import fence_text
 from muniment.nodes.entry import report_failure
 from muniment.nodes.supervisor import find_seen_revision
+from muniment.plugin.stores.engine.leaving import build_leaving
 
 _log = logging.getLogger(__name__)
 _HEADING = "What is known about the person:"
@@ -97,11 +97,7 @@ class EngineMemory:
         leaving = {message.id for message in messages}
         waiting = list_turn_messages(run.messages, run.state.get("memory_unwritten", ()))
         turns = make_turns(run.scope, self._memory, [each for each in waiting if each.id in leaving], ())
-        if turns:
-            await self._memory.conversation.record(run.scope, turns)
-        if run.scope.session:
-            with suppress(NoSession):  # nothing of the thread was recorded, as its mode wants it
-                await self._memory.sessions.build(run.scope, run.scope.session)
+        await build_leaving(self._memory, run.scope, turns)
 
     async def wait_recorded(self, context: TurnContext, starting: Any) -> bool:
         """Call `starting()`, which ends a turn, and return whether the turn is in the ledger: False after the time."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -12,7 +11,7 @@ from muniment.chain.values import Message, TurnContext, TurnOutput
 from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts
 from muniment.memory.client import Memory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import NoSession, StoreError
+from muniment.memory.errors import StoreError
 from muniment.nodes.chain.turns import MEMORY, OFF, SCOPE, SHOWN, Shown
 from muniment.plugin.book.engine_book import EngineBook
 from muniment.plugin.commands.handler import PluginState, run_command
@@ -21,6 +20,7 @@ from muniment.plugin.domain.book import TurnReport
 from muniment.plugin.domain.item import ItemOwner
 from muniment.plugin.ports import MemoryStore, PluginBook
 from muniment.plugin.sessions import make_owner
+from muniment.plugin.stores.engine.leaving import build_leaving
 from muniment.plugin.stores.engine.store import EngineStore
 
 _EACH_TURN, _OFF = "each turn", "off"
@@ -75,9 +75,8 @@ class ThreadCommands:
         """Build memories from all that the session has recorded. Raises StoreError, ModelError: then messages stay."""
         del messages  # the ledger has them: a message that it does not have leaves no prompt
         scope = context.attributes.get(SCOPE)
-        if isinstance(scope, Scope) and scope.session and context.attributes.get(MEMORY) != OFF:
-            with suppress(NoSession):  # nothing of it was recorded
-                await self._memory.sessions.build(scope, scope.session)
+        if isinstance(scope, Scope) and context.attributes.get(MEMORY) != OFF:
+            await build_leaving(self._memory, scope)
 
     async def _is_on(self, owner: ItemOwner) -> bool:
         try:

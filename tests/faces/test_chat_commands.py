@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import termios
+from pathlib import Path
 
 from tests.faces.conftest import PROGRAM, Muniment
 
@@ -36,6 +37,21 @@ def test_a_wrong_command_is_an_error_and_the_chat_goes_on(muniment: Muniment) ->
     assert "Everything else is a message" in told.out
     (turn,) = muniment("chat", "--json", said="exit\n").lines
     assert turn["reply"]
+
+
+def test_the_plugin_has_its_commands_in_a_chat(muniment: Muniment, tmp_path: Path) -> None:
+    """P-20..P-23: with `plugin.enabled`; `off` holds in the next process, too, and the other commands stay."""
+    config = tmp_path / "memory.yaml"
+    config.write_text("plugin:\n  enabled: true\n", encoding="utf-8")
+    settings = {"MUNIMENT_CONFIG": str(config)}
+    told = muniment("chat", said="I like jazz.\n/memory\n/memory why\n/memory off\n/help\n", **settings)
+    assert told.code == 0, told
+    assert "user" in next(line for line in told.out.splitlines() if "jazz" in line and "Noted" not in line)
+    assert "exit" in told.out
+    assert muniment("chat", said="I like tea.\n", **settings).code == 0
+    assert "tea" not in muniment("list", **settings).out
+    assert muniment("chat", said="/memory on\nI like tea.\n", **settings).code == 0
+    assert "tea" in muniment("list", **settings).out
 
 
 def test_lines_are_broken_at_words(environment: dict[str, str]) -> None:

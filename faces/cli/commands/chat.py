@@ -16,6 +16,7 @@ from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import MunimentError, TooLarge
+from muniment.plugin.commands.parsing import parse_command
 
 if TYPE_CHECKING:
     from muniment.faces.cli.conversation import ChatSession
@@ -81,7 +82,7 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, *, as_json: bool) ->
         if not as_json and chat_commands.is_leaving(text):
             break
         try:
-            if not as_json and chat_commands.is_command(text):
+            if not as_json and chat_commands.is_command(text) and not _is_for_plugin(chat_session, text):
                 loop.run(chat_commands.run_command(chat_session, text))
             else:
                 _take_turn(loop, chat_session, text, as_json=as_json, is_terminal=is_terminal)
@@ -89,6 +90,11 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, *, as_json: bool) ->
             exit_code = screen.report_error(error, as_json=as_json)
             code = code or exit_code
     return code
+
+
+def _is_for_plugin(chat_session: ChatSession, text: str) -> bool:
+    """Whether a line is a command that the plugin answers as a turn of the graph."""
+    return chat_session.settings.plugin.enabled and parse_command(text) is not None
 
 
 def _take_turn(loop: LoopThread, chat_session: ChatSession, text: str, *, as_json: bool, is_terminal: bool) -> None:
