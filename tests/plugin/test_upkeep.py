@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from muniment.plugin.domain.item import CompactPolicy, CompactReport, ItemOwner, MemoryItem, StoredItem
 from muniment.plugin.sessions import make_owner
@@ -29,9 +30,9 @@ class Watched(LocalStore):
         await asyncio.sleep(self.compact_seconds)
         return await super().compact(owner, policy)
 
-    async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
+    async def upsert(self, items: Sequence[MemoryItem], **given: Any) -> Sequence[StoredItem]:
         await asyncio.sleep(self.write_seconds)
-        return await super().upsert(items)
+        return await super().upsert(items, **given)
 
 
 async def test_the_least_important_go_and_what_is_pinned_stays(tmp_path: Path) -> None:
@@ -58,14 +59,14 @@ async def test_it_is_done_at_opening_and_after_a_day_or_many_writes(tmp_path: Pa
     async with open_session(make_settings(tmp_path, max_items=2), store=store) as session:
         await session.say("thanks")
         await session.say("ok")
-        assert len(store.policies) == 1
+        assert [len(store.policies)] == [1]
         assert (store.policies[0].max_items, store.policies[0].merge_similarity) == (2, 0.92)
         await session.say(SAID[0])
         await session.say(SAID[1])
-        assert len(store.policies) == 2
+        assert [len(store.policies)] == [2]
         session.at += timedelta(days=1)
         await session.say("thanks")
-        assert len(store.policies) == 3
+        assert [len(store.policies)] == [3]
     await store.close()
 
 
@@ -76,7 +77,7 @@ async def test_no_turn_waits_for_it_and_it_ends_in_time(tmp_path: Path) -> None:
     begun = time.monotonic()
     async with open_session(make_settings(tmp_path, after_seconds=2.0), store=store) as session:
         await session.say(SAID[0])
-        assert len(store.policies) == 1
+        assert [len(store.policies)] == [1]
         await session.say(SAID[1])
         assert len(await session.list_items()) >= 2
     assert time.monotonic() - begun < 20
