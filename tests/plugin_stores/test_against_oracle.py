@@ -34,6 +34,8 @@ SCOPES: tuple[ItemScope, ...] = ("global", "project", "session")
 MOST = 50  # items that compacting leaves: no channel of a store then leaves any of them out
 
 
+# The engine's times are those of its own clock, and importance is a step there: neither is what the dictionary keeps.
+@pytest.mark.parametrize("store", ["local", "hybrid"], indirect=True)
 @pytest.mark.timeout(900)
 async def test_random_operations(store: MemoryStore) -> None:
     """P-64 to P-79, P-84, P-88, P-94."""
