@@ -14,7 +14,7 @@ from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.domain.scope import Grant, Permission
-from muniment.memory.errors import ProtocolMismatch
+from muniment.memory.errors import NotPermitted, ProtocolMismatch
 from muniment.plugin.domain.item import ItemOwner
 from muniment.plugin.domain.operation import Operation
 from muniment.plugin.stores.engine.store import EngineStore
@@ -29,6 +29,7 @@ from muniment.plugin.stores.remote.shapes import (
     MAX_REVISION,
     PROTOCOL,
     PROTOCOL_HEADER,
+    TENANT_HEADER,
     CompactedShape,
     CompactShape,
     ForgetShape,
@@ -51,6 +52,12 @@ from muniment.plugin.stores.remote.shapes import (
 _ProtocolHeader = Annotated[
     str | None,
     Header(alias=PROTOCOL_HEADER, description=f"The version of these requests and answers: {PROTOCOL}."),
+]
+_TenantHeader = Annotated[
+    str | None,
+    Header(
+        alias=TENANT_HEADER, description="The tenant that the host asks for: another one than the token's is refused."
+    ),
 ]
 
 
@@ -90,11 +97,14 @@ def require_store(permission: Permission) -> Callable[..., Awaitable[StoreCaller
         header: UserHeader = None,
         user: UserParameter = None,
         protocol: _ProtocolHeader = None,
+        tenant: _TenantHeader = None,
     ) -> StoreCaller:
         if protocol is not None and protocol.strip() != str(PROTOCOL):
             raise ProtocolMismatch(f"{PROTOCOL_HEADER}: another version asked for; known: {PROTOCOL}", known=[PROTOCOL])
         grant: Grant = request.state.grant
         grant.require_permission(permission)
+        if tenant is not None and choose_name("tenant", tenant, None) != grant.tenant:
+            raise NotPermitted("The token is of another tenant.")
         scope = grant.make_store_scope(choose_name("user", header, user))
         return StoreCaller(grant=grant, service=get_service(request), user=scope.owner)
 

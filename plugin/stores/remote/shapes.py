@@ -30,6 +30,7 @@ from muniment.plugin.stores.scoring import MAX_HITS, MIN_HITS
 
 PROTOCOL = 1
 PROTOCOL_HEADER = "Muniment-Store-Protocol"
+TENANT_HEADER = "Muniment-Store-Tenant"
 MAX_ITEMS = 100  # of one request
 MAX_PAGE = 500  # items of one list, and changes of one page
 MAX_CONTENT = 10_000  # characters of an item; the engine keeps far fewer
@@ -212,7 +213,7 @@ class ListShape(PlaceShape):
     pinned: bool | None = None
     with_deleted: bool = False
     everywhere: bool = Field(False, description="Of all projects and sessions that the token is for, too.")
-    id_prefix: Annotated[str, Field(pattern=r"^[0-9a-fA-F-]{4,36}$")] | None = None
+    id_prefix: Annotated[str, Field(min_length=1, max_length=36)] | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
 
     @classmethod

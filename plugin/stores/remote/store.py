@@ -41,6 +41,7 @@ from muniment.plugin.stores.remote.shapes import (
     MAX_PAGE,
     PROTOCOL,
     PROTOCOL_HEADER,
+    TENANT_HEADER,
     CompactedShape,
     CompactShape,
     ForgetShape,
@@ -77,7 +78,8 @@ class RemoteStore(OperationStore):
 
     Raises RemoteStoreError, a StoreDown, for a server that is away, slow, of another version or not to be believed, and
     for a token that does not permit it, and BadInput for a value that it cannot hold. No error holds anything of a
-    request or an answer. The user of each request is named: a token may speak for a whole tenant."""
+    request or an answer. The user and the tenant of each request are named: a token may speak for a whole tenant, and
+    one of another tenant is refused."""
 
     def __init__(
         self,
@@ -197,7 +199,7 @@ class RemoteStore(OperationStore):
             method="GET" if body is None else "POST",
             url=f"{self._url}/v1/store/{path}",
             encode_body=partial(_encode, body),
-            make_headers=partial(self._make_headers, owner.user),
+            make_headers=partial(self._make_headers, owner),
             wanted_headers=_WANTED,
         )
         has_ended = False
@@ -231,12 +233,13 @@ class RemoteStore(OperationStore):
         self._circuit = self._circuit.note_success()
         return parsed
 
-    def _make_headers(self, user: str) -> Mapping[str, str]:
+    def _make_headers(self, owner: ItemOwner) -> Mapping[str, str]:
         return {
             "authorization": f"Bearer {self._token.get_secret_value()}",
             "accept": "application/json",
             "content-type": "application/json",
-            "x-muniment-user": user.encode().decode("latin-1"),
+            "x-muniment-user": owner.user.encode().decode("latin-1"),
+            TENANT_HEADER: owner.tenant.encode().decode("latin-1"),
             PROTOCOL_HEADER: str(PROTOCOL),
         }
 
