@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.memory.errors import BadConfig
@@ -120,12 +119,6 @@ def _open_book(settings: Settings, memory: Memory | None) -> PluginBook:
         from muniment.plugin.book.engine_book import EngineBook  # noqa: PLC0415 - as above
 
         return EngineBook(make_plugin_accounts(memory))
-    from muniment.plugin.book.file_book import FileBook, find_book_file  # noqa: PLC0415 - as above
+    from muniment.plugin.book.opening import make_file_book  # noqa: PLC0415 - as above
 
-    return FileBook(find_book_file(_find_file(settings)))
-
-
-def _find_file(settings: Settings) -> Path:
-    from muniment.plugin.stores.local.store import FILE_NAME  # noqa: PLC0415 - as above
-
-    return Path(settings.plugin.file).expanduser() if settings.plugin.file else settings.home / FILE_NAME
+    return make_file_book(settings)

@@ -177,8 +177,7 @@ class MemoryPlugin:
         if state is None or self.writer is None or self.book is None or policy.is_shadow:
             return
         owner = make_owner(context.identity)
-        if state.is_on is None:
-            state.is_on = await self.book.read_switch(owner)
+        state.is_on = await self.book.read_switch(owner)  # each time: another process may have changed it
         if state.is_on and self._decide_source(context).allowed:
             if self.record_leaving is not None:
                 await self.record_leaving(context, messages)
@@ -248,8 +247,8 @@ class MemoryPlugin:
         read counts as off."""
         draft.is_allowed = False
         draft.recall_reason = UNKNOWN_SWITCH
-        if state.is_on is None and self.book is not None:
-            state.is_on = await self.book.read_switch(owner)
+        if self.book is not None:
+            state.is_on = await self.book.read_switch(owner)  # each turn: another process may have changed it
         if not state.is_on:
             draft.recall_reason = OFF
             return False
