@@ -21,7 +21,7 @@ from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.writes import send_jobs
 
 _CONFIGS, _ROLES, _SWITCH = load_blocks("token_configs"), load_blocks("roles"), load_blocks("embedder_switch")
-_GRANT = ("id", "tenant", "owner", "agents", "scopes", "created_at", "expires_at", "revoked_at")
+_GRANT = ("id", "tenant", "owner", "agents", "projects", "scopes", "created_at", "expires_at", "revoked_at")
 _PLAIN = tuple(name for name in FIELDS if name not in KEYS)
 
 

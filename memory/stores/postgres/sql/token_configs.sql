@@ -1,5 +1,5 @@
 -- name: found (a token and its configuration, as a function returns them)
-(f.token).digest, (f.token).token_id as id, (f.token).tenant_id as tenant, (f.token).owner_id as owner, (f.token).agents,
+(f.token).digest, (f.token).token_id as id, (f.token).tenant_id as tenant, (f.token).owner_id as owner, (f.token).agents, (f.token).projects,
 (f.token).scopes, (f.token).created_at, (f.token).expires_at, (f.token).revoked_at,
 case when (f.config).token_id is not null then to_jsonb(f.config) end as config, (f.config).sealed_keys, (f.config).sealed_formers
 
