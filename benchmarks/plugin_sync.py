@@ -101,13 +101,13 @@ async def measure_kills(own: settings.Settings, folder: Path, kills: int) -> dic
             token, _ = await tokens.issue_token(tenant=tenant, owner="ana")
             return token.get_secret_value()
 
-        count = await count_steps(folder / "whole.sqlite", url, await issue("whole"))
+        count = await count_steps(folder / "whole.sqlite", url, await issue("whole"), "whole")
         for number in range(kills):
             last = 1 + (2 * number + 1) * count // (2 * kills)
             token, file = await issue(f"kill{number}"), folder / f"kill-{number}.sqlite"
             try:
-                _, said = await run_host(file, url, token, last)
-                await check_file(file, url, token, said)
+                _, said = await run_host(file, url, token, f"kill{number}", last)
+                await check_file(file, url, token, f"kill{number}", said)
             except AssertionError:
                 failed.append(last)
             tick(1)

@@ -16,7 +16,7 @@ from muniment.plugin.stores.hybrid.opening import open_hybrid_store
 from muniment.plugin.stores.hybrid.store import HybridStore
 
 USER = "example"
-OWNER = ItemOwner(user=USER)
+OWNER = ItemOwner(user=USER, tenant=load_settings().tenant)  # those of the token
 
 
 def open_machine(name: str) -> HybridStore:

@@ -132,10 +132,11 @@ def make_item(number: int, content: str, **more: Any) -> MemoryItem:
     """An item of Ana's, with an id that its number makes."""
     given: dict[str, Any] = {
         "id": str(UUID(int=number + (4 << 76) + (8 << 60))),
+        "tenant_id": ANA.tenant,
         "type": "rule",
         "created_at": NOON,
     } | more
-    return MemoryItem(tenant_id=ANA.tenant, user_id=ANA.user, content=content, **given)
+    return MemoryItem(user_id=ANA.user, content=content, **given)
 
 
 def open_device(path: Path, connection: OperationStore, clock: Callable[[], datetime], **options: Any) -> HybridStore:
@@ -159,7 +160,9 @@ async def open_server(database_url: str) -> AsyncIterator[EngineStore]:
         yield EngineStore(memory, SETTINGS)
 
 
-async def list_all(store: MemoryStore, at: datetime = NOON, limit: int = 10_000) -> dict[str, tuple[str, bool]]:
+async def list_all(
+    store: MemoryStore, at: datetime = NOON, limit: int = 10_000, owner: ItemOwner = ANA
+) -> dict[str, tuple[str, bool]]:
     """Content and pin of all items by their ids."""
-    items = await store.list(ListQuery(owner=ANA, at=at, everywhere=True, limit=limit))
+    items = await store.list(ListQuery(owner=owner, at=at, everywhere=True, limit=limit))
     return {item.id: (item.content, item.pinned) for item in items}

@@ -19,9 +19,8 @@ from muniment.plugin.domain.item import CompactPolicy, ItemOwner, MemoryItem
 from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
 from muniment.plugin.stores.hybrid.store import HybridStore
 from muniment.plugin.stores.remote.store import RemoteStore
-from tests.plugin_sync.devices import CONTENTS, NOON, Clock, make_item, open_device
+from tests.plugin_sync.devices import ANA, CONTENTS, NOON, Clock, make_item, open_device
 
-OWNER = ItemOwner(user="ana", tenant="acme")
 WRITES = 12
 
 
@@ -56,9 +55,10 @@ class CountedRemote(RemoteStore):
         return page
 
 
-def make_numbered(number: int, **more: Any) -> MemoryItem:
-    """An item that is like no other."""
-    return make_item(number, f"{CONTENTS[number % len(CONTENTS)][:-1]} since {1950 + number}.", **more)
+def make_numbered(number: int, owner: ItemOwner = ANA) -> MemoryItem:
+    """An item of an owner that is like no other."""
+    content = f"{CONTENTS[number % len(CONTENTS)][:-1]} since {1950 + number}."
+    return make_item(number, content, tenant_id=owner.tenant)
 
 
 def open_store(path: Path, url: str, token: str, switch: Switch) -> HybridStore:
@@ -74,30 +74,30 @@ def acknowledge(*words: object) -> None:
     sys.stdout.flush()
 
 
-async def work(store: HybridStore, random: Random) -> None:
+async def work(store: HybridStore, owner: ItemOwner, random: Random) -> None:
     """Write, pin, forget, send and compact, and say what was done."""
     there: list[int] = []
     for number in range(WRITES):
-        await store.upsert([make_numbered(number)])
+        await store.upsert([make_numbered(number, owner)])
         acknowledge("written", number)
         there.append(number)
         if number % 3 == 1:
             chosen = random.choice(there)
-            await store.pin(OWNER, make_numbered(chosen).id, pinned=True)
+            await store.pin(owner, make_numbered(chosen).id, pinned=True)
             acknowledge("pinned", chosen)
         if number % 4 == 3:
             chosen = there.pop(random.randrange(len(there)))
             acknowledge("forgetting", chosen)
-            await store.forget(OWNER, [make_numbered(chosen).id])
+            await store.forget(owner, [make_numbered(chosen).id])
             acknowledge("forgotten", chosen)
         if number % 3 == 2:
-            await store.sync_now(OWNER)
+            await store.sync_now(owner)
         if number == WRITES // 2:
-            await store.compact(OWNER, CompactPolicy(at=NOON + timedelta(days=60), forgotten_days=0))
-    acknowledge("sent", await store.sync_now(OWNER))
+            await store.compact(owner, CompactPolicy(at=NOON + timedelta(days=60), forgotten_days=0))
+    acknowledge("sent", await store.sync_now(owner))
 
 
-def main(path: str, url: str, token: str, last: str) -> None:
+def main(path: str, url: str, token: str, tenant: str, last: str) -> None:
     """Work until the switch ends it; say the count if it does not."""
     switch, connect = Switch(int(last)), sqlite3.connect
 
@@ -110,7 +110,7 @@ def main(path: str, url: str, token: str, last: str) -> None:
 
     async def run() -> None:
         store = open_store(Path(path), url, token, switch)
-        await work(store, Random(3))
+        await work(store, ItemOwner(user="ana", tenant=tenant), Random(3))
         await store.close()
 
     asyncio.run(run())

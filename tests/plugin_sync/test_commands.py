@@ -106,6 +106,7 @@ def test_the_example_of_two_machines(
 ) -> None:
     """`examples/two_machines.py` says on one machine what the other knows."""
     monkeypatch.setenv("MUNIMENT_URL", service.url)
+    monkeypatch.setenv("MUNIMENT_TENANT", service.tenant)
     monkeypatch.setenv("MUNIMENT_PLUGIN_TOKEN", service.token(owner="example"))
     monkeypatch.setenv("MUNIMENT_HOME", str(tmp_path / "machines"))
     capsys.readouterr()

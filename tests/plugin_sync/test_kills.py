@@ -24,11 +24,11 @@ def service(database_url: str, tmp_path: Path) -> Iterator[Serving]:
 @pytest.mark.timeout(1800)
 async def test_a_host_that_is_killed_loses_nothing(service: Serving, tmp_path: Path) -> None:
     """P-92, P-84: at each point, what was acknowledged is in the file; what waits is sent after a restart, once."""
-    count = await count_steps(tmp_path / "whole.sqlite", service.url, service.token(tenant="whole"))
+    count = await count_steps(tmp_path / "whole.sqlite", service.url, service.token(tenant="whole"), "whole")
     assert count > 200
     for number in range(KILLS):
         last = 1 + (2 * number + 1) * count // (2 * KILLS)
         token, file = service.token(tenant=f"kill{number}"), tmp_path / f"{number}.sqlite"
-        code, said = await run_host(file, service.url, token, last)
+        code, said = await run_host(file, service.url, token, f"kill{number}", last)
         assert code == -9, last
-        await check_file(file, service.url, token, said)
+        await check_file(file, service.url, token, f"kill{number}", said)
