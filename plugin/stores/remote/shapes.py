@@ -26,6 +26,7 @@ from muniment.plugin.domain.item import (
     SearchQuery,
     StoredItem,
 )
+from muniment.plugin.stores.remote.search_words import list_search_words
 from muniment.plugin.stores.scoring import MAX_HITS, MIN_HITS
 
 PROTOCOL = 1
@@ -155,11 +156,12 @@ class SearchShape(PlaceShape):
 
     @classmethod
     def from_query(cls, query: SearchQuery) -> Self:
-        """Return the body of a search, without its vector. Raises ValueError for what it cannot hold."""
+        """Return the body of a search, with the words of its text and without its vector. Raises ValueError for what it
+        cannot hold."""
         return cls(
             project=query.owner.project,
             session=query.owner.session,
-            text=query.text,
+            text=list_search_words(query.text),
             at=query.at,
             top_k=min(MAX_HITS, max(MIN_HITS, query.top_k)),
             min_score=query.min_score,
