@@ -37,7 +37,7 @@ async def main() -> None:
             summing = CompactingSummarization(model, chain=chain, trigger=("tokens", 4_000))
             agent = create_agent(model, middleware=[chain, summing], checkpointer=InMemorySaver())
             for thread, text in (
-                ("first", "We use pnpm here, never npm."),
+                ("first", "Use pnpm, conventional commits, short answers."),
                 ("second", "Set up the frontend."),
                 ("second", "/memory"),
             ):

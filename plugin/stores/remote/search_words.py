@@ -14,7 +14,7 @@ _READ_CHARS = 10_000
 
 
 def list_search_words(text: str) -> str:
-    """Return the first 64 distinct words of a text that say something, in the order of the alphabet, with blanks between
+    """Return the first 64 distinct words of a text that say something, in alphabetical order, with blanks between
     them; of scripts without blanks the pairs of characters. Empty where no word says anything."""
     found = dict.fromkeys(_find_words(text[:_READ_CHARS]))
     return " ".join(sorted(list(found)[:_MOST_WORDS]))
