@@ -18,7 +18,7 @@ from muniment.plugin.stores.local.failures import BrokenFile
 from muniment.plugin.stores.local.rows import SQL, ItemRow, parse_row, to_microseconds
 from muniment.plugin.stores.local.searching import read_rows, read_space
 from muniment.plugin.stores.local.upkeep import Upkeep
-from muniment.plugin.stores.local.vectors import RowFilter, SpaceState, VectorCache, decode_vector
+from muniment.plugin.stores.local.vectors import NearQuery, RowFilter, SpaceState, VectorCache, decode_vector
 from muniment.plugin.stores.local.writing import ItemWriter, says_same
 
 STEP_ROWS = 200  # of one transaction, so that other writers get their turn
@@ -148,12 +148,14 @@ class Compaction:
         found = connection.execute(SQL["read_vector"], (row.n, self.model)).fetchone()
         if found is None:
             return []
-        comparison = self.cache.compare_space(connection, state, self.model, decode_vector(found[0]))
-        if comparison is None:
-            return []
-        rows = RowFilter(places=(row.place,), types=(row.item.type,), at=to_microseconds(self.policy.at))
-        near = comparison.list_closest(rows, _NEAREST + 1, self.policy.merge_similarity)
-        return sorted(n for n, _ in near if n != row.n)
+        near = NearQuery(
+            vector=decode_vector(found[0]),
+            rows=RowFilter(places=(row.place,), types=(row.item.type,), at=to_microseconds(self.policy.at)),
+            most=_NEAREST + 1,
+            least=self.policy.merge_similarity,
+        )
+        [rows] = self.cache.find_near(connection, state, self.model, [near])
+        return sorted(n for n in rows if n != row.n)
 
     def _drop_least(self, connection: sqlite3.Connection) -> tuple[int, bool]:
         state, writer = self._open_space(connection)

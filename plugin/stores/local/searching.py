@@ -18,7 +18,7 @@ from muniment.plugin.stores.local.rows import (
     parse_row,
     to_microseconds,
 )
-from muniment.plugin.stores.local.vectors import RowFilter, SpaceState, VectorCache
+from muniment.plugin.stores.local.vectors import NearQuery, RowFilter, SpaceState, VectorCache
 from muniment.plugin.stores.scoring import (
     Score,
     Weights,
@@ -97,14 +97,12 @@ def _list_near(
     matched: Sequence[int],
 ) -> dict[int, float]:
     """Return the cosines of the closest rows, and of those that were found by words."""
-    found = cache.compare_space(connection, state, query_vector.model, query_vector.vector, matched)
-    if found is None:
-        return {}
     places = tuple(place for place in bind_places(query.owner).values() if place is not None)
     rows = RowFilter(places=places, types=query.types, at=to_microseconds(query.at))
     # Below the floor of the model a cosine says nothing.
     least = query_vector.profile.floor if not query_vector.profile.by_writing else -1.0
-    return dict(found.list_closest(rows, CANDIDATES, least)) | found.of_rows
+    near = NearQuery(vector=query_vector.vector, rows=rows, most=CANDIDATES, least=least, also=matched)
+    return cache.find_near(connection, state, query_vector.model, [near])[0]
 
 
 def _score_rows(

@@ -41,6 +41,19 @@ class RowFilter:
     at: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearQuery:
+    """A vector, and which of the rows that are near to it are wanted: at most so many, with at least this cosine.
+
+    The cosines of the rows in `also` are given, too, however far they are."""
+
+    vector: Vector
+    rows: RowFilter
+    most: int
+    least: float = -1.0
+    also: Sequence[int] = ()
+
+
 def encode_vector(vector: Vector) -> bytes:
     """Return a vector as half floats, which take half the file and lose nothing that a ranking sees."""
     return np.asarray(vector, dtype="<f2").tobytes()
@@ -56,7 +69,7 @@ class VectorCache:
 
     def __init__(self, max_megabytes: float) -> None:
         self._max_bytes = max_megabytes * _MEGABYTE
-        self._matrices: OrderedDict[tuple[int, str], _Matrix] = OrderedDict()
+        self._matrices: OrderedDict[tuple[int, str], VectorMatrix] = OrderedDict()
         self._lock = Lock()
 
     def drop_all(self) -> None:
@@ -69,38 +82,20 @@ class VectorCache:
         with self._lock:
             self._refresh(connection, state, model)
 
-    def compare_space(
-        self,
-        connection: sqlite3.Connection,
-        state: SpaceState,
-        model: str,
-        vector: Vector,
-        rows: Sequence[int] = (),
-    ) -> Comparison | None:
-        """Return the cosines of a vector with all of a space by a model, as of the connection's snapshot, and those of
-        these rows by their numbers; None where the space has no vector of the model."""
-        with self._lock:
-            matrix = self._refresh(connection, state, model)
-            size = len(matrix.rows)
-            if not size or matrix.vectors.shape[1] != len(vector):
-                return None
-            cosines = matrix.vectors[:size] @ np.asarray(vector, dtype=np.float32)
-            return Comparison(
-                cosines=cosines,
-                of_rows={n: float(cosines[matrix.at_row[n]]) for n in rows if n in matrix.at_row},
-                rows=matrix.row_array,
-                places=matrix.places[:size].copy(),
-                expires=matrix.expires[:size].copy(),
-                types=matrix.types[:size].copy(),
-                numbers=matrix.numbers,
-            )
+    def find_near(
+        self, connection: sqlite3.Connection, state: SpaceState, model: str, queries: Sequence[NearQuery]
+    ) -> list[dict[int, float]]:
+        """Return for each query the cosines of the rows that are near, as of the connection's snapshot, by their
+        numbers: the closest first."""
+        with self._lock:  # the arrays are read where they are: a copy would take as long as the product
+            return self._refresh(connection, state, model).find_near(queries)
 
-    def _refresh(self, connection: sqlite3.Connection, state: SpaceState, model: str) -> _Matrix:
+    def _refresh(self, connection: sqlite3.Connection, state: SpaceState, model: str) -> VectorMatrix:
         key = state.space, model
         matrix = self._matrices.get(key)
         # Rows that were removed are in no list of changes. An older snapshot is read anew, too: it is rare.
         if matrix is None or matrix.revision < state.removed or matrix.revision > state.revision:
-            matrix = self._matrices[key] = _Matrix()
+            matrix = self._matrices[key] = VectorMatrix()
         self._matrices.move_to_end(key)
         if matrix.revision < state.revision:
             values = {"space": state.space, "since": matrix.revision, "model": model}
@@ -117,83 +112,96 @@ class VectorCache:
             self._matrices.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """The cosines of a vector with the rows of a space."""
-
-    cosines: npt.NDArray[np.float32]
-    of_rows: dict[int, float]
-    rows: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int32]
-    expires: npt.NDArray[np.int64]
-    types: npt.NDArray[np.int32]
-    numbers: dict[str, int]
-
-    def list_closest(self, rows: RowFilter, most: int, least: float = -1.0) -> list[tuple[int, float]]:
-        """Return the closest rows that count, with their cosines, best first."""
-        wanted = np.isin(self.places, self._get_numbers(rows.places)) & (self.expires > rows.at)
-        if rows.types:
-            wanted &= np.isin(self.types, self._get_numbers(rows.types))
-        cosines = np.where(wanted & (self.cosines >= least), self.cosines, np.float32(-2))
-        best = np.argpartition(-cosines, most)[:most] if len(cosines) > most else np.arange(len(cosines))
-        best = best[np.argsort(-cosines[best], kind="stable")]
-        return [(int(self.rows[at]), float(cosines[at])) for at in best if cosines[at] >= -1.5]
-
-    def _get_numbers(self, names: tuple[str, ...]) -> list[int]:
-        return [self.numbers[name] for name in names if name in self.numbers]
-
-
 @dataclass(slots=True)
-class _Matrix:
+class VectorMatrix:
     """The vectors of a space. A row of the arrays is that of the item with its number; those beyond are free."""
 
     revision: int = 0
-    rows: list[int] = field(default_factory=list)
-    row_array: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     at_row: dict[int, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # of places and types
     vectors: Vector = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     places: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     types: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     expires: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def apply_rows(self, changed: Sequence[tuple[Any, ...]]) -> None:
         """Add, replace and remove rows as the file has them."""
-        self._reserve(len(self.rows) + len(changed), next((len(row[5]) // 2 for row in changed if row[5]), 0))
+        self._reserve(len(self.at_row) + len(changed), next((len(row[5]) // 2 for row in changed if row[5]), 0))
         for n, type_, place, expires, forgotten, data in changed:
             if data is None or forgotten is not None or len(data) != 2 * self.vectors.shape[1]:
-                self._remove(n)
-                continue
-            at = self.at_row.setdefault(n, len(self.rows))
-            if at == len(self.rows):
-                self.rows.append(n)
-            self.vectors[at] = np.frombuffer(data, dtype="<f2")
-            self.places[at] = self.numbers.setdefault(place, len(self.numbers))
-            self.types[at] = self.numbers.setdefault(type_, len(self.numbers))
-            self.expires[at] = _NEVER if expires is None else expires
-        self.row_array = np.array(self.rows, dtype=np.int64)
+                self.remove_row(n)
+            else:
+                self._set_row(n, type_, place, expires, decode_vector(data))
 
-    def _remove(self, n: int) -> None:
+    def put_row(self, n: int, type_: str, place: str, expires: int | None, vector: Vector) -> None:
+        """Add or replace a row. A vector of another length than the first is left out."""
+        self._reserve(len(self.at_row) + 1, len(vector))
+        if len(vector) == self.vectors.shape[1]:
+            self._set_row(n, type_, place, expires, vector)
+        else:
+            self.remove_row(n)
+
+    def remove_row(self, n: int) -> None:
         """Remove a row, if it is there; the last one takes its place."""
         if (at := self.at_row.pop(n, None)) is None:
             return
-        last = self.rows.pop()
-        if last != n:
-            end = len(self.rows)
-            self.rows[at], self.at_row[last] = last, at
-            for each in (self.vectors, self.places, self.types, self.expires):
+        end = len(self.at_row)
+        if at != end:
+            for each in (self.vectors, self.rows, self.places, self.types, self.expires):
                 each[at] = each[end]
+            self.at_row[int(self.rows[at])] = at
+
+    def find_near(self, queries: Sequence[NearQuery]) -> list[dict[int, float]]:
+        """Return for each query the cosines of the rows that are near, the closest first."""
+        size = len(self.at_row)
+        fitting = [at for at, query in enumerate(queries) if len(query.vector) == self.vectors.shape[1]]
+        results = [dict[int, float]() for _ in queries]
+        if size and fitting:
+            asked = np.array([queries[at].vector for at in fitting], dtype=np.float32)
+            # One vector at a time is as fast as the memory; several at once share its reading.
+            cosines = (self.vectors[:size] @ asked[0])[None] if len(asked) == 1 else asked @ self.vectors[:size].T
+            for at, row in zip(fitting, cosines, strict=True):
+                results[at] = self._choose_rows(queries[at], row)
+        return results
+
+    def _choose_rows(self, query: NearQuery, cosines: npt.NDArray[np.float32]) -> dict[int, float]:
+        near = np.flatnonzero(cosines >= query.least)
+        near = near[self._count_in(query.rows, near)]
+        values = cosines[near]
+        if len(near) > query.most:
+            best = np.argpartition(values, len(values) - query.most)[-query.most :]
+            near, values = near[best], values[best]
+        order = np.argsort(-values, kind="stable")
+        found = dict(zip(self.rows[near[order]].tolist(), values[order].tolist(), strict=True))
+        return found | {n: float(cosines[self.at_row[n]]) for n in query.also if n in self.at_row}
+
+    def _count_in(self, rows: RowFilter, near: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Return which of these rows count."""
+        counted: npt.NDArray[np.bool_] = self.expires[near] > rows.at
+        for names, values in ((rows.places, self.places), (rows.types, self.types)):
+            if names:
+                counted &= np.isin(values[near], [self.numbers[name] for name in names if name in self.numbers])
+        return counted
+
+    def _set_row(self, n: int, type_: str, place: str, expires: int | None, vector: Vector) -> None:
+        at = self.at_row.setdefault(n, len(self.at_row))
+        self.rows[at], self.vectors[at] = n, vector
+        self.places[at] = self.numbers.setdefault(place, len(self.numbers))
+        self.types[at] = self.numbers.setdefault(type_, len(self.numbers))
+        self.expires[at] = _NEVER if expires is None else expires
 
     def _reserve(self, size: int, dimensions: int) -> None:
         dimensions = self.vectors.shape[1] or dimensions
         if size <= len(self.vectors) and dimensions == self.vectors.shape[1]:
             return
         room = max(_LEAST_ROWS, size + size // 4)
-        there = len(self.rows)
+        there = len(self.at_row)
         vectors = np.zeros((room, dimensions), dtype=np.float32)
         if there:
             vectors[:there] = self.vectors[:there]
         self.vectors = vectors
+        self.rows = _extend(self.rows, there, room)
         self.places = _extend(self.places, there, room)
         self.types = _extend(self.types, there, room)
         self.expires = _extend(self.expires, there, room)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from muniment.memory.rules.merging.wording import compare_texts
-from muniment.memory.rules.statements.parse import parse_statement
 from muniment.plugin.domain.item import ItemOwner, MemoryItem, Outcome, StoredItem
 from muniment.plugin.item_codec import MAX_WORDS
 from muniment.plugin.stores.local.rows import (
@@ -17,17 +16,26 @@ from muniment.plugin.stores.local.rows import (
     ItemRow,
     bind_item,
     digest_content,
+    digest_sameness,
     get_place,
     parse_row,
     to_microseconds,
 )
 from muniment.plugin.stores.local.searching import read_rows, read_space
-from muniment.plugin.stores.local.vectors import RowFilter, SpaceState, VectorCache, encode_vector
+from muniment.plugin.stores.local.vectors import (
+    NearQuery,
+    RowFilter,
+    SpaceState,
+    VectorCache,
+    VectorMatrix,
+    encode_vector,
+)
 
 if TYPE_CHECKING:
     from muniment.memory.domain.ids import Vector
 
 _NEAREST = 5  # items that an item is compared with by their words
+_BLOCK = 64  # items whose vectors are compared at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +45,15 @@ class GivenItem:
     item: MemoryItem
     vector: Vector | None = None
     model: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Block:
+    """Items that are compared with the space at once, when the first of them has to be: what the cache has that is near
+    to each."""
+
+    items: Sequence[GivenItem]
+    near: list[dict[int, float]] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,14 +69,18 @@ class ItemWriter:
     _salt: bytes = b""
     _states: dict[tuple[str, str], SpaceState] = field(default_factory=dict)
     _revisions: dict[int, int] = field(default_factory=dict)
-    _vectors: dict[int, GivenItem] = field(default_factory=dict)  # of rows that this transaction has written
+    _written: defaultdict[int, VectorMatrix] = field(default_factory=lambda: defaultdict(VectorMatrix))  # by space
 
     def __post_init__(self) -> None:
         self._salt = self.connection.execute(SQL["read_salt"]).fetchone()[0]
 
     def upsert_items(self, given: Sequence[GivenItem]) -> list[StoredItem]:
         """Write items in order, and return what became of each."""
-        return [self._upsert_item(each) for each in given]
+        stored = []
+        for start in range(0, len(given), _BLOCK):
+            block = _Block(items=given[start : start + _BLOCK])
+            stored += [self._upsert_item(each, block, at) for at, each in enumerate(block.items)]
+        return stored
 
     def forget_items(self, owner: ItemOwner, ids: Sequence[str], at: datetime) -> list[str]:
         """Forget items, and return the ids of those that were there."""
@@ -91,7 +112,7 @@ class ItemWriter:
         self.connection.execute(SQL["remove_item"], (row.n,))
         self._get_revision(space)
         self.connection.execute(SQL["mark_removed"], (space,))
-        self._vectors.pop(row.n, None)
+        self._written[space].remove_row(row.n)
         self.has_erased = True
 
     def merge_rows(self, space: int, kept: ItemRow, gone: ItemRow) -> None:
@@ -99,7 +120,7 @@ class ItemWriter:
         self.remove_row(space, gone)
         self._replace_row(space, kept, _combine_items(kept.item, gone.item))
 
-    def _upsert_item(self, given: GivenItem) -> StoredItem:
+    def _upsert_item(self, given: GivenItem, block: _Block, at: int) -> StoredItem:
         item = given.item
         owner = ItemOwner(user=item.user_id, tenant=item.tenant_id)
         space = self._ensure_space(owner).space
@@ -110,7 +131,7 @@ class ItemWriter:
             return StoredItem(given_id=item.id, id=item.id, outcome="forgotten")
         if standing is not None:
             return StoredItem(given_id=item.id, id=item.id, outcome=self._update_row(space, standing, given))
-        same = self._find_same(space, given, owner)
+        same = self._find_same(space, owner, block, at)
         if same is not None:
             return StoredItem(given_id=item.id, id=same.item.id, outcome=self._merge_into(space, same, given))
         self._add_row(space, given)
@@ -159,15 +180,14 @@ class ItemWriter:
         self.connection.execute(SQL["remove_vector"], (row.n,))
         values = {"n": row.n, "at": to_microseconds(at), "revision": self._get_revision(space)}
         self.connection.execute(SQL["wipe_item"], values)
-        self._vectors.pop(row.n, None)
+        self._written[space].remove_row(row.n)
         self.has_erased = True
 
-    def _find_same(self, space: int, given: GivenItem, owner: ItemOwner) -> ItemRow | None:
+    def _find_same(self, space: int, owner: ItemOwner, block: _Block, at: int) -> ItemRow | None:
         """Return the item that says the same: in equal words, or near by its vector and told apart by no rule. One that
         has expired since is removed, so that the given one begins anew."""
-        item = given.item
-        sameness = bind_item(item, self._salt, fetched_at=None)["sameness"]
-        values = self.connection.execute(SQL["find_same"], (space, sameness)).fetchone()
+        item = block.items[at].item
+        values = self.connection.execute(SQL["find_same"], (space, digest_sameness(self._salt, item))).fetchone()
         if values is not None:
             row = parse_row(values, owner)
             expires_at = row.item.expires_at
@@ -175,29 +195,51 @@ class ItemWriter:
                 return row
             self.remove_row(space, row)
             return None
-        return next((row for row in self._list_near(given, owner) if says_same(item, row.item)), None)
+        return next((row for row in self._list_near(owner, block, at) if says_same(item, row.item)), None)
 
-    def _list_near(self, given: GivenItem, owner: ItemOwner) -> list[ItemRow]:
+    def _list_near(self, owner: ItemOwner, block: _Block, at: int) -> list[ItemRow]:
         """Return the items of the type and place whose vectors are as near as those of duplicates, the nearest first.
 
         The cache has the space as it was when the transaction began; what it has written since is compared beside."""
-        if given.vector is None or given.model != self.model or self.model is None:
+        query = self._make_near_query(block.items[at])
+        if query is None:
             return []
-        item, state = given.item, self._ensure_space(owner)
-        near = dict[int, float]()
-        found = self.cache.compare_space(self.connection, state, self.model, given.vector)
-        if found is not None:
-            rows = RowFilter(places=(get_place(item),), types=(item.type,), at=to_microseconds(item.created_at))
-            near = dict(found.list_closest(rows, _NEAREST, self.duplicate_similarity))
-        for n, other in self._vectors.items():
-            near.pop(n, None)
-            if other.vector is not None and other.model == self.model:
-                cosine = float(other.vector @ given.vector)
-                if cosine >= self.duplicate_similarity:
-                    near[n] = cosine
-        rows_by_number = {row.n: row for row in read_rows(self.connection, list(near), owner)}
+        if block.near is None:
+            block.near = self._compare_block(block)
+        written = self._written[self._ensure_space(owner).space]
+        near = {n: cosine for n, cosine in block.near[at].items() if n not in written.at_row}
+        near |= written.find_near([query])[0]
+        rows_by_number = {row.n: row for row in read_rows(self.connection, list(near), owner)} if near else {}
         ordered = sorted((n for n in near if n in rows_by_number), key=lambda n: (-near[n], n))
         return [rows_by_number[n] for n in ordered]
+
+    def _compare_block(self, block: _Block) -> list[dict[int, float]]:
+        """Return for each item of a block the rows of the cache that are near: one product for each owner."""
+        results = [dict[int, float]() for _ in block.items]
+        queries: dict[ItemOwner, list[tuple[int, NearQuery]]] = {}
+        for at, given in enumerate(block.items):
+            owner = ItemOwner(user=given.item.user_id, tenant=given.item.tenant_id)
+            if (query := self._make_near_query(given)) is not None:
+                queries.setdefault(owner, []).append((at, query))
+        for owner, asked in queries.items():
+            assert self.model is not None, "there is a query"  # noqa: S101 - for the type checker
+            state = self._ensure_space(owner)
+            found = self.cache.find_near(self.connection, state, self.model, [query for _, query in asked])
+            for (at, _), near in zip(asked, found, strict=True):
+                results[at] = near
+        return results
+
+    def _make_near_query(self, given: GivenItem) -> NearQuery | None:
+        """Return what looks for duplicates of an item by its vector; None where no vector can be compared."""
+        item = given.item
+        if given.vector is None or self.model is None or given.model != self.model:
+            return None
+        return NearQuery(
+            vector=given.vector,
+            rows=RowFilter(places=(get_place(item),), types=(item.type,), at=to_microseconds(item.created_at)),
+            most=_NEAREST,
+            least=self.duplicate_similarity,
+        )
 
     def _update_row(self, space: int, standing: ItemRow, given: GivenItem) -> Outcome:
         """Change an item that is there, unless what is there is the same or was said later."""
@@ -220,7 +262,7 @@ class ItemWriter:
         values |= {"space": space, "revision": self._get_revision(space)}
         n = self.connection.execute(SQL["add_item"], values).lastrowid
         assert n is not None, "the row was added"  # noqa: S101 - for the type checker
-        self._write_index(n, values, given)
+        self._write_index(space, n, values, given)
 
     def _replace_row(self, space: int, row: ItemRow, item: MemoryItem, given: GivenItem | None = None) -> None:
         """Change a row to an item. Without `given` its content, and so its vector, are as they were."""
@@ -232,21 +274,26 @@ class ItemWriter:
         self.connection.execute(SQL["replace_item"], values)
         if item.content != row.item.content:
             self.connection.execute(SQL["remove_vector"], (row.n,))
-        self._write_index(row.n, values, given or GivenItem(item=item))
+        self._write_index(space, row.n, values, given or GivenItem(item=item))
 
-    def _write_index(self, n: int, values: dict[str, Any], given: GivenItem) -> None:
+    def _write_index(self, space: int, n: int, values: dict[str, Any], given: GivenItem) -> None:
         if values["words"]:
             self.connection.execute(SQL["add_words"], (n, values["words"]))
         if given.vector is not None:
             data = encode_vector(given.vector)
             self.connection.execute(SQL["put_vector"], {"n": n, "model": given.model, "data": data})
-            self._vectors[n] = given
+            if given.model == self.model:
+                self._written[space].put_row(n, values["type"], values["place"], values["expires"], given.vector)
 
 
 def says_same(new: MemoryItem, old: MemoryItem) -> bool:
     """Whether two items with near vectors are one fact: their owners, numbers, names and negations do not differ."""
     if new.type != old.type or get_place(new) != get_place(old):
         return False
+    # Half of a store's import: only items with near vectors are compared by their words.
+    from muniment.memory.rules.merging.wording import compare_texts  # noqa: PLC0415
+    from muniment.memory.rules.statements.parse import parse_statement  # noqa: PLC0415
+
     return compare_texts(parse_statement(new.content), parse_statement(old.content), is_vouched=True) == "same"
 
 
