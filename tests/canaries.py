@@ -76,7 +76,8 @@ SILENT: dict[str, tuple[str, ...]] = {
     ),
     "ids, numbers, digests and classes of errors": (
         "muniment.consolidation_runs.asked", "muniment.consolidation_runs.batch", "muniment.consolidation_runs.classes",
-        "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.host_items.digest", "muniment.host_items.said",
+        "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.host_items.digest",
+        "muniment.host_items.said",
         "muniment.journal.new_ref", "muniment.journal.old_ref", "muniment.plugin_audit.item_id",
         "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.spaces.tend_terms",
         "muniment.tokens.digest", "muniment.turns.hash",
