@@ -96,7 +96,7 @@ class Soak:
     environment: dict[str, str]
     home: Path
     dice: random.Random
-    until: float
+    until: float = 0.0  # on the clock of `monotonic`; counted from when the database is there
     programs: dict[str, Process] = field(default_factory=dict)
     answered: list[tuple[str, str]] = field(default_factory=list)  # the user, and the name in what was said
     seen: Counter[str] = field(default_factory=Counter)
@@ -181,9 +181,10 @@ async def measure(minutes: float, every: float, chats: int, workers: int, seed: 
             "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER, "MUNIMENT_MODEL": "scripted", "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": model.base_url,
         }  # fmt: skip
-        soak = Soak(environment, home / "home", random.Random(seed), monotonic() + minutes * 60)
+        soak = Soak(environment, home / "home", random.Random(seed))
         try:
             await (await soak.start_program("first", "migrate")).wait()
+            soak.until = monotonic() + minutes * 60
             users = [f"user{n % 2}" for n in range(chats)]
             await asyncio.gather(
                 *(soak.hold_chat(user, n) for n, user in enumerate(users)),

@@ -138,7 +138,7 @@ async def test_the_login_is_nobody(told_url: str) -> None:
 @pytest.fixture
 def new_login(empty_database_url: str) -> Iterator[str]:
     """The name of a login that has no right yet."""
-    name = f"{LOGIN}_{empty_database_url.rpartition('_')[2][:8]}"
+    name = f"{LOGIN}_{conninfo_to_dict(empty_database_url)['dbname']}"  # roles are the cluster's: no other test's name
     with psycopg.connect(empty_database_url, autocommit=True) as conn:
         conn.execute(sql.SQL("create role {} login password 'new'").format(sql.Identifier(name)))
         yield name
