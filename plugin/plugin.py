@@ -88,7 +88,7 @@ class MemoryPlugin:
         reader = TurnReader(
             redactor=Redactor(settings.redact), limits=settings.limits, per_turn=settings.write.per_turn
         )
-        sessions = Sessions()
+        sessions, problems = Sessions(), ProblemLog()
         messages = None
         if embedder is not None:
             profile = settings.find_profile(embedder.name)
@@ -104,9 +104,9 @@ class MemoryPlugin:
             ),
             writer=ItemWriter(store=store, book=book, reader=reader, settings=settings),
             sessions=sessions,
-            upkeep=StoreUpkeep(store, settings.plugin, sessions),
+            upkeep=StoreUpkeep(store, settings.plugin, sessions, problems),
             record_leaving=record_leaving,
-            problems=ProblemLog(),
+            problems=problems,
         )
 
     async def before_prompt(self, context: TurnContext) -> TurnContext:

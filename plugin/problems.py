@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, TypeAlias
 
-from muniment.memory.errors import MunimentError, RemoteStoreError
+from muniment.memory.errors import BadConfig, MunimentError, RemoteStoreError
 
 ProblemKind: TypeAlias = Literal[
-    "search", "write", "book", "file", "embedder", "opening", "remote_search", "sending", "changes"
+    "search", "write", "upkeep", "book", "file", "embedder", "opening", "remote_search", "sending", "changes"
 ]
 _SENTENCES: Mapping[ProblemKind, tuple[str, str]] = {
     "search": ("The last search failed: {detail}.", "上一次查询失败：{detail}。"),
     "write": ("The last write failed: {detail}.", "上一次写入失败：{detail}。"),
+    "upkeep": ("The items of a user are not compacted to the end: {detail}.", "用户的记忆未能完整压缩：{detail}。"),
     "book": ("The plugin's book failed: {detail}.", "插件账本出错：{detail}。"),
     "file": ("A file of the memory: {detail}.", "记忆文件：{detail}。"),
     "embedder": ("Items are compared by their words alone: {detail}.", "仅按词语比较：{detail}。"),
@@ -24,6 +25,7 @@ _SENTENCES: Mapping[ProblemKind, tuple[str, str]] = {
     "sending": ("What waits cannot be sent: {detail}.", "无法发送等待的更改：{detail}。"),
     "changes": ("The changes of the server cannot be read: {detail}.", "无法读取服务器的更改：{detail}。"),
 }  # fmt: skip
+NOT_SENT = "not sent after failures"  # the category of an error of a server that is left alone for a while
 _QUIET_SECONDS = 600.0  # between two lines of the log about the same
 _log = logging.getLogger(__name__)
 
@@ -53,6 +55,8 @@ class ProblemLog:
 
     def note_problem(self, kind: ProblemKind, cause: BaseException | str) -> None:
         """Note that something did not work: why, or the error that says it."""
+        if kind in self._standing and isinstance(cause, RemoteStoreError) and cause.category == NOT_SENT:
+            return  # what stands says why
         problem = Problem(kind, cause if isinstance(cause, str) else describe_error(cause))
         self._standing[kind] = problem
         now = monotonic()
@@ -66,12 +70,14 @@ class ProblemLog:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return what kind of error it is, in words where it is one of ours. Its own message stays out: it may name a host,
-    which is nothing to be shown in a chat."""
+    """Return what kind of error it is, in words where it is one of ours. Its own message stays out, as it may name a
+    host, which is nothing to be shown in a chat; that of a configuration names what has to be changed."""
     if isinstance(error, TimeoutError):
         return "it took too long"
     if isinstance(error, RemoteStoreError):
-        return f"{error.operation}, {error.category}"
+        return f"the server gave no answer to be used ({error.category.replace('_', ' ')})"
+    if isinstance(error, BadConfig):
+        return str(error).rstrip(".")
     if not isinstance(error, MunimentError):
         return type(error).__name__
     headline = (type(error).__doc__ or "").partition("\n")[0].rstrip(".")

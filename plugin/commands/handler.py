@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from muniment.chain.faults import find_place
 from muniment.chain.hook_call import HookCalls, HookFault
-from muniment.memory.errors import StoreError
+from muniment.memory.errors import MunimentError, StoreError
 from muniment.memory.rules.language.writing import detect_writing
 from muniment.plugin.commands.lookup import (
     MAX_CANDIDATES,
@@ -83,7 +83,7 @@ async def run_command(
         return result.value
     if result.error is None:
         return format_phrase("late", language)
-    if not isinstance(result.error, StoreError):
+    if not isinstance(result.error, MunimentError):
         _log.warning("a command failed: %s %s", type(result.error).__name__, find_place(result.error) or "")
     return format_phrase("failed", language, error=type(result.error).__name__)
 
@@ -192,7 +192,7 @@ async def _describe_status(call: _Call) -> str:
         async with asyncio.timeout(_STATUS_SECONDS):
             switch = format_phrase("on" if await book.read_switch(call.owner) else "off", language)
             counted = _describe_counts(await book.read_stats(call.owner.tenant, call.owner.user, since), language)
-    except (StoreError, TimeoutError) as error:
+    except (MunimentError, TimeoutError) as error:
         problems.append(Problem("book", describe_error(error)))
     lines = [format_phrase("status", language, state=switch, store=state.store, policy=state.policy)]
     if state.is_shadow:

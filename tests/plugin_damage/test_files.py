@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import fcntl
+import json
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +20,17 @@ from muniment.plugin.stores.local.store import LocalOptions, LocalStore
 from tests.plugin.hosts import make_settings
 from tests.plugin_damage.damages import fill_disk, lock_file, overwrite_file, remove_file, replace_file
 from tests.plugin_damage.talks import Acknowledged, list_warnings, open_talk
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def public_folder() -> Iterator[Path]:
+    """A folder that every account may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,3 +95,83 @@ async def test_every_turn_is_answered(
     said = list_warnings(caplog)
     assert damage.said in " ".join(said)
     assert len(said) <= 3
+
+
+@pytest.mark.parametrize("what", ["files", "folder"])
+def test_files_that_can_only_be_read(public_folder: Path, what: str) -> None:
+    """What is there is found, and what cannot be kept is said once."""
+    home = public_folder / "home"
+    asyncio.run(teach(home))
+    for path in home.iterdir():
+        path.chmod(0o444 if what == "files" else 0o666)
+    home.chmod(0o777 if what == "files" else 0o555)
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.plugin_damage.reader", str(home)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    home.chmod(0o755)
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    continued, *_, status = answer["shown"]
+    assert "JWT" in continued
+    assert "plugin.sqlite can only be read" in status
+    assert "The last write failed" in status
+    assert len(answer["log"]) == len(set(answer["log"])) <= 4
+    assert any(line.startswith("The last write failed") for line in answer["log"])
+
+
+async def teach(home: Path) -> None:
+    """Let a memory have something."""
+    async with open_talk(make_settings(home), session="before") as talk:
+        await talk.say("We decided to use JWT for the auth refactor.")
+
+
+@pytest.mark.parametrize("file", ["plugin.sqlite", "plugin-book.sqlite"])
+async def test_a_file_that_another_process_opens_without_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, file: str
+) -> None:
+    """One that was stopped while it made the tables has the lock of the file."""
+    await teach(tmp_path)
+    with (tmp_path / f"{file}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        store = LocalStore(tmp_path / "plugin.sqlite", options=LocalOptions(busy_seconds=0.3))
+        async with open_talk(make_settings(tmp_path, recall_seconds=1.0), store=store) as talk:
+            assert await talk.say("continue the auth refactor") == ""
+            await talk.say("Never use tabs.")
+            assert "another process is at it" in await talk.say("/memory status")
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert "JWT" in await talk.say("continue the auth refactor")
+        await store.close()
+    assert len(list_warnings(caplog)) <= 4
+
+
+async def test_a_file_of_a_newer_program(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is left as it is, and each turn and command is answered."""
+    await teach(tmp_path)
+    for path in tmp_path.glob("*.sqlite"):
+        with sqlite3.connect(path) as connection:
+            (part,) = connection.execute("select part from migration limit 1").fetchone()
+            connection.execute("insert into migration values (?, '9999_later.sql', '')", (part,))
+    async with open_talk(make_settings(tmp_path)) as talk:
+        for text in ("continue the auth refactor", "Never use tabs.", "/memory", "/memory status"):
+            await talk.say(text)
+        assert talk.answered == ["continue the auth refactor", "Never use tabs."]
+    assert "newer" in caplog.text
+    assert len(list_warnings(caplog)) <= 3
+    with sqlite3.connect(tmp_path / "plugin.sqlite") as connection:
+        assert connection.execute("select count(*) from item").fetchone() == (1,)
+
+
+async def test_a_session_that_is_off_stays_off_with_a_new_book(tmp_path: Path) -> None:
+    """P-110: also where the file that says so was broken and put aside."""
+    await teach(tmp_path)
+    async with open_talk(make_settings(tmp_path)) as talk:
+        await talk.say("/memory off")
+        with overwrite_file(tmp_path / "plugin-book.sqlite"):
+            for _ in range(2):
+                assert await talk.say("continue the auth refactor") == ""
+    async with open_talk(make_settings(tmp_path)) as talk:
+        assert await talk.say("continue the auth refactor") == ""
