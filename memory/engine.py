@@ -69,6 +69,7 @@ from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.items import ItemStore
 from muniment.memory.ports.layers.stores import LayerStores
 from muniment.memory.ports.llm import BatchModel, ChatModel
@@ -97,6 +98,7 @@ class Engine:
     layer_stores: LayerStores
     embedder: Embedder
     clock: Clock
+    installation_key: InstallationKey
     settings: Settings
     live_settings: LiveSettings
     model: ChatModel | None
@@ -173,6 +175,7 @@ class Engine:
         layer_stores: LayerStores,
         embedder: Embedder,
         clock: Clock,
+        installation_key: InstallationKey,
         settings: Settings,
         live_settings: LiveSettings,
         model: ChatModel | None = None,
@@ -202,6 +205,7 @@ class Engine:
             "projection_store": layer_stores.projections,
             "embedder": embedder,
             "clock": clock,
+            "installation_key": installation_key,
             "settings": settings,
             "live_settings": live_settings,
             "model": model,
@@ -254,7 +258,7 @@ class Engine:
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
-            "store", "item_store", "layer_stores", "embedder", "clock", "settings", "live_settings", "model",
+            "store", "item_store", "layer_stores", "embedder", "clock", "installation_key", "settings", "live_settings", "model",
             "batches", "text_reader", "make_store", "make_embedder", "own_prompt",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
