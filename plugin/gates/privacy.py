@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from muniment.memory.config.schema import RedactionSettings
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.tokens import fold_text
+from muniment.memory.rules.language.tokens import fold_text, parse_vocabulary
 from muniment.memory.rules.redaction.redact import find_denial
 from muniment.plugin.gates.decision import Decision
 
@@ -21,36 +21,8 @@ _SENTENCE = lazy_compile(r"[^.!?。！？…\n]+")
 _UNIT = lazy_compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SPEAKER = lazy_compile(r"(?i)\b(?:i|i'm|i've|i'll|i'd|we|we're|we've|we'll|my|our|me|us|you|your)\b|[我你您咱俺]")
 # Words by which a telling is put into the third person: with others in their place it is the same telling.
-_PERSONS = frozenset(
-    [
-        "i",
-        "m",
-        "ve",
-        "ll",
-        "d",
-        "s",
-        "re",
-        "we",
-        "my",
-        "our",
-        "me",
-        "us",
-        "you",
-        "your",
-        "the",
-        "user",
-        "team",
-        "assistant",
-        "我",
-        "你",
-        "您",
-        "咱",
-        "俺",
-        "们",
-        "用",
-        "户",
-        "的",
-    ]
+_PERSONS = parse_vocabulary(
+    "i m ve ll d s re we my our me us you your the user team assistant 我 你 您 咱 俺 们 用 户 的"
 )
 _RUN = 25  # words, or characters of CJK, in a row from which on they are a telling and no statement
 

@@ -25,8 +25,10 @@ SECRETS = (
 )
 KEY, TOKEN, CLOUD, PASSWORD, _, PASSWORD_ZH = SECRETS
 STORIES = (
-    "Last night we walked along the quorlin harbour with my brother until the lights went out, and I told him that "
-    "you would probably laugh at us, because we had forgotten the boat, the bread, the map, and in the end each other.",
+    (
+        "Last night we walked along the quorlin harbour with my brother until the lights went out, and I told him that "
+        "you would probably laugh at us, because we had forgotten the boat, the bread, the map, and at last each other."
+    ),
     "Yesterday my colleagues laughed about the brintle meeting until we all had to cry, and I laughed with them.",
     "we sat in the kitchen for hours and my mother sang an old song while you were on the phone with us",
 )

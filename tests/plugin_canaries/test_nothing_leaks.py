@@ -99,7 +99,7 @@ async def test_secrets_and_raw_words_are_nowhere(
     stats = read_stats(places, settings)
     metrics = read_metrics(places)
     assert places.service.stop() == 0
-    seen = {
+    seen: dict[str, bytes | str] = {
         "items": contents,
         "open files": live,
         "closed files": read_files(places.home),
@@ -109,7 +109,7 @@ async def test_secrets_and_raw_words_are_nowhere(
         "figures": stats,
         "metrics": metrics,
     }
-    carried = {
+    carried: dict[str, bytes | str] = {
         "wire": bytes(places.wire.sent + places.wire.answered),
         "embeddings": b"\n".join(
             repr(request.headers).encode() + request.raw for request in places.embeddings.requests
