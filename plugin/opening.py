@@ -65,10 +65,12 @@ def _make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None
     if not settings.plugin.vectors or settings.plugin.store not in ("local", "hybrid"):
         return None
     from muniment.memory.bootstrap import make_embedder  # noqa: PLC0415 - as above
+    from muniment.memory.config.settings import OPENAI  # noqa: PLC0415 - as above
+    from muniment.plugin.service_embedder import ServiceEmbedder  # noqa: PLC0415 - as above
 
     embedder = make_embedder(settings)
     stack.push_async_callback(embedder.close)
-    return embedder
+    return ServiceEmbedder(embedder) if settings.embedder.startswith(OPENAI) else embedder
 
 
 def _open_store(settings: Settings, embedder: TextEmbedder | None, memory: Memory | None) -> MemoryStore:
