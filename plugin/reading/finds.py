@@ -80,16 +80,8 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
     Raises TooLarge for a turn over `limits.turn_chars`."""
     safe, reason, extraction = reader.read_turn(turn, previous)
     instructions = read_instructions(safe, reader)
-<<<<<<< HEAD
     others = [one for one in extraction.candidates if not _is_in(one, instructions)]
     candidates = [*instructions, *others]
-=======
-    named = {get_lexeme_set(one.text) for one in instructions}
-    others = [one for one in extraction.candidates if not (instructions and is_note(one.fact) and one.is_correction)]
-    said = frozenset[str]().union(*named)  # a note of some of the instructions says nothing beside them
-    others = [one for one in others if not (one.fact and is_note(one.fact) and get_lexeme_set(one.fact.object) <= said)]
-    candidates = [*instructions, *(one for one in others if get_lexeme_set(one.text) not in named)]
->>>>>>> wip/figures
     if not candidates:
         candidates = [*read_declarations(safe)]
     finds: dict[str, Find] = {}
