@@ -33,7 +33,7 @@ create table progress (
     tenant text not null,
     user text not null,
     revision integer not null default 0,
-    credit real not null default 0,
+    credit real not null default 1,
     dropped integer not null default 0,
     failures integer not null default 0,
     next_at integer,
