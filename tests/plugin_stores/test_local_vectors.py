@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -232,3 +233,14 @@ def test_vectors_are_half_floats() -> None:
     vector = np.linspace(-1, 1, 384, dtype=np.float32)
     assert len(encode_vector(vector)) == 768
     assert np.abs(decode_vector(encode_vector(vector)) - vector).max() < 1e-3
+
+
+async def test_the_words_of_others_crowd_out_nothing(tmp_path: Path) -> None:
+    """P-73, P-89: another user of the file has more items, with better words for the query, than are read at first."""
+    store = _open(tmp_path, None)
+    ben = replace(ANA, user="ben")
+    await store.upsert([make_item(f"Cache {number}.", owner=ben) for number in range(5 * CANDIDATES)])
+    item = make_item("Deploys of the shop wait until somebody has emptied the cache by hand.")
+    await store.upsert([item])
+    assert [hit.item.id for hit in await store.search(ask("cache", min_score=0))] == [item.id]
+    await store.close()
