@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 FIRST_DELAY, LAST_DELAY = timedelta(seconds=1), timedelta(minutes=5)
 MOST_CREDIT, LEAST_CREDIT = 3.0, -5.0  # requests that may be made at once; those that a person's commands may borrow
 MAX_WAIT = timedelta(days=1)  # that a server may ask for
-MAX_AGE = timedelta(days=7)  # after which a write is sent whatever it costs
+MAX_AGE = timedelta(days=3)  # after which a write is sent whatever it costs
 WRITTEN_SHARE = 2 / 3  # of the requests that turns bring: a person's commands, which wait for nothing, have the rest
 _MOST_DOUBLINGS = 16
 
