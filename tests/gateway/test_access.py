@@ -68,7 +68,7 @@ class CountingTokens(PostgresTokens):
 async def test_each_refusal_is_the_same_work(host: Host, ana: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is wrong, the database is asked once; what is right is answered from the cache."""
     ben, digests = await host.make_client("ben"), list[str]()
-    counting = CountingTokens(host.tokens.store._connections)  # type: ignore[attr-defined] # of the real store
+    counting = CountingTokens(host.tokens.store.connections)  # type: ignore[attr-defined] # of the real store
     hash_ = Tokens._hash
 
     def count_hash(tokens: Tokens, token: str) -> bytes:

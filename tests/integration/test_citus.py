@@ -29,7 +29,8 @@ FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = citus.SCRIPT
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders", "tenant_embedders"}
-OF_NO_SPACE = {"tokens", "token_configs", "setting_overrides", "setting_changes"}  # looked up on the coordinator
+# Looked up on the coordinator.
+OF_NO_SPACE = {"tokens", "token_configs", "setting_overrides", "setting_changes", "console_sessions"}
 TABLES = (
     "spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations", "sessions", "observations",
     "projections",
@@ -95,7 +96,8 @@ def test_functions_exist(database_url: str) -> None:
     # there.
     assert known - names == {
         "near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token", "find_configured_token",
-        "find_token_of_job", "drop_former_embedders", "hold_token",
+        "find_token_of_job", "drop_former_embedders", "hold_token", "open_console_session", "use_console_session",
+        "end_console_session",
     }  # fmt: skip
     assert names <= known
 

@@ -14,6 +14,7 @@ OF_TENANTS = {
     "tenant_embedders",
     "tokens",
     "token_configs",
+    "console_sessions",
 }  # of a tenant: looked up before a space is known, or of all its spaces
 
 
