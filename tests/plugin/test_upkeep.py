@@ -64,6 +64,8 @@ async def test_it_is_done_at_opening_and_after_a_day_or_many_writes(tmp_path: Pa
         await session.say(SAID[0])
         await session.say(SAID[1])
         assert [len(store.policies)] == [2]
+        assert session.plugin.upkeep is not None
+        await session.plugin.upkeep.close()  # one is under way at a time
         session.at += timedelta(days=1)
         await session.say("thanks")
         assert [len(store.policies)] == [3]
