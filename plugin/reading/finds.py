@@ -77,8 +77,9 @@ class TurnFinds:
 
 
 def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, settings: Settings) -> TurnFinds:
-    """Return what a turn of a person says. Secrets, quotes and what only repeats recalled text are left out; a turn over
-    `limits.turn_chars` says nothing."""
+    """Return what a turn of a person says. Secrets, quotes and what only repeats recalled text are left out.
+
+    A turn over `limits.turn_chars` says nothing."""
     try:
         safe, reason, extraction = reader.read_turn(turn, previous)
     except TooLarge:
