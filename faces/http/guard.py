@@ -17,7 +17,7 @@ from muniment.faces.http.errors import make_defect, make_engine_error, make_erro
 from muniment.faces.http.request_log import LOG
 from muniment.faces.http.service import Service
 from muniment.faces.http.strict_json import check_values
-from muniment.faces.mcp.endpoint import PATH as MCP_PATH
+from muniment.faces.mcp.deferred import PATH as MCP_PATH
 from muniment.faces.serving.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.serving.request_ids import REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.serving.running import refuse_body, run_until_gone
