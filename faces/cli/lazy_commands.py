@@ -41,7 +41,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "memories.forget:forget_memory",
         "Forget a memory: it is in no answer any more, and can be restored for write.soft_delete_days (30).",
     ),
-    "restore": ("memories.restore:restore_memory", "Bring a forgotten memory back, or with --version what a memory said at a revision of `muniment history`."),
+    "restore": (
+        "memories.restore:restore_memory",
+        "Bring a forgotten memory back, or with --version what a memory said at a revision of `muniment history`.",
+    ),
     "erase": (
         "erasure.erase:erase_user",
         "Erase a user for good: memories, history, what was said, jobs, tokens, and the checkpoints of every thread.",

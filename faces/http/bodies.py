@@ -153,7 +153,9 @@ class PatchBody(Body):
     text: Text | None = Field(None, description="What it says from now on; the words are the user's own.")
     category: Name | None = None
     importance: Annotated[int | None, Field(ge=1, le=5)] = None
-    rev: Annotated[int | None, Field(ge=0, le=2**63 - 1, description="The revision of the memory that was seen.")] = None
+    rev: Annotated[int | None, Field(ge=0, le=2**63 - 1, description="The revision of the memory that was seen.")] = (
+        None
+    )
 
 
 class TurnBody(Body):

@@ -12,6 +12,7 @@ from muniment.faces.http.bodies import MAX_COUNT, MemoryBody, PatchBody, StrictR
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.routes.erasure import erase_for_good
 from muniment.memory import codec, query_codec
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import Kind, State, StoredMemory, Trust
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import ListRequest
@@ -148,9 +149,9 @@ async def restore_memory(
     id_, memory = await caller.find_id(memory_id), caller.service.memory
     if version is None:
         return _make_receipt(caller, await caller.write_once(memory.restore, id_))
-    former = await memory.get(caller.scope, id_, as_of=version)
+    former = await memory.get(caller.scope, id_, as_of=Revision(version))
     caller.check_categories((former.category,))
-    return _make_receipt(caller, await caller.write_once(memory.edits.restore_version, id_, version))
+    return _make_receipt(caller, await caller.write_once(memory.edits.restore_version, id_, Revision(version)))
 
 
 @router.put("/memories/{memory_id}/pin", response_model=ReceiptAnswer)

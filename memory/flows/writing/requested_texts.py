@@ -14,7 +14,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Fact, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan, raise_refusal
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Extraction, Placement, Turn
+from muniment.memory.domain.turn import Candidate, Extraction, Placement, Turn, make_candidate
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
@@ -24,7 +24,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.extraction.gate import SUMMARY_RULES
 from muniment.memory.rules.merging.aliases import sanitize_aliases
-from muniment.memory.rules.merging.placement import check_placement, make_candidate, place_candidates
+from muniment.memory.rules.merging.placement import check_placement, place_candidates
 from muniment.memory.rules.policy.consent import make_expiry_jobs, make_proposal
 from muniment.memory.rules.policy.edits import (
     Edit,
