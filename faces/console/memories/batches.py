@@ -21,6 +21,7 @@ VERBS: tuple[Verb, ...] = ("pin", "unpin", "forget", "restore", "erase")
 INVERSES: Mapping[str, Verb] = {"pin": "unpin", "unpin": "pin", "forget": "restore", "restore": "forget"}
 MOST_ERASED = 10  # at once: each erasure reads the whole space
 _MOST = 100
+_SHORT_ID = 8
 _REV_DIGITS = 18  # of a revision, which is a bigint
 
 # What would become of a memory, or became of it: `changes`, or why nothing does.
@@ -45,6 +46,15 @@ class Item:
     def key(self) -> str:
         """The memory as it was seen, for a form."""
         return f"{self.memory.id.hex}.{self.memory.rev}" if self.memory else ""
+
+    def build_command(self, verb: Verb, owner: str) -> str:
+        """Return the command line that does the same; `owner` is a word of a command line."""
+        id_ = str(self.memory.id)[:_SHORT_ID] if self.memory else ""
+        return (
+            f"muniment forget {id_} --hard --user {owner}"
+            if verb == "erase"
+            else f"muniment {verb} {id_} --user {owner}"
+        )
 
 
 def check_verb(given: str) -> Verb:

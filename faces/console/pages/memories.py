@@ -78,7 +78,13 @@ async def preview_changes(visit: Visit, form: Form) -> Response:
         if len(keys) > MOST_ERASED:
             raise BadInput(f"id: {len(keys)} memories are chosen; at most {MOST_ERASED} are erased at once")
     items = await preview_batch(visit, verb, keys)
-    return visit.render_page("memories_preview.html", verb=verb, items=items, counts=_count_fates(items))
+    return visit.render_page(
+        "memories_preview.html",
+        verb=verb,
+        items=items,
+        counts=_count_fates(items),
+        commands=[item.build_command(verb, visit.shell_owner) for item in items if item.fate == "changes"],
+    )
 
 
 async def change_memories(visit: Visit, form: Form) -> Response:

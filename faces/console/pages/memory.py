@@ -188,7 +188,7 @@ async def _find_recalls(visit: Visit, memory: StoredMemory, versions: Sequence[M
         return ()
     texts = dict.fromkeys((memory.text, *(each.memory.text for each in versions if each.memory)))
     hashes = [visit.service.memory.conversation.shingle_hashes(text) for text in texts]
-    return await visit.reads.memories.list_recalls(visit.reader, hashes, _RECALLS)
+    return await visit.reads.memories.list_recalls(visit.caller.scope, hashes, _RECALLS)
 
 
 def _compare_versions(memory: StoredMemory, versions: Sequence[MemoryVersion]) -> list[ShownVersion]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from muniment.memory.domain.console.memories import MemoryFacets, MemoryVersion, Recall
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.scope import Reader
+from muniment.memory.domain.scope import Reader, Scope
 
 
 class MemoryPageReads(Protocol):
@@ -18,7 +18,7 @@ class MemoryPageReads(Protocol):
         """Return the journal of a memory, newest first, each line with the memory as it was then."""
         ...
 
-    async def list_recalls(self, reader: Reader, texts: Sequence[Sequence[int]], limit: int) -> Sequence[Recall]:
+    async def list_recalls(self, scope: Scope, texts: Sequence[Sequence[int]], limit: int) -> Sequence[Recall]:
         """Return the turns, newest first, at which memory had put all of one of these texts before a model, each text
         given by the hashes of its word sequences."""
         ...

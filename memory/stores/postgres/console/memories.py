@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from muniment.memory.domain.console.memories import MemoryFacets, MemoryVersion, Recall
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.scope import Reader
+from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
@@ -38,13 +38,13 @@ class PostgresMemoryPageReads(MemoryPageReads):
             for row in found
         ]
 
-    async def list_recalls(self, reader: Reader, texts: Sequence[Sequence[int]], limit: int) -> Sequence[Recall]:
+    async def list_recalls(self, scope: Scope, texts: Sequence[Sequence[int]], limit: int) -> Sequence[Recall]:
         # An empty text is in everything.
         prints = ["{" + ",".join(map(str, hashes)) + "}" for hashes in texts if hashes]
         if not prints:
             return ()
-        params = {"space": reader.scope.space, "prints": prints, "limit": limit}
-        async with self._connections.reading(reader.scope, reader.allowed) as conn:
+        params = {"space": scope.space, "prints": prints, "limit": limit}
+        async with self._connections.reading(scope) as conn:  # who has an allowlist sees no turns
             found = await (await conn.execute(_SQL["recalls"], params)).fetchall()
         return [Recall(**row) for row in found]
 
