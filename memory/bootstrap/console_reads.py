@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from muniment.memory.client import Memory
 from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.overview import OverviewReads
+from muniment.memory.ports.console.users import UserReads
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.stores.postgres.store import PostgresStore
 
@@ -20,6 +21,7 @@ class ConsoleReads:
     overview: OverviewReads
     memories: MemoryPageReads
     ledger: TurnLedger
+    users: UserReads
 
 
 def make_console_reads(memory: Memory) -> ConsoleReads:
@@ -27,4 +29,4 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview, memories=store.memory_pages, ledger=store.ledger)
+    return ConsoleReads(overview=store.overview, memories=store.memory_pages, ledger=store.ledger, users=store.users)

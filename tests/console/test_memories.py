@@ -196,7 +196,7 @@ def test_a_memory_is_edited_seen_in_the_next_answer_and_put_back(
     assert "Saved as a new version" in text
     assert "edited by hand" in text
     with serving.client(serving.token()) as api:
-        asked = api.post("/query", json={"query": "where does the user live?", "agent": "supervisor"}).json()
+        asked = api.post("/memory/query", json={"query": "where does the user live?", "agent": "supervisor"}).json()
         assert [hit["text"] for hit in asked["hits"]][:1] == ["The user lives in Porto"]
         assert api.get("/consents").json()["requests"] == []
         history = api.get(f"/memories/{lisbon}/history").raise_for_status().json()["history"]
