@@ -264,18 +264,18 @@ def test_a_memory_is_erased_with_a_receipt_of_numbers(serving: Serving, ana: htt
 def test_several_are_changed_after_a_preview_and_undone(ana: httpx.Client, two: dict[str, UUID]) -> None:
     """What changed between the preview and the yes stays as it is, and is told."""
     ids = [each.hex for each in two.values()]
-    preview = send_form(ana, "/console/memories/preview", {"id": ids, "action": "forget"})
+    preview = send_form(ana, "/console/memories/several/preview", {"id": ids, "action": "forget"})
     assert "2 memories will change." in read_text(preview)
     keys = re.findall(r'name="id" value="([0-9a-f]{32}\.\d+)"', preview.text)
     assert len(keys) == 2
     send_form(ana, page(two["tea"], "/pin"), {"pinned": "yes"})
-    done = send_form(ana, "/console/memories/changed", {"id": keys, "action": "forget"})
+    done = send_form(ana, "/console/memories/several/changed", {"id": keys, "action": "forget"})
     assert "1 memory has changed." in read_text(done)
     assert "changed since you looked" in read_text(done)
     assert TEA in read_text(ana.get("/console/memories"))
     back = re.findall(r'name="id" value="([0-9a-f]{32}\.\d+)"', done.text)
     assert [key.partition(".")[0] for key in back] == [two["cake"].hex]
-    undone = send_form(ana, "/console/memories/changed", {"id": back, "action": "restore"})
+    undone = send_form(ana, "/console/memories/several/changed", {"id": back, "action": "restore"})
     assert "1 memory has changed." in read_text(undone)
     assert "2 memories" in read_text(ana.get("/console/memories"))
 
@@ -283,10 +283,10 @@ def test_several_are_changed_after_a_preview_and_undone(ana: httpx.Client, two: 
 def test_several_are_erased_with_what_says_them(ana: httpx.Client, two: dict[str, UUID]) -> None:
     keys = [key_of(ana, each) for each in two.values()]
     assert "2 memories have changed." in read_text(
-        send_form(ana, "/console/memories/changed", {"id": keys, "action": "erase"})
+        send_form(ana, "/console/memories/several/changed", {"id": keys, "action": "erase"})
     )
     assert "Nothing is remembered yet" in read_text(ana.get("/console/memories"))
-    many = send_form(ana, "/console/memories/changed", {"id": [UUID(int=n).hex for n in range(11)], "action": "erase"})
+    many = send_form(ana, "/console/memories/several/changed", {"id": [UUID(int=n).hex for n in range(11)], "action": "erase"})
     assert many.status_code == 422
 
 
@@ -310,7 +310,7 @@ def test_another_users_memory_is_as_one_that_is_not_there(serving: Serving, lisb
             assert [answer.status_code for answer in answers] == [404, 404], rest
             texts = [re.sub(r"[0-9a-f]{32}", "", answer.text) for answer in answers]
             assert texts[0] == texts[1]
-        for path in ("/console/memories/preview", "/console/memories/changed"):
+        for path in ("/console/memories/several/preview", "/console/memories/several/changed"):
             for verb in ("pin", "forget", "restore", "erase"):
                 told = read_text(send_form(bob, path, {"id": [lisbon.hex, nobodys.hex], "action": verb}))
                 assert told.count("not there") == 2
@@ -326,7 +326,7 @@ def test_a_token_of_some_agents_sees_their_categories_alone(serving: Serving, li
         assert planner.get(page(tea)).status_code == 404
         assert planner.get("/console/memories", params={"category": "profile"}).status_code == 403
         assert planner.get("/console/memories/export").status_code == 403
-        told = read_text(send_form(planner, "/console/memories/preview", {"id": lisbon.hex, "action": "pin"}))
+        told = read_text(send_form(planner, "/console/memories/several/preview", {"id": lisbon.hex, "action": "pin"}))
         assert "not there" in told
 
 

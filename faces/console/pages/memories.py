@@ -138,6 +138,6 @@ AREA = Area(name="memories", path="/memories", place=20)
 routes: list[Route] = [
     make_page("/memories", show_memories),
     make_page("/memories/export", download_memory),
-    make_action("/memories/preview", preview_changes),
-    make_action("/memories/changed", change_memories),
+    make_action("/memories/several/preview", preview_changes),
+    make_action("/memories/several/changed", change_memories),
 ]
