@@ -23,7 +23,8 @@ from muniment.faces.cli.options import (
 )
 from muniment.faces.cli.output import memories as view, screen, terminal
 from muniment.memory import query_codec
-from muniment.memory.config.settings import load_settings
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
@@ -110,14 +111,15 @@ def list_memories(
         limit=limit,
         offset=offset,
     )
-    moment = parse_as_of(as_of)
-
-    async def work() -> tuple[MemoryPage, datetime]:
-        async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.list_page(scope, listing, as_of=moment), memory.now()
-
-    page, now = session.run_async(work())
+    page, now = session.run_async(_read_page(settings, scope, listing, parse_as_of(as_of), quiet=as_json))
     _print_page_json(scope, page, offset) if as_json else _print_page(page, listing, now)
+
+
+async def _read_page(
+    settings: Settings, scope: Scope, listing: ListRequest, moment: Revision | datetime | None, *, quiet: bool
+) -> tuple[MemoryPage, datetime]:
+    async with session.open_memory(settings, quiet=quiet) as memory:
+        return await memory.list_page(scope, listing, as_of=moment), memory.now()
 
 
 def _parse_states(values: Sequence[str] | None) -> tuple[str, ...]:
