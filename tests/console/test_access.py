@@ -165,6 +165,16 @@ def test_a_token_of_one_user_sees_that_user_alone(serving: Serving, ana: httpx.C
     assert "bob" not in read_text(ana.get("/console/users")).lower()
 
 
+def test_a_token_of_one_agent_counts_the_categories_of_that_agent_alone(serving: Serving) -> None:
+    remember(serving, "Ana lives in Lisbon.", category="profile")
+    remember(serving, "Ana likes short sentences.", category="style")
+    with sign_in(serving, owner="ana", agents=("stylist",)) as stylist:
+        shown = read_text(stylist.get("/"))
+    assert "1 active" in shown
+    assert "style" in shown
+    assert "profile" not in shown
+
+
 def test_an_operator_chooses_a_user_of_the_tenant(serving: Serving, operator: httpx.Client) -> None:
     remember(serving, "Bob keeps bees.", owner="bob")
     answer = operator.get("/")
