@@ -74,6 +74,7 @@ def test_pages_follow_by_key_and_have_every_memory_once(serving: Serving, ana: h
     fill(serving, [f"Note number {n:03} of the day." for n in range(120)])
     seen: list[str] = []
     path = "/console/memories"
+    text = ""
     while path and len(seen) < 200:
         text = ana.get(path).text
         seen += re.findall(r"Note number (\d{3}) of", text)
@@ -82,6 +83,7 @@ def test_pages_follow_by_key_and_have_every_memory_once(serving: Serving, ana: h
         following = re.search(r'<a href="([^"]+)" rel="next">', text)
         path = following[1].replace("&amp;", "&") if following else ""
     assert seen == [f"{n:03}" for n in reversed(range(120))]
+    assert "121 memories" in text  # on the last page, too
 
 
 def test_several_are_changed_after_a_preview_and_undone(ana: httpx.Client, two: dict[str, UUID]) -> None:
@@ -164,19 +166,33 @@ def test_ten_thousand_memories_are_listed_at_once(serving: Serving, ana: httpx.C
     assert len(answer.content) < 90_000
 
 
-def test_hostile_words_are_text_on_every_page(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
-    ids = keep_all(serving, HOSTILE, source="notes <b>.md")
-    chromium.check_page(serving.url, "/console/memories", ana.cookies.jar)
-    for name, id_ in ids.items():
-        chromium.check_page(serving.url, page(id_), ana.cookies.jar, views=("narrow", "zoom"))
-        with chromium.open_tab(serving.url, ana.cookies.jar) as tab:
-            tab.open(page(id_))
-            assert tab.page.locator("h1 bdi").inner_text() == HOSTILE[name]
-            assert tab.page.locator("main script, main img, main b").count() == 0
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_words_are_text_on_the_page_of_a_memory(
+    chromium: Browser, serving: Serving, ana: httpx.Client, name: str
+) -> None:
+    id_ = keep_all(serving, {name: HOSTILE[name]}, source="notes <b>.md")[name]
+    chromium.check_page(serving.url, page(id_), ana.cookies.jar, views=("narrow", "zoom"))
+    with chromium.open_tab(serving.url, ana.cookies.jar) as tab:
+        tab.open(page(id_))
+        assert tab.page.locator("h1 bdi").inner_text() == HOSTILE[name]
+        assert tab.page.locator("main script, main img, main b").count() == 0
 
 
-def test_the_empty_list_is_sound_in_every_view(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
-    chromium.check_page(serving.url, "/console/memories", ana.cookies.jar)
+def test_hostile_words_are_text_in_the_list(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
+    keep_all(serving, HOSTILE, source="notes <b>.md")
+    chromium.check_page(serving.url, "/console/memories?state=all", ana.cookies.jar)
+    with chromium.open_tab(serving.url, ana.cookies.jar) as tab:
+        tab.open("/console/memories")
+        said = tab.page.locator("th bdi").all_inner_texts()
+        assert {text[:60] for text in said} == {text[:60] for text in HOSTILE.values()}
+        assert tab.page.locator("main script, main img, main b").count() == 0
+
+
+@pytest.mark.parametrize("path", ["/console/memories", "/console/memories?q=nothing+like+this&category=goals"])
+def test_a_list_without_memories_is_sound_in_every_view(
+    chromium: Browser, serving: Serving, ana: httpx.Client, path: str
+) -> None:
+    chromium.check_page(serving.url, path, ana.cookies.jar)
 
 
 @pytest.mark.parametrize("view", sorted(VIEWS))

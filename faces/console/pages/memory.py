@@ -27,6 +27,7 @@ _VERSIONS = 50  # that are shown, the newest
 _PASSAGES = 3  # turns that are shown in their place, the latest
 _AROUND = 2  # turns before and after each
 _RECALLS = 20
+_TOLD_TEXTS = 5  # of a memory, the latest, that are looked for in what models were told
 _SHORT_ID = 8
 _REV_DIGITS = 18  # of a revision, which is a bigint
 _COMPARED = ("category", "importance", "state", "trust", "pinned", "aliases", "expires_at")
@@ -183,11 +184,11 @@ async def _find_passages(visit: Visit, memory: StoredMemory) -> list[Passage]:
 
 
 async def _find_recalls(visit: Visit, memory: StoredMemory, versions: Sequence[MemoryVersion]) -> Sequence[Recall]:
-    """Return when a text that a memory has or had was put before a model; none for a token of some agents."""
+    """Return when one of the latest texts of a memory was put before a model; none for a token of some agents."""
     if visit.grant.agents:
         return ()
     texts = dict.fromkeys((memory.text, *(each.memory.text for each in versions if each.memory)))
-    hashes = [visit.service.memory.conversation.shingle_hashes(text) for text in texts]
+    hashes = [visit.service.memory.conversation.shingle_hashes(text) for text in list(texts)[:_TOLD_TEXTS]]
     return await visit.reads.memories.list_recalls(visit.caller.scope, hashes, _RECALLS)
 
 

@@ -14,10 +14,10 @@ from (
 order by j.rev desc
 
 -- name: recalls (the turns at which all word sequences of one of the texts were before a model, newest first)
+with told as materialized (select p::bigint[] as prints from unnest(%(prints)s::text[]) p)
 select t.turn_id as turn, t.at, t.role, t.thread_id as thread, t.session_id as session, t.actor
 from muniment.turns t
-where t.space_id = %(space)s and t.recalled <> '{}'
-  and exists (select from unnest(%(prints)s::text[]) p where t.recalled @> p::bigint[])
+where t.space_id = %(space)s and t.recalled <> '{}' and exists (select from told where t.recalled @> told.prints)
 order by t.at desc, t.turn_id limit %(limit)s
 
 -- name: facets (the most frequent sources and agents)
