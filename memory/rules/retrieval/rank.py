@@ -123,7 +123,12 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
     best = max((scored.relevance for scored in scored_hits[:GATE_CANDIDATES]), default=0.0)
     if best < context.gate:
         yield from (
-            Omission(id=scored.search_hit.memory.id, reason="below threshold", score=scored.score)
+            Omission(
+                id=scored.search_hit.memory.id,
+                reason="below threshold",
+                score=scored.score,
+                relevance=scored.relevance,
+            )
             for scored in scored_hits
         )
         return
@@ -138,7 +143,7 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
         if reason is None:
             reason = _find_redundancy_reason(memory, context, shown, category_counts)
         if reason is not None:
-            yield Omission(id=memory.id, reason=reason, score=scored.score)
+            yield Omission(id=memory.id, reason=reason, score=scored.score, relevance=scored.relevance)
             continue
         shown.append(memory)
         category_counts[memory.category] += 1
