@@ -295,6 +295,16 @@ $$;
 
 COMMENT ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) IS 'Removes the former embedders of a configuration with this revision, whose memory has the new one. It runs as the issuer.';
 
+CREATE FUNCTION muniment.end_console_session(session bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+  delete from muniment.console_sessions s where s.digest = session
+$$;
+
+COMMENT ON FUNCTION muniment.end_console_session(session bytea) IS 'Removes a session. It runs as the issuer.';
+
 CREATE FUNCTION muniment.enter_shared(wanted uuid, readers uuid[], tenant text, allowed text[]) RETURNS text
     LANGUAGE plpgsql
     AS $$
@@ -917,6 +927,21 @@ end $$;
 
 COMMENT ON FUNCTION muniment.number_turns(at_space uuid, now timestamp with time zone) IS 'Gives positions to the turns of a space that have none.';
 
+CREATE FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+begin
+  delete from muniment.console_sessions s where s.expires_at <= at;
+  insert into muniment.console_sessions (digest, token_id, created_at, last_used_at, expires_at)
+  select session, t.token_id, at, at, least(until, t.expires_at) from muniment.tokens t
+  where t.token_id = token and t.revoked_at is null and (t.expires_at is null or t.expires_at > at);
+  return found;
+end $$;
+
+COMMENT ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) IS 'Opens a session of a valid token, and removes those that are over; false for a token that is not valid. It runs as the issuer.';
+
 CREATE FUNCTION muniment.project_changes(at_space uuid, memories jsonb) RETURNS SETOF uuid
     LANGUAGE plpgsql
     AS $$
@@ -1176,6 +1201,20 @@ end $$;
 
 COMMENT ON FUNCTION muniment.time_after(at_space uuid, at_rev bigint) IS 'The time of the first change of a space after a revision; null without one.';
 
+CREATE FUNCTION muniment.use_console_session(session bytea, at timestamp with time zone) RETURNS SETOF muniment.tokens
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+begin
+  update muniment.console_sessions s set last_used_at = at
+  where s.digest = session and s.last_used_at < at - interval '1 minute' and s.expires_at > at;
+  return query select t.* from muniment.console_sessions s join muniment.tokens t on t.token_id = s.token_id
+  where s.digest = session and s.expires_at > at and t.revoked_at is null and (t.expires_at is null or t.expires_at > at);
+end $$;
+
+COMMENT ON FUNCTION muniment.use_console_session(session bytea, at timestamp with time zone) IS 'What the token of the session with this digest permits; nothing where either is over. It runs as the issuer: who has no cookie learns of none.';
+
 CREATE TABLE jobs.queue (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -1378,6 +1417,29 @@ COMMENT ON COLUMN muniment.consent_requests.expires_at IS 'Until when it can be 
 COMMENT ON COLUMN muniment.consent_requests.decided_at IS 'When it was decided; null while pending.';
 
 COMMENT ON COLUMN muniment.consent_requests.decided_by IS 'Who decided it.';
+
+CREATE TABLE muniment.console_sessions (
+    digest bytea NOT NULL,
+    token_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT console_sessions_digest_length CHECK ((octet_length(digest) = 32))
+);
+
+ALTER TABLE ONLY muniment.console_sessions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.console_sessions IS 'A row is a browser that is logged in to the console, by a digest of its cookie. Removed at log-out, or when it is over.';
+
+COMMENT ON COLUMN muniment.console_sessions.digest IS 'HMAC-SHA256 of the value of the cookie under the key file of the installation.';
+
+COMMENT ON COLUMN muniment.console_sessions.token_id IS 'The token that was shown: the session permits what it permits.';
+
+COMMENT ON COLUMN muniment.console_sessions.created_at IS 'When the token was shown.';
+
+COMMENT ON COLUMN muniment.console_sessions.last_used_at IS 'When it was last used, to the minute.';
+
+COMMENT ON COLUMN muniment.console_sessions.expires_at IS 'From when on it opens nothing.';
 
 CREATE TABLE muniment.consolidation_runs (
     space_id uuid NOT NULL,
@@ -2748,6 +2810,9 @@ ALTER TABLE ONLY jobs.workers
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_pk PRIMARY KEY (space_id, request_id);
 
+ALTER TABLE ONLY muniment.console_sessions
+    ADD CONSTRAINT console_sessions_pk PRIMARY KEY (digest);
+
 ALTER TABLE ONLY muniment.consolidation_runs
     ADD CONSTRAINT consolidation_runs_pk PRIMARY KEY (space_id, run_id);
 
@@ -2859,6 +2924,10 @@ CREATE INDEX queue_worker_id ON jobs.queue USING btree (worker_id) WHERE (status
 
 CREATE UNIQUE INDEX consent_requests_waiting ON muniment.consent_requests USING btree (space_id, field, lower(value)) WHERE (decision = 'pending'::text);
 
+CREATE INDEX console_sessions_by_end ON muniment.console_sessions USING btree (expires_at);
+
+CREATE INDEX console_sessions_by_token ON muniment.console_sessions USING btree (token_id);
+
 CREATE INDEX consolidation_runs_by_time ON muniment.consolidation_runs USING btree (space_id, started_at DESC);
 
 CREATE UNIQUE INDEX consolidation_runs_one ON muniment.consolidation_runs USING btree (space_id) WHERE (ended_at IS NULL);
@@ -2953,6 +3022,9 @@ ALTER TABLE ONLY jobs.queue
 
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.console_sessions
+    ADD CONSTRAINT console_sessions_token_fk FOREIGN KEY (token_id) REFERENCES muniment.tokens(token_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY muniment.consolidation_runs
     ADD CONSTRAINT consolidation_runs_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -3073,6 +3145,12 @@ COMMENT ON POLICY consent_requests_own ON muniment.consent_requests IS 'The appl
 CREATE POLICY consent_requests_read ON muniment.consent_requests FOR SELECT TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ('profile'::text = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))));
 
 COMMENT ON POLICY consent_requests_read ON muniment.consent_requests IS 'A reader whose allowlist has the category profile may read the structured profile.';
+
+ALTER TABLE muniment.console_sessions ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY console_sessions_issuer ON muniment.console_sessions TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
+
+COMMENT ON POLICY console_sessions_issuer ON muniment.console_sessions IS 'The issuer reads and writes all sessions in transactions that enter no space; nobody else reads any.';
 
 ALTER TABLE muniment.consolidation_runs ENABLE ROW LEVEL SECURITY;
 
@@ -3683,6 +3761,9 @@ GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 REVOKE ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) TO muniment_worker;
 
+REVOKE ALL ON FUNCTION muniment.end_console_session(session bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.end_console_session(session bytea) TO muniment_app;
+
 REVOKE ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.erase_tokens(tenant text, owner text) TO muniment_eraser;
 
@@ -3726,6 +3807,9 @@ GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
 GRANT UPDATE(source) ON TABLE muniment.memories TO muniment_eraser;
 
+REVOKE ALL ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) TO muniment_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.projections TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.projections TO muniment_eraser;
 
@@ -3734,6 +3818,9 @@ GRANT UPDATE(status) ON TABLE muniment.projections TO muniment_eraser;
 GRANT UPDATE(memories) ON TABLE muniment.projections TO muniment_eraser;
 
 GRANT UPDATE(superseded_by) ON TABLE muniment.projections TO muniment_eraser;
+
+REVOKE ALL ON FUNCTION muniment.use_console_session(session bytea, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.use_console_session(session bytea, at timestamp with time zone) TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE jobs.queue TO muniment_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.queue TO muniment_worker;
@@ -3759,6 +3846,8 @@ GRANT SELECT,DELETE ON TABLE muniment.consent_requests TO muniment_eraser;
 GRANT UPDATE(turns) ON TABLE muniment.consent_requests TO muniment_eraser;
 
 GRANT UPDATE(old) ON TABLE muniment.consent_requests TO muniment_eraser;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.console_sessions TO muniment_issuer;
 
 GRANT SELECT,DELETE ON TABLE muniment.consolidation_runs TO muniment_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consolidation_runs TO muniment_app;

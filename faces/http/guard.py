@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -51,7 +51,7 @@ class _Sender:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = REQUEST_ID.get()
-            headers["Cache-Control"] = "no-store"
+            headers.setdefault("Cache-Control", "no-store")
             headers["X-Content-Type-Options"] = "nosniff"
         await self._send(message)
 
@@ -59,9 +59,17 @@ class _Sender:
 class Guard:
     """An ASGI application around another one."""
 
-    def __init__(self, app: ASGIApp, service: Service, *, needs_token: bool = True) -> None:
-        """`needs_token`: whether a request shows a token in its head; without it the application asks by itself."""
-        self._app, self._service, self._needs_token = app, service, needs_token
+    def __init__(
+        self,
+        app: ASGIApp,
+        service: Service,
+        *,
+        needs_token: bool = True,
+        show_refusal: Callable[[Scope, int], Response] | None = None,
+    ) -> None:
+        """`needs_token`: whether a request shows a token in its head; without it the application asks by itself.
+        `show_refusal` makes the answer of a refusal from its status, where that is no JSON."""
+        self._app, self._service, self._needs_token, self._show_refusal = app, service, needs_token, show_refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. What goes wrong is an answer, too."""
@@ -107,7 +115,8 @@ class Guard:
                         refusal = await self._run_counted(scope, headers, body, sender)
         except BodyTooLarge as error:
             if not sender.status:
-                await refuse_body(make_error(413, "TooLarge", str(error)), body, sender.send_message)
+                too_large = self._shape_refusal(scope, make_error(413, "TooLarge", str(error)))
+                await refuse_body(too_large, body, sender.send_message)
         except ClientGone:
             return
         except TimeoutError:
@@ -118,7 +127,10 @@ class Guard:
             LOG.error("defect: %s", locate_error(error))
             refusal = make_defect()
         if refusal is not None and not sender.status:
-            await refusal(scope, receive, sender.send_message)
+            await self._shape_refusal(scope, refusal)(scope, receive, sender.send_message)
+
+    def _shape_refusal(self, scope: Scope, refusal: Response) -> Response:
+        return self._show_refusal(scope, refusal.status_code) if self._show_refusal else refusal
 
     async def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Put the grant of the token into the request's state; a refusal where it has none, or too many requests."""

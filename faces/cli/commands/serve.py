@@ -69,6 +69,7 @@ def _open_tracing(settings: Settings) -> Tracing | None:
 
 async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool) -> None:
     # As above; the bootstrap brings the database's driver.
+    from muniment.faces.console import app as console  # noqa: PLC0415
     from muniment.faces.gateway.app import create_app  # noqa: PLC0415
     from muniment.faces.http import server  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
@@ -87,5 +88,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bo
         host, port = listener.getsockname()[:2]
         screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
         service = server.create_service(memory.engine.settings, memory, tokens, worker, tracing)
-        mounts = {GATEWAY_PATH: create_app(service)} if memory.engine.settings.gateway.beside_serve else {}
+        mounts = dict.fromkeys(console.PREFIXES, console.create_app(service))
+        if memory.engine.settings.gateway.beside_serve:
+            mounts[GATEWAY_PATH] = create_app(service)
         await server.serve_requests(service, listener, mounts)

@@ -22,27 +22,27 @@ class PostgresTokens(TokenStore):
     """The `TokenStore` port over Postgres."""
 
     def __init__(self, connections: PostgresConnections) -> None:
-        self._connections = connections
+        self.connections = connections
 
     async def open(self) -> None:
         """Connect, whatever the embedder of the database. Raises StoreDown."""
-        await self._connections.open(any_model=True)
+        await self.connections.open(any_model=True)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._connections.close()
+        await self.connections.close()
 
     async def add_grant(self, grant: Grant, digest: bytes) -> None:
         async with self._issuing() as conn:
             await insert_grant(conn, grant, digest)
 
     async def find_grant(self, digest: bytes) -> Grant | None:
-        async with self._connections.statement() as conn:
+        async with self.connections.statement() as conn:
             row = await (await conn.execute(_TOKENS["find"], {"digest": digest})).fetchone()
         return parse_grant(row) if row else None
 
     async def is_valid(self, id_: UUID, at: datetime) -> bool:
-        async with self._connections.statement() as conn:
+        async with self.connections.statement() as conn:
             row = await (await conn.execute(_TOKENS["is_valid"], {"id": id_, "at": at})).fetchone()
         return bool(require_row(row)["yes"])
 
@@ -57,7 +57,7 @@ class PostgresTokens(TokenStore):
 
     @asynccontextmanager
     async def _issuing(self) -> AsyncIterator[Connection]:
-        async with self._connections.transaction() as conn:
+        async with self.connections.transaction() as conn:
             await conn.execute(_ROLES["issuer"])
             yield conn
 

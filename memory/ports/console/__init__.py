@@ -1,0 +1,1 @@
+"""Ports of the pages of the console: one for each area, read only."""
