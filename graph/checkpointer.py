@@ -54,7 +54,7 @@ async def open_saver(
         max_size=_MAX_CONNECTIONS,
         open=False,
         timeout=_CONNECT_SECONDS,
-        configure=_configure_connection,
+        configure=configure_connection,
         check=check_connection,
         name="checkpoints",
         connection_class=CheckpointConnection,
@@ -112,7 +112,8 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
         yield saver
 
 
-async def _configure_connection(conn: CheckpointConnection) -> None:
+async def configure_connection(conn: CheckpointConnection) -> None:
+    """Prepare a new connection: whether its session is its own, and the schema of the tables."""
     conn.has_own_session = await bootstrap.enable_keepalive(conn)
     if conn.has_own_session:
         await conn.execute(f"set search_path to {SCHEMA}")
@@ -155,7 +156,7 @@ async def _ensure_tables(conn: CheckpointConnection, dsn: str, find_owner: FindO
     async with await CheckpointConnection.connect(
         owner, autocommit=True, prepare_threshold=0, row_factory=dict_row
     ) as own:
-        await _configure_connection(own)
+        await configure_connection(own)
         await _create_tables(own)
 
 

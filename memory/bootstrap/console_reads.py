@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from muniment.memory.client import Memory
 from muniment.memory.ports.console.overview import OverviewReads
+from muniment.memory.ports.console.threads import ThreadReads
 from muniment.memory.stores.postgres.store import PostgresStore
 
 __all__ = ["ConsoleReads", "make_console_reads"]
@@ -16,6 +17,7 @@ class ConsoleReads:
     """What the pages read: a port for each area."""
 
     overview: OverviewReads
+    threads: ThreadReads
 
 
 def make_console_reads(memory: Memory) -> ConsoleReads:
@@ -23,4 +25,4 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview)
+    return ConsoleReads(overview=store.overview, threads=store.threads)

@@ -132,7 +132,7 @@ class TokenBudget:
 
 
 def _leave_out(hit: Hit, reason: Reason) -> Omission:
-    return Omission(id=hit.memory.id, reason=reason, score=hit.score, relevance=hit.relevance)
+    return Omission(id=hit.memory.id, reason=reason, score=hit.score, relevance=hit.relevance, memory=hit.memory)
 
 
 def make_query_budget(query: Query, rev: Revision, vocabulary: str, *, degraded: bool) -> TokenBudget:
