@@ -25,9 +25,10 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config import settings
 from muniment.plugin.stores.engine.store import EngineStore
+from tests.kill_points import choose_points
 from tests.plugin_sync.devices import CONTENTS, SETTINGS, Clock, Connection, open_device
 from tests.plugin_sync.journeys import Journey
-from tests.plugin_sync.kills import check_file, count_steps, run_host
+from tests.plugin_sync.kills import check_file, list_steps, run_host
 
 LOST, THINGS = 0.3, 40
 _MANY = 1_000_000
@@ -101,9 +102,8 @@ async def measure_kills(own: settings.Settings, folder: Path, kills: int) -> dic
             token, _ = await tokens.issue_token(tenant=tenant, owner="ana")
             return token.get_secret_value()
 
-        count = await count_steps(folder / "whole.sqlite", url, await issue("whole"), "whole")
-        for number in range(kills):
-            last = 1 + (2 * number + 1) * count // (2 * kills)
+        steps = await list_steps(folder / "whole.sqlite", url, await issue("whole"), "whole")
+        for number, last in enumerate(choose_points(steps, kills)):
             token, file = await issue(f"kill{number}"), folder / f"kill-{number}.sqlite"
             try:
                 _, said = await run_host(file, url, token, f"kill{number}", last)
@@ -111,7 +111,7 @@ async def measure_kills(own: settings.Settings, folder: Path, kills: int) -> dic
             except AssertionError:
                 failed.append(last)
             tick(1)
-    return {"kills": kills, "steps": count, "failed": failed}
+    return {"kills": kills, "steps": len(steps), "different": len(set(steps)), "failed": failed}
 
 
 async def _try(journey: Journey) -> str | None:

@@ -69,6 +69,7 @@ from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.items import ItemStore
 from muniment.memory.ports.layers.stores import LayerStores
 from muniment.memory.ports.llm import BatchModel, ChatModel
@@ -97,6 +98,7 @@ class Engine:
     layer_stores: LayerStores
     embedder: Embedder
     clock: Clock
+    installation_key: InstallationKey
     settings: Settings
     live_settings: LiveSettings
     model: ChatModel | None
@@ -173,6 +175,7 @@ class Engine:
         layer_stores: LayerStores,
         embedder: Embedder,
         clock: Clock,
+        installation_key: InstallationKey,
         settings: Settings,
         live_settings: LiveSettings,
         model: ChatModel | None = None,
@@ -191,9 +194,7 @@ class Engine:
         unless it has `engines` of its own."""
         redactor = Redactor(settings.redact)
         retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
-        process = _begin_process(store, embedder, clock, retention) if beside is None else _share_process(beside)
-        if engines is not None:
-            process["engines"] = engines
+        process = _share_process(beside, engines) or _begin_process(store, embedder, clock, retention)
         parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS}
         parts |= {name: getattr(layer_stores, name) for name in _LAYER_PORTS} | {
             "store": store,
@@ -202,6 +203,7 @@ class Engine:
             "projection_store": layer_stores.projections,
             "embedder": embedder,
             "clock": clock,
+            "installation_key": installation_key,
             "settings": settings,
             "live_settings": live_settings,
             "model": model,
@@ -254,8 +256,8 @@ class Engine:
     def rebuild(self, **changes: Any) -> Self:
         """Return an engine over the same adapters, with `changes` to the arguments of `build`."""
         names = (
-            "store", "item_store", "layer_stores", "embedder", "clock", "settings", "live_settings", "model",
-            "batches", "text_reader", "make_store", "make_embedder", "own_prompt",
+            "store", "item_store", "layer_stores", "embedder", "clock", "installation_key", "settings", "live_settings",
+            "model", "batches", "text_reader", "make_store", "make_embedder", "own_prompt",
         )  # fmt: skip
         return self.build(**{name: getattr(self, name) for name in names} | changes)
 
@@ -334,6 +336,7 @@ def _begin_process(store: Store, embedder: Embedder, clock: Clock, retention: Re
     }
 
 
-def _share_process(engine: Engine) -> dict[str, Any]:
-    """The state of the process of an engine."""
-    return {name: getattr(engine, name) for name in _PROCESS}
+def _share_process(engine: Engine | None, engines: SpaceEngines[Engine] | None) -> dict[str, Any]:
+    """The state of the process of an engine, with other `engines` where some are given; empty without an engine."""
+    shared = {} if engine is None else {name: getattr(engine, name) for name in _PROCESS}
+    return shared if engine is None or engines is None else shared | {"engines": engines}

@@ -34,7 +34,8 @@ _FENCED = re.compile(
     rf"<\s*recalled-memory\s*>.*?(?:<\s*/\s*recalled-memory\s*>|\Z)|<\s*/\s*recalled-memory\s*>|{re.escape(_NOTE)}",
     re.DOTALL | re.IGNORECASE,
 )
-_TAG = re.compile(r"<(?=\s*/?\s*recalled[\W_]{0,3}memory)", re.IGNORECASE)
+# The fence, and the marks between messages of a chat, which some models take for such also where a text has them.
+_TAG = re.compile(r"<(?=\s*/?\s*recalled[\W_]{0,3}memory|\|[^|<>\n]{1,40}\|>)", re.IGNORECASE)
 _UNUSUAL = re.compile(r"[^\t\n\r -~]")  # what may look like another character, or like none
 _UNSEEN = frozenset({"Cc", "Cf", "Mn", "Me"})  # categories of characters that nobody sees, and of marks on others
 # Left out of a hit: fields that grow with every repetition, repeat the text, or only help to find it.
@@ -78,7 +79,7 @@ def fence_text(text: str) -> str:
     """Text as reference data that cannot close its own fence; empty stays empty.
 
     What looks like the fence is no fence either: with wide letters, other dashes, marks, or characters that nobody
-    sees."""
+    sees. What begins another message, such as `<|im_start|>`, begins none."""
     if not text:
         return ""
     safe = _TAG.sub("‹", text)

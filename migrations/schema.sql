@@ -1693,9 +1693,9 @@ COMMENT ON COLUMN muniment.host_items.item_id IS 'The id that the host has made.
 
 COMMENT ON COLUMN muniment.host_items.memory_id IS 'The memory that says it: another one than its own where the same was known. Null: it is gone, or was forgotten before it came.';
 
-COMMENT ON COLUMN muniment.host_items.digest IS 'SHA-256 of what the item says: the same again is no write. Empty: it is forgotten or erased.';
+COMMENT ON COLUMN muniment.host_items.digest IS 'HMAC-SHA256, under a key of the installation, of the space and of what the item says: the same again is no write. Empty: it is erased.';
 
-COMMENT ON COLUMN muniment.host_items.said IS 'SHA-256 of the space and of the words that were forgotten: they are refused under another id, too. Null: not forgotten, or erased.';
+COMMENT ON COLUMN muniment.host_items.said IS 'HMAC-SHA256, under the same key, of the space and of the words that were forgotten: they are refused under another id, too. Null: not forgotten, or erased.';
 
 COMMENT ON COLUMN muniment.host_items.forgotten_at IS 'Since when it is forgotten: what comes under this id is refused. Null: it is not.';
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from muniment.memory.config.settings import Settings
     from muniment.memory.ports.embedders import Embedder
     from muniment.plugin.compaction import RecordLeaving
+    from muniment.plugin.embedding import TextEmbedder
     from muniment.plugin.plugin import MemoryPlugin
     from muniment.plugin.ports import MemoryStore, PluginBook
     from muniment.plugin.stores.remote.store import RemoteStore
@@ -37,13 +38,15 @@ async def open_plugin(
     What is given is used as it is and stays open; what is not is opened as the settings say. With `plugin.enabled` off
     nothing is opened, and the plugin does nothing. `memory` is an open engine, for the store `engine`. Raises
     BadConfig, and what the store raises that cannot be opened."""
-    from muniment.plugin.plugin import MemoryPlugin  # noqa: PLC0415 - the module's docstring says why
+    from muniment.plugin.embedding import guard_embedder  # noqa: PLC0415 - the module's docstring says why
+    from muniment.plugin.plugin import MemoryPlugin  # noqa: PLC0415 - as above
 
     if not settings.plugin.enabled:
         yield MemoryPlugin.make_inactive(settings)
         return
     async with AsyncExitStack() as stack:
-        chosen = embedder if embedder is not None else _make_embedder(settings, stack)
+        found = embedder if embedder is not None else _make_embedder(settings, stack)
+        chosen = None if found is None else guard_embedder(found)
         if store is None:
             store = _open_store(settings, chosen, memory)
             stack.push_async_callback(store.close)
@@ -62,13 +65,15 @@ def _make_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None
     if not settings.plugin.vectors or settings.plugin.store not in ("local", "hybrid"):
         return None
     from muniment.memory.bootstrap import make_embedder  # noqa: PLC0415 - as above
+    from muniment.memory.config.settings import OPENAI  # noqa: PLC0415 - as above
+    from muniment.plugin.service_embedder import ServiceEmbedder  # noqa: PLC0415 - as above
 
     embedder = make_embedder(settings)
     stack.push_async_callback(embedder.close)
-    return embedder
+    return ServiceEmbedder(embedder) if settings.embedder.startswith(OPENAI) else embedder
 
 
-def _open_store(settings: Settings, embedder: Embedder | None, memory: Memory | None) -> MemoryStore:
+def _open_store(settings: Settings, embedder: TextEmbedder | None, memory: Memory | None) -> MemoryStore:
     match settings.plugin.store:
         case "local":
             from muniment.plugin.stores.local.store import open_local_store  # noqa: PLC0415 - as above

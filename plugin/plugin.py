@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from muniment.chain.hook_call import HookCalls, HookFault
 from muniment.chain.values import Addition, Message, Placement, ToolOutput, TurnContext, TurnOutput
 from muniment.memory.errors import MunimentError
 from muniment.memory.rules.extraction.requested import load_rules
@@ -17,15 +18,17 @@ from muniment.memory.rules.language.tokens import extract_terms
 from muniment.memory.rules.procedures.requests import is_continuation, parse_work_request
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval.render import warm_up as load_vocabulary
-from muniment.plugin.commands.handler import PluginState, run_command
+from muniment.plugin.commands.handler import COMMAND_SECONDS, PluginState, run_command
 from muniment.plugin.commands.parsing import Command, parse_command
 from muniment.plugin.compaction import RecordLeaving, make_turns, write_leaving
 from muniment.plugin.domain.book import TurnReport
 from muniment.plugin.domain.item import ItemOwner, ListQuery
 from muniment.plugin.domain.policy import choose_policy
+from muniment.plugin.embedding import TextEmbedder, guard_embedder
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.privacy import decide_source
-from muniment.plugin.ports import QueueingStore, RemoteCounts, read_counts
+from muniment.plugin.ports import ProblemReporting, QueueingStore, RemoteCounts, read_counts, read_queue
+from muniment.plugin.problems import Problem, ProblemLog
 from muniment.plugin.prompt import PromptBuilder
 from muniment.plugin.reading.tool_results import find_fixes, make_work_turn
 from muniment.plugin.recall import MessageEmbedder, Recall
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from muniment.memory.ports.embedders import Embedder
     from muniment.plugin.ports import MemoryStore, PluginBook
 
-_log = logging.getLogger(__name__)
 _FAULTS = (MunimentError, TimeoutError, OSError)  # of a store or a book: no turn fails by them
 _PLACES: tuple[Placement, ...] = ("system", "user")
 _NOBODY, _ANY_TIME = "-", datetime(2000, 1, 1, tzinfo=UTC)
@@ -64,13 +66,13 @@ class MemoryPlugin:
     sessions: Sessions
     upkeep: StoreUpkeep | None = None
     record_leaving: RecordLeaving | None = None  # of an engine: it keeps what leaves a thread as turns
-    problems: tuple[str, ...] = ()  # of its opening, for `/memory status`
+    problems: ProblemLog
     name: str = "memory"
 
     @classmethod
     def make_inactive(cls, settings: Settings) -> Self:
         """Return a plugin that does nothing: no host has to ask whether it is on."""
-        return cls(settings=settings, store=None, book=None, reader=None, sessions=Sessions())
+        return cls(settings=settings, store=None, book=None, reader=None, sessions=Sessions(), problems=ProblemLog())
 
     @classmethod
     def make(
@@ -79,18 +81,18 @@ class MemoryPlugin:
         store: MemoryStore,
         book: PluginBook,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | TextEmbedder | None = None,
         record_leaving: RecordLeaving | None = None,
-        problems: tuple[str, ...] = (),
     ) -> Self:
         """Return a plugin over an open store and an open book. `embedder` tells topics apart, beside their words."""
         reader = TurnReader(
             redactor=Redactor(settings.redact), limits=settings.limits, per_turn=settings.write.per_turn
         )
-        sessions = Sessions()
-        messages = (
-            MessageEmbedder(embedder=embedder, profile=settings.find_profile(embedder.name)) if embedder else None
-        )
+        sessions, problems = Sessions(), ProblemLog()
+        messages = None
+        if embedder is not None:
+            profile = settings.find_profile(embedder.name)
+            messages = MessageEmbedder(embedder=guard_embedder(embedder), profile=profile)
         return cls(
             settings=settings,
             store=store,
@@ -102,7 +104,7 @@ class MemoryPlugin:
             ),
             writer=ItemWriter(store=store, book=book, reader=reader, settings=settings),
             sessions=sessions,
-            upkeep=StoreUpkeep(store, settings.plugin, sessions),
+            upkeep=StoreUpkeep(store, settings.plugin, sessions, problems),
             record_leaving=record_leaving,
             problems=problems,
         )
@@ -125,9 +127,12 @@ class MemoryPlugin:
             async with asyncio.timeout(self.settings.plugin.recall_seconds):
                 if await self._may_use(context, owner, state, draft):
                     await self.prompt.build_blocks(context, owner, state, draft, blocks)
+            if draft.recall:
+                for kind in ("opening", "search"):
+                    self.problems.note_success(kind)
         except _FAULTS as error:
+            self.problems.note_problem("book" if draft.recall_reason == UNKNOWN_SWITCH else "search", error)
             draft.recall_reason = draft.recall_reason or NO_STORE
-            _log.warning("memory of turn %s goes on without: %s", context.turn_id, type(error).__name__)
         if draft.policy.is_shadow:
             return context
         added = [
@@ -162,9 +167,11 @@ class MemoryPlugin:
             try:
                 async with asyncio.timeout(self.settings.plugin.after_seconds):
                     result = await self._write(context, owner, state, draft)
+                if result.written:
+                    self.problems.note_success("write")
             except _FAULTS as error:
                 result.refusals[NO_STORE] += 1
-                _log.warning("turn %s is not written: %s", context.turn_id, type(error).__name__)
+                self.problems.note_problem("write", error)
         await self._report(context, owner, draft, result, remote, self.book)
         if self.upkeep is not None and draft.is_allowed and not draft.policy.is_shadow:
             self.upkeep.note_turn(owner, context.at, draft.policy.gates, result.written)
@@ -188,29 +195,29 @@ class MemoryPlugin:
 
     async def warm_up(self, seconds: float) -> None:
         """Load what the first turn needs, so that it does not wait: the rules, the embedder, and the files of the store
-        and the book. At most so long; what fails here fails again when it is asked for, and is said then."""
-        tasks = {asyncio.create_task(asyncio.to_thread(_load_rules))}
-        if self.embedder is not None:
-            tasks.add(asyncio.create_task(self.embedder.load_model()))
+        and the book. At most so long; what fails here fails again when it is asked for."""
+        loading = [self.embedder.embedder.load_model(seconds)] if self.embedder is not None else []
+        calls = [lambda: asyncio.to_thread(_load_rules)]
         if self.book is not None and self.store is not None:
-            tasks.add(asyncio.create_task(self._open_files(self.store, self.book)))
-        await asyncio.wait(tasks, timeout=seconds)
+            calls.append(partial(self._open_files, self.store, self.book))
+        hooks = HookCalls()
+        results = await asyncio.gather(*(hooks.call_hook(call, seconds) for call in calls), *loading)
+        for result in results:
+            if isinstance(result, HookFault):
+                self.problems.note_problem("opening", result.error or TimeoutError())
 
     async def _open_files(self, store: MemoryStore, book: PluginBook) -> None:
         nobody = ItemOwner(user=_NOBODY, session=_NOBODY)
-        try:
-            await book.read_switch(nobody)
-            if self.settings.plugin.store in ("local", "hybrid"):  # a server is asked for somebody only
-                await store.list(ListQuery(owner=nobody, at=_ANY_TIME, limit=1))
-        except _FAULTS as error:
-            _log.warning("memory is not there yet: %s", type(error).__name__)
+        await book.read_switch(nobody)
+        if self.settings.plugin.store in ("local", "hybrid"):  # a server is asked for somebody only
+            await store.list(ListQuery(owner=nobody, at=_ANY_TIME, limit=1))
 
     async def close(self) -> None:
         """Wait for what is under way: a compaction of the store, and what the embedder does."""
         if self.upkeep is not None:
             await self.upkeep.close()
         if self.embedder is not None:
-            await self.embedder.close()
+            await self.embedder.embedder.close()
 
     def _get_active_state(self, context: TurnContext) -> SessionState | None:
         return self.sessions.get_state(make_owner(context.identity)) if self.store is not None else None
@@ -219,6 +226,10 @@ class MemoryPlugin:
         return decide_source(
             self.settings.redact, tags=context.tags, path=context.path, project=context.identity.project
         )
+
+    def _list_problems(self) -> tuple[Problem, ...]:
+        parts = (self.store, self.book, self.embedder.embedder if self.embedder else None, self.problems)
+        return tuple(each for part in parts if isinstance(part, ProblemReporting) for each in part.list_problems())
 
     async def _run_command(
         self, command: Command, context: TurnContext, owner: ItemOwner, store: MemoryStore, book: PluginBook
@@ -229,9 +240,10 @@ class MemoryPlugin:
             policy=choose_policy(context.identity.session, plugin).name,
             is_shadow=plugin.shadow,
             queue_length=await read_queue(store),
-            problems=self.problems,
+            problems=self._list_problems(),
         )
-        reply = await run_command(command, context, owner, store, book, status)
+        seconds = max(COMMAND_SECONDS, plugin.recall_seconds)
+        reply = await run_command(command, context, owner, store, book, status, seconds=seconds)
         state = self.sessions.get_state(owner)
         if command.name in ("off", "on"):
             state.is_on = None  # read anew: the command may have failed
@@ -316,8 +328,9 @@ class MemoryPlugin:
         )
         try:
             await book.record_turn(report)
+            self.problems.note_success("book")
         except _FAULTS as error:
-            _log.warning("turn %s is not counted: %s", context.turn_id, type(error).__name__)
+            self.problems.note_problem("book", error)
 
 
 def _load_rules() -> None:
@@ -328,13 +341,3 @@ def _load_rules() -> None:
 def list_work(work: Iterable[Turn]) -> list[Turn]:
     """Return work in the order in which it was done: a request is noted behind the tools that it set to work."""
     return sorted(work, key=lambda turn: (turn.at, turn.role != "user"))
-
-
-async def read_queue(store: object) -> int:
-    """Return how many operations wait to be sent; 0 where that cannot be read, and of a store that sends none."""
-    if not isinstance(store, QueueingStore):
-        return 0
-    try:
-        return (await store.read_outbox_status()).waiting
-    except _FAULTS:
-        return 0

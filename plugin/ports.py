@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from muniment.memory.errors import MunimentError
 from muniment.plugin.domain.book import AuditLine, PluginStats, TurnReport
 from muniment.plugin.domain.item import (
     CompactPolicy,
@@ -18,6 +19,9 @@ from muniment.plugin.domain.item import (
     StoredItem,
 )
 from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer, OutboxStatus
+
+if TYPE_CHECKING:
+    from muniment.plugin.problems import Problem
 
 
 class MemoryStore(Protocol):
@@ -132,6 +136,15 @@ class RemoteCounting(Protocol):
 
 
 @runtime_checkable
+class ProblemReporting(Protocol):
+    """A store, a book or an embedder that knows what of it does not work."""
+
+    def list_problems(self) -> Sequence[Problem]:
+        """Return what does not work at the moment."""
+        ...
+
+
+@runtime_checkable
 class QueueingStore(Protocol):
     """A store whose writes reach a server later."""
 
@@ -149,3 +162,13 @@ def read_counts(store: object) -> RemoteCounts:
     return (
         RemoteCounts(store.remote_reads, store.remote_writes) if isinstance(store, RemoteCounting) else RemoteCounts()
     )
+
+
+async def read_queue(store: object) -> int:
+    """Return how many operations wait to be sent; 0 where that cannot be read, and of a store that sends none."""
+    if not isinstance(store, QueueingStore):
+        return 0
+    try:
+        return (await store.read_outbox_status()).waiting
+    except (MunimentError, OSError):
+        return 0

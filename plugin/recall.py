@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Protocol
+from time import perf_counter
+from typing import TYPE_CHECKING
 
-from muniment.memory.errors import ModelError
 from muniment.plugin.domain.item import ItemOwner, ItemType, ListQuery, MemoryHit, MemoryItem, SearchQuery
 from muniment.plugin.gates.budget import pack_hits
 from muniment.plugin.gates.references import Reference
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from muniment.memory.config.plugin import GateSettings
     from muniment.memory.config.schema import EmbedderProfile
     from muniment.memory.domain.ids import Vector
+    from muniment.plugin.embedding import TextEmbedder
     from muniment.plugin.ports import MemoryStore
 
 _STABLE_TYPES: tuple[ItemType, ...] = ("preference", "rule")
@@ -27,64 +27,19 @@ _WORK_TYPES: tuple[ItemType, ...] = ("todo", "decision", "fix")
 _READ = 50  # items from which the stable part is chosen
 _PINNED = 8
 _STABLE_SHARE = 0.625  # of the items and tokens of a turn: five of eight
-_AWAY_SECONDS = 5.0  # for which an embedder that failed or was late is left alone
-_FIRST_TEXT = "hello"
 _EMBED_SECONDS = 0.15  # for the vector of a message; later it is searched for by its words
 
 
-class TextEmbedder(Protocol):
-    """What the plugin needs of an embedder."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        ...
-
-    async def embed_query(self, text: str) -> Vector:
-        """Return the unit vector of a question."""
-        ...
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MessageEmbedder:
-    """The embedder beside a conversation: one that fails or is late is left alone for a while, and words do."""
+    """The embedder beside a conversation, and what its cosines mean."""
 
     embedder: TextEmbedder
     profile: EmbedderProfile
-    _away_until: float = field(default=0.0, init=False)
-    _late: set[asyncio.Task[Vector]] = field(default_factory=set, init=False)
 
     async def embed_message(self, text: str) -> Vector | None:
         """Return the vector of a message, or None: then it is compared by its words."""
-        if monotonic() < self._away_until:
-            return None
-        task = asyncio.create_task(self._embed(text))
-        self._late.add(task)
-        task.add_done_callback(self._late.discard)
-        # It goes on when it is late: the first call also loads the model.
-        await asyncio.wait({task}, timeout=_EMBED_SECONDS)
-        if not task.done():
-            return None
-        vector = task.result()
-        return vector if vector.any() else None
-
-    async def load_model(self) -> None:
-        """Ask the embedder once, so that its model is there when a message comes."""
-        await self._embed(_FIRST_TEXT)
-
-    async def close(self) -> None:
-        """Wait for what is under way."""
-        if self._late:
-            await asyncio.wait(set(self._late), timeout=1.0)
-
-    async def _embed(self, text: str) -> Vector:
-        from muniment.memory.domain.ids import NO_VECTOR  # noqa: PLC0415 - numpy, which words alone do not need
-
-        try:
-            return await self.embedder.embed_query(text)
-        except (ModelError, OSError):
-            self._away_until = monotonic() + _AWAY_SECONDS
-            return NO_VECTOR
+        return await self.embedder.embed_query(text, _EMBED_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,9 +14,9 @@ from muniment.plugin.domain.item import CompactPolicy, ItemOwner
 if TYPE_CHECKING:
     from muniment.memory.config.plugin import GateSettings, PluginSettings
     from muniment.plugin.ports import MemoryStore
+    from muniment.plugin.problems import ProblemLog
     from muniment.plugin.sessions import Sessions
 
-_log = logging.getLogger(__name__)
 _EVERY = timedelta(days=1)
 _MOST_WRITES = 200  # items that a user may have over the bound until the next day
 _MOST_USERS = 1_000
@@ -38,8 +37,8 @@ class StoreUpkeep:
     One compaction is under way at a time, beside the turns. One that lasts longer than `after_seconds` ends there: what
     it has done stays done, and the next goes on."""
 
-    def __init__(self, store: MemoryStore, settings: PluginSettings, sessions: Sessions) -> None:
-        self._store, self._settings, self._sessions = store, settings, sessions
+    def __init__(self, store: MemoryStore, settings: PluginSettings, sessions: Sessions, problems: ProblemLog) -> None:
+        self._store, self._settings, self._sessions, self._problems = store, settings, sessions, problems
         self._due: OrderedDict[tuple[str, str], _Due] = OrderedDict()
         self._task: asyncio.Task[None] | None = None
 
@@ -70,7 +69,8 @@ class StoreUpkeep:
             async with asyncio.timeout(self._settings.after_seconds):
                 report = await self._store.compact(owner, policy)
         except (MunimentError, TimeoutError, OSError) as error:
-            _log.warning("the items of a user are not compacted to the end: %s", type(error).__name__)
+            self._problems.note_problem("upkeep", error)
             return
+        self._problems.note_success("upkeep")
         if report.expired or report.merged or report.dropped:
             self._sessions.note_write(owner)

@@ -14,6 +14,7 @@ from psycopg import sql
 
 from muniment.langchain import MunimentStore
 from muniment.memory import bootstrap
+from muniment.memory.bootstrap.console_sessions import make_console_sessions
 from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision
@@ -76,8 +77,8 @@ SILENT: dict[str, tuple[str, ...]] = {
     ),
     "ids, numbers, digests and classes of errors": (
         "muniment.consolidation_runs.asked", "muniment.consolidation_runs.batch", "muniment.consolidation_runs.classes",
-        "muniment.consolidation_runs.reason", "muniment.erasures.counts", "muniment.host_items.digest",
-        "muniment.host_items.said",
+        "muniment.console_sessions.digest", "muniment.consolidation_runs.reason", "muniment.erasures.counts",
+        "muniment.host_items.digest", "muniment.host_items.said",
         "muniment.journal.new_ref", "muniment.journal.old_ref", "muniment.plugin_audit.item_id",
         "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.spaces.tend_terms",
         "muniment.tokens.digest", "muniment.turns.hash",
@@ -194,7 +195,8 @@ async def plant(memory: Memory, canary: Canary, clock: FixedClock) -> MemoryId:
         project = replace(who, owner=f"team {canary.named}", owner_type="project")
         await shares.grant_share(project, who, by=f"granter {canary.named}")
     async with bootstrap.open_tokens(memory.engine.settings, clock, as_owner=True) as tokens:
-        await tokens.issue_token(tenant=who.tenant, owner=who.owner, agents=(f"agent {canary.named}",))
+        _, grant = await tokens.issue_token(tenant=who.tenant, owner=who.owner, agents=(f"agent {canary.named}",))
+        await make_console_sessions(tokens).open_session(grant.id)
         await tokens.issue_token(tenant=who.tenant, owner=who.owner, projects=(f"project {canary.named}",))
     await memory.configuration.change_settings({"recall.top_k": 7}, by=canary.operator)
     return held

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from muniment.memory import bootstrap
@@ -23,13 +24,13 @@ from muniment.testing.fakes import FixedClock
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 _numbers = count()
+_home = TemporaryDirectory(prefix="muniment-tests-")  # of all engines of this process, which so have one key
 
 
 def settings(url: str, **changed: str) -> Settings:
     """The default settings over a test's database, with the embedder that needs no model."""
-    return load_settings(
-        {"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER": "hash-256", "HOME": "/nonexistent"} | changed
-    )
+    given = {"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": _home.name}
+    return load_settings(given | {"HOME": "/nonexistent"} | changed)
 
 
 @asynccontextmanager

@@ -66,6 +66,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     "serve": ("serve:serve_memory", "Serve the memory over HTTP, with a worker inside."),
+    "console": (
+        "console:open_console",
+        "Open the console in a browser: what is known, where it came from, and what happens.",
+    ),
     "gateway": ("gateway:app", "Serve the memory to hosts of agents over three routes, with a worker inside."),
     "proxy": ("proxy:app", "Memory between any OpenAI client and its model provider."),
     "mcp": (

@@ -47,10 +47,10 @@ async def log_in(request: Request) -> Response:
     """Check a token, and give the browser a session of it."""
     check_origin(request)
     form = await read_form(request)
-    _take_attempt(request)
     grant = await get_service(request).tokens.find_grant(SecretStr(form.get("token").strip()))
     opened = None if grant is None else await get_sessions(request).open_session(grant.id)
     if opened is None:
+        _count_failure(request)
         return _render_login(request, next_=form.get("next"), problem="login.unknown", status=401)
     await _end_session(request)
     response = RedirectResponse(_check_next(form.get("next")), 303)
@@ -60,9 +60,9 @@ async def log_in(request: Request) -> Response:
 
 async def open_link(request: Request) -> Response:
     """Open the session of a one-time link, which is used up by that."""
-    _take_attempt(request)
     opened = await get_sessions(request).open_link(SecretStr(request.query_params.get("code", "")))
     if opened is None:
+        _count_failure(request)
         return _render_login(request, problem="login.link_over", status=401)
     await _end_session(request)
     user = request.query_params.get("user")
@@ -118,12 +118,12 @@ def _render_login(request: Request, *, next_: str = "", problem: str = "", statu
     )
 
 
-def _take_attempt(request: Request) -> None:
-    """Raise TooManyRequests for a client that has tried too often, right or wrong."""
-    attempts: RateLimits = request.app.state.attempts
+def _count_failure(request: Request) -> None:
+    """Raise TooManyRequests for a client that has tried too often without success."""
+    failures: RateLimits = request.app.state.failures
     client = request.client.host if request.client else ""
     key = UUID(bytes=hashlib.sha256(client.encode()).digest()[:16])
-    if wait := attempts.take_request(key, time.monotonic()):
+    if wait := failures.take_request(key, time.monotonic()):
         raise TooManyRequests("too many attempts to log in; wait", seconds=wait)
 
 

@@ -27,7 +27,7 @@ from muniment.memory.bootstrap.console_sessions import ConsoleSessions, make_con
 from muniment.memory.errors import MunimentError
 
 PREFIXES = ("/", "/console")  # what the console answers: the first page, and everything below the second
-_LOGINS_PER_SECOND, _LOGINS_AT_ONCE = 1, 10  # of one client, right or wrong
+_FAILURES_PER_SECOND, _FAILURES_AT_ONCE = 1, 10  # of one client that tries to log in
 
 
 def create_app(service: Service, sessions: ConsoleSessions | None = None) -> ASGIApp:
@@ -46,7 +46,7 @@ def create_app(service: Service, sessions: ConsoleSessions | None = None) -> ASG
     app.state.service, app.state.reads = service, make_console_reads(service.memory)
     app.state.sessions = sessions or make_console_sessions(service.tokens)
     app.state.areas = areas
-    app.state.attempts = RateLimits(_LOGINS_PER_SECOND, _LOGINS_AT_ONCE)
+    app.state.failures = RateLimits(_FAILURES_PER_SECOND, _FAILURES_AT_ONCE)
     return _add_headers(Guard(app, service, needs_token=False, show_refusal=_show_refusal))
 
 

@@ -135,13 +135,18 @@ Page = Callable[[Visit], Awaitable[Response]]
 Action = Callable[[Visit, Form], Awaitable[Response]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: str
+
+
 class _Route(Route):
-    """A route that the log and the metrics call by its path."""
+    """A route that the log and the metrics call by its whole path: the API has addresses of the same names."""
 
     def matches(self, scope: AsgiScope) -> tuple[Match, AsgiScope]:
         """Return whether it takes a request, and what the request then knows."""
         match, known = super().matches(scope)
-        return match, {**known, "route": self}
+        return match, {**known, "route": _Place(make_address(self.path))}
 
 
 def make_route(path: str, answer: Callable[[Request], Awaitable[Response]], method: str = "GET") -> Route:

@@ -25,6 +25,7 @@ from muniment.memory.models.reader_process import READER
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import ChatModel
+from muniment.memory.stores.token_key import KeyFile
 
 
 def create_memory(
@@ -59,6 +60,7 @@ def create_memory(
             layer_stores=store,
             embedder=chosen,
             clock=timer,
+            installation_key=KeyFile(settings.home),
             settings=settings,
             live_settings=live,
             model=chat,

@@ -1,7 +1,11 @@
-"""The key of an installation's tokens: a file in the home that only its account may read."""
+"""The key of an installation: a file in the home that only its account may read. Tokens are digested by it, and other
+keys are derived from it."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -9,9 +13,23 @@ from pathlib import Path
 from pydantic import SecretBytes
 
 from muniment.memory.errors import BadConfig
+from muniment.memory.ports.installation import InstallationKey
 
 _NAME = "token.key"
 _KEY_BYTES = 32
+
+
+class KeyFile(InstallationKey):
+    """The `InstallationKey` port over the key file of a home, which is read or made when a key is first asked for."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._key: SecretBytes | None = None
+
+    async def derive_key(self, purpose: bytes) -> SecretBytes:
+        if self._key is None:
+            self._key = await asyncio.to_thread(load_token_key, self._home)
+        return SecretBytes(hmac.digest(self._key.get_secret_value(), purpose, hashlib.sha256))
 
 
 def has_token_key(home: Path) -> bool:

@@ -115,7 +115,8 @@ begin
   end loop;
 end $$;
 
--- Lookup data of a handful of rows: a copy on each node. Tokens and settings stay on the coordinator, where they are looked up.
+-- Lookup data of a handful of rows: a copy on each node. Tokens, logins of the console and settings stay on the coordinator, where
+-- they are looked up.
 select create_reference_table('muniment.embedders')
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.embedders'::regclass);
 select create_reference_table('muniment.tenant_embedders')

@@ -6,9 +6,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 
-from muniment.memory.errors import StoreError
+from muniment.memory.errors import MunimentError
 from muniment.plugin.domain.book import TurnReport
+from muniment.plugin.domain.item import ItemOwner
+from muniment.plugin.problems import Problem, ProblemLog
 
 _WAIT_SECONDS = 0.5  # what a process that is killed loses at most
 _MOST = 1_000  # reports that wait while the book cannot be written
@@ -24,8 +27,21 @@ class TurnBuffer:
         self._write = write
         self._waiting: deque[TurnReport] = deque()
         self._dropped = 0
+        self._problems = ProblemLog()
         self._later: asyncio.Task[None] | None = None
         self._writing: asyncio.Task[None] | None = None
+
+    def list_problems(self) -> tuple[Problem, ...]:
+        """Return why reports wait; nothing where they can be written."""
+        return self._problems.list_problems()
+
+    def count_written(self, owner: ItemOwner, since: datetime) -> int:
+        """Return how many items the turns have written for the owner's user since then whose reports wait."""
+        return sum(
+            report.written
+            for report in self._waiting
+            if report.at >= since and (report.owner.tenant, report.owner.user) == (owner.tenant, owner.user)
+        )
 
     def add(self, report: TurnReport) -> None:
         """Take a report, and have it written soon."""
@@ -47,15 +63,15 @@ class TurnBuffer:
             self._later.cancel()
         try:
             await self.flush()
-        except StoreError as error:
+        except MunimentError as error:
             _log.warning("%d reports of turns are lost: %s", len(self._waiting), type(error).__name__)
 
     async def _flush_later(self) -> None:
         await asyncio.sleep(_WAIT_SECONDS)
         try:
             await self.flush()
-        except StoreError as error:  # with the next report it is tried again
-            _log.warning("the reports of %d turns wait: %s", len(self._waiting), type(error).__name__)
+        except MunimentError as error:  # with the next report it is tried again
+            self._problems.note_problem("book", error)
 
     async def _write_waiting(self) -> None:
         taken = list(self._waiting)
@@ -68,6 +84,7 @@ class TurnBuffer:
             if not is_written:
                 self._waiting.extendleft(reversed(taken))
                 self._bound()
+        self._problems.note_success("book")
         if self._dropped:
             _log.warning("%d reports of turns were dropped while the book could not be written", self._dropped)
             self._dropped = 0

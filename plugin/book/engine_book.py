@@ -16,6 +16,7 @@ from muniment.plugin.book.tally import name_policy
 from muniment.plugin.domain.book import AuditLine, PluginStats, TurnReport
 from muniment.plugin.domain.item import ItemOwner
 from muniment.plugin.ports import PluginBook
+from muniment.plugin.problems import Problem
 
 if TYPE_CHECKING:
     from muniment.memory.bootstrap.plugin_accounts import PluginAccounts
@@ -32,6 +33,10 @@ class EngineBook(PluginBook):
     def __init__(self, accounts: PluginAccounts) -> None:
         self._accounts = accounts
         self._buffer = TurnBuffer(self._write_turns)
+
+    def list_problems(self) -> tuple[Problem, ...]:
+        """Return why reports of turns wait; nothing where they can be written."""
+        return self._buffer.list_problems()
 
     async def read_switch(self, owner: ItemOwner) -> bool:
         """Return whether the plugin is on in the owner's session; without a session it is. Raises StoreError."""

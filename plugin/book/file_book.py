@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from muniment.plugin.book.tally import tally_turns
 from muniment.plugin.domain.book import AuditLine, PluginStats, TurnReport
 from muniment.plugin.domain.item import ItemOwner
 from muniment.plugin.ports import PluginBook
+from muniment.plugin.problems import Problem
 from muniment.plugin.stores.local.database import LocalDatabase
 from muniment.plugin.stores.local.statements import load_statements
 
 _SQL = load_statements("muniment.plugin.book", "book")
+_BUSY_SECONDS = 1.0  # for a lock of another process: a command is answered within the time of a hook
 _MOST_TURNS = 200_000  # reports that are counted at most, the newest
 _FLAGS = ("is_shadow", "recall", "is_hit")
 _JSON = ("item_ids", "refusals", "milliseconds")
@@ -38,7 +41,7 @@ class FileBook(PluginBook):
 
     def __init__(self, path: Path, *, days: float = 90) -> None:
         self.path = path
-        self._database = LocalDatabase(path, (BOOK,))
+        self._database = LocalDatabase(path, (BOOK,), busy_seconds=_BUSY_SECONDS)
         self._days = timedelta(days=days)
         self._buffer = TurnBuffer(self._write_turns)
         self._switches: dict[tuple[str, str, str], bool] = {}  # as they were known last, for a file that cannot be read
@@ -56,6 +59,9 @@ class FileBook(PluginBook):
             if (known := self._switches.get(_make_place(owner))) is not None:
                 return known
             raise
+        if row is None and self._switches.get(_make_place(owner)) is False:
+            await self._write_off_again(owner)
+            return False
         is_on = row is None or bool(row["is_on"])
         self._remember(owner, is_on=is_on)
         return is_on
@@ -69,10 +75,12 @@ class FileBook(PluginBook):
         self._remember(owner, is_on=is_on)
 
     async def count_writes(self, owner: ItemOwner, since: datetime) -> int:
-        """Return how many items were written for the user since then. Raises StoreError."""
-        await self._buffer.flush()
+        """Return how many items were written for the user since then, also by turns whose reports cannot be written.
+        Raises StoreError."""
+        with suppress(StoreError):
+            await self._buffer.flush()
         row = await self._fetch_one("count_written", _make_key(owner) | {"since": since.timestamp()})
-        return 0 if row is None else int(row[0])
+        return (0 if row is None else int(row[0])) + self._buffer.count_written(owner, since)
 
     async def record_turn(self, report: TurnReport) -> None:
         """Take the report of a turn; a later one of the turn takes its place. It is written a moment later."""
@@ -107,6 +115,15 @@ class FileBook(PluginBook):
         """Write what waits, and close the file."""
         await self._buffer.close()
         await self._database.close()
+
+    def list_problems(self) -> Sequence[Problem]:
+        """Return what of the file does not work."""
+        return [*self._database.list_problems(), *self._buffer.list_problems()]
+
+    async def _write_off_again(self, owner: ItemOwner) -> None:
+        """Switch a session off in the file that has taken the place of a broken one."""
+        with suppress(StoreError):  # it is off in this process all the same
+            await self.write_switch(owner, is_on=False)
 
     def _remember(self, owner: ItemOwner, *, is_on: bool) -> None:
         if len(self._switches) >= 1_000:

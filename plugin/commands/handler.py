@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from muniment.memory.errors import StoreError
+from muniment.chain.faults import find_place
+from muniment.chain.hook_call import HookCalls, HookFault
+from muniment.memory.errors import MunimentError, StoreError
 from muniment.memory.rules.language.writing import detect_writing
 from muniment.plugin.commands.lookup import (
     MAX_CANDIDATES,
@@ -19,8 +22,9 @@ from muniment.plugin.commands.lookup import (
 )
 from muniment.plugin.commands.parsing import Command, parse_command
 from muniment.plugin.commands.phrases import Language, flatten_words, format_item, format_phrase, get_help
-from muniment.plugin.domain.book import AuditAction, AuditLine, TurnReport
+from muniment.plugin.domain.book import AuditAction, AuditLine, PluginStats, TurnReport
 from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem
+from muniment.plugin.problems import Problem, describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 _LISTED = 20
 _STATUS_DAYS = 7
 _SHOWN_PROBLEM_CHARS = 60
+_STATUS_SECONDS = 1.0  # for what the book has for it
+COMMAND_SECONDS = 1.5  # for a command: less than what a host gives a hook, or the command would go to the model
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +49,7 @@ class PluginState:
     policy: str = "default"
     is_shadow: bool = False
     queue_length: int = 0  # operations that wait to be sent
-    problems: tuple[str, ...] = ()  # sentences about what does not work, such as a file that was put aside
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +63,29 @@ class _Call:
 
 
 async def run_command(
-    command: Command, context: TurnContext, owner: ItemOwner, store: MemoryStore, book: PluginBook, state: PluginState
+    command: Command,
+    context: TurnContext,
+    owner: ItemOwner,
+    store: MemoryStore,
+    book: PluginBook,
+    state: PluginState,
+    *,
+    seconds: float = COMMAND_SECONDS,
 ) -> str:
     """Do what a command says, and return the reply, in the language of the conversation.
 
-    A store that fails is a sentence of the reply; nothing is raised for it."""
+    A store or a book that fails, in whatever way, or takes longer than `seconds` is a sentence of the reply; nothing is
+    raised for it: a command without a reply would go to the model."""
     language = _choose_language(context)
     call = _Call(owner=owner, at=context.at, store=store, book=book, state=state, language=language)
-    try:
-        return await _run(call, command)
-    except StoreError as error:
-        return format_phrase("failed", language, error=type(error).__name__)
+    result = await HookCalls().call_hook(lambda: _run(call, command), seconds)
+    if not isinstance(result, HookFault):
+        return result.value
+    if result.error is None:
+        return format_phrase("late", language)
+    if not isinstance(result.error, MunimentError):
+        _log.warning("a command failed: %s %s", type(result.error).__name__, find_place(result.error) or "")
+    return format_phrase("failed", language, error=type(result.error).__name__)
 
 
 async def _run(call: _Call, command: Command) -> str:
@@ -166,21 +184,32 @@ def _describe_writing(call: _Call, report: TurnReport) -> list[str]:
 
 
 async def _describe_status(call: _Call) -> str:
-    language, state = call.language, call.state
-    is_on = await call.book.read_switch(call.owner)
-    stats = await call.book.read_stats(call.owner.tenant, call.owner.user, call.at - timedelta(days=_STATUS_DAYS))
-    switch = format_phrase("on" if is_on else "off", language)
+    """Say how the memory works, and what of it does not: also where the book is what does not."""
+    language, state, book = call.language, call.state, call.book
+    switch, problems, counted = format_phrase("unknown", language), list(state.problems), list[str]()
+    since = call.at - timedelta(days=_STATUS_DAYS)
+    try:
+        async with asyncio.timeout(_STATUS_SECONDS):
+            switch = format_phrase("on" if await book.read_switch(call.owner) else "off", language)
+            counted = _describe_counts(await book.read_stats(call.owner.tenant, call.owner.user, since), language)
+    except (MunimentError, TimeoutError) as error:
+        problems.append(Problem("book", describe_error(error)))
     lines = [format_phrase("status", language, state=switch, store=state.store, policy=state.policy)]
     if state.is_shadow:
         lines.append(format_phrase("why_shadow", language))
     if state.queue_length:
         lines.append(format_phrase("status_queue", language, count=state.queue_length))
-    lines += state.problems
+    lines += [problem.describe(language) for problem in dict.fromkeys(problems)]
+    return "\n".join([*lines, *counted])
+
+
+def _describe_counts(stats: PluginStats, language: Language) -> list[str]:
     calls = stats.remote_reads + stats.remote_writes
     counts = {"turns": stats.turns, "searched": stats.searched, "hits": stats.hits, "tokens": stats.tokens}
-    lines.append(format_phrase("status_turns", language, days=_STATUS_DAYS, **counts))
-    lines.append(format_phrase("status_calls", language, written=stats.written, calls=calls))
-    return "\n".join(lines)
+    return [
+        format_phrase("status_turns", language, days=_STATUS_DAYS, **counts),
+        format_phrase("status_calls", language, written=stats.written, calls=calls),
+    ]
 
 
 def _show_help(call: _Call, problem: str) -> str:

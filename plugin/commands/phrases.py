@@ -92,9 +92,14 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "In these days: {written} items written, {calls} remote calls.",
         "这些天：写入 {written} 条，远程调用 {calls} 次。",
     ),
+    "unknown": ("not known", "未知"),
     "failed": (
         "The memory cannot do that now ({error}). The conversation goes on without it.",
         "记忆暂时无法完成此操作（{error}）。对话不受影响。",
+    ),
+    "late": (
+        "The memory did not answer in time; whether it is done, /memory shows later. The conversation goes on.",
+        "记忆未能及时响应；是否完成，稍后可用 /memory 查看。对话不受影响。",
     ),
     "no_command": ("There is no “/memory {given}”.", "没有“/memory {given}”这个命令。"),
 }  # fmt: skip

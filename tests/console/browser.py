@@ -28,15 +28,16 @@ VIEWS: dict[str, tuple[int, int, str]] = {
     "narrow": (390, 844, "light"),
     "zoom": (320, 256, "light"),
 }
+# Read before the environment is sealed for tests.
+PROGRAM, AXE_FILE, PICTURES = (os.environ.get(f"MUNIMENT_TEST_{name}") for name in ("CHROMIUM", "AXE", "SCREENSHOTS"))
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @cache
 def find_axe() -> Path:
     """The file `axe.min.js`, fetched once by npm; the test is skipped where that is not possible."""
-    named = os.environ.get("MUNIMENT_TEST_AXE")
-    if named:
-        return Path(named)
+    if AXE_FILE:
+        return Path(AXE_FILE)
     folder = Path(tempfile.gettempdir()) / f"muniment-{AXE}"
     file = folder / "package" / "axe.min.js"
     if not file.exists():
@@ -151,17 +152,16 @@ class Browser:
 
 
 def _take_picture(tab: Tab, path: str, view: str) -> None:
-    folder = os.environ.get("MUNIMENT_TEST_SCREENSHOTS")
-    if folder:
+    if PICTURES:
         name = re.sub(r"[^\w.]+", "-", path).strip("-") or "overview"
-        tab.page.screenshot(path=str(Path(folder) / f"{name[:80]}.{view}.png"), full_page=True)
+        tab.page.screenshot(path=str(Path(PICTURES) / f"{name[:80]}.{view}.png"), full_page=True)
 
 
 @contextmanager
 def open_chromium() -> Iterator[Browser]:
     """A browser without a window; the test is skipped, with the reason, where there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = os.environ.get("MUNIMENT_TEST_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    program = PROGRAM or next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip("there is no Chromium; install it, or set MUNIMENT_TEST_CHROMIUM")
     with playwright.sync_playwright() as driver:

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from tests.console.browser import Browser
-from tests.console.visitor import read_text
+from tests.console.visitor import read_text, remember
 from tests.http.conftest import Serving
 
 PATHS = ("/", "/console/users", "/console/licences")
@@ -27,6 +27,14 @@ def test_the_login_is_sound_in_every_view(chromium: Browser, serving: Serving) -
 
 def test_the_first_page_counts_memories_by_category(serving: Serving, ana: httpx.Client) -> None:
     assert "Nothing is remembered yet" in read_text(ana.get("/"))
-    with serving.client(serving.token()) as api:
-        api.post("/memories", json={"text": "Ana lives in Lisbon.", "category": "profile"}).raise_for_status()
+    remember(serving, "Ana lives in Lisbon.")
     assert "1 active memories" in read_text(ana.get("/"))
+
+
+def test_the_first_page_with_memories_is_sound_in_every_view(
+    chromium: Browser, serving: Serving, ana: httpx.Client
+) -> None:
+    remember(
+        serving, "Ana lives in Lisbon.", "Ana takes her coffee black.", "<script>alert(1)</script> is what she typed."
+    )
+    chromium.check_page(serving.url, "/?", ana.cookies.jar)

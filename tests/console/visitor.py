@@ -37,3 +37,10 @@ def send_form(client: httpx.Client, path: str, fields: dict[str, Any] | None = N
 def read_text(answer: httpx.Response) -> str:
     """The words of a page, without marks, with single spaces."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
+
+
+def remember(serving: Serving, *texts: str, owner: str = "ana", category: str = "profile") -> list[str]:
+    """Write memories of a user; their ids."""
+    with serving.client(serving.token(owner=owner)) as api:
+        answers = [api.post("/memories", json={"text": text, "category": category}) for text in texts]
+    return [str(answer.raise_for_status().json()["changes"][0]["id"]) for answer in answers]

@@ -46,6 +46,13 @@ positive_data_acceptance.enabled = false
 include-name = "GET /memory/changes"
 headers = {{ Authorization = "Bearer ${{TOKEN}}", Accept = "application/json" }}
 """
+STORE = """
+[[operations]]
+include-path-regex = "^/v1/store/"
+headers = {{ Authorization = "Bearer ${{TOKEN}}", Muniment-Store-Protocol = "1", Muniment-Store-Tenant = "{tenant}", \
+X-Muniment-User = "ana" }}
+parameters = {{ "query.user" = "ana" }}
+"""
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="MUNIMENT_TEST_SCHEMATHESIS names no schemathesis")
@@ -57,6 +64,10 @@ def test_schemathesis(environment: dict[str, str], tmp_path: Path) -> None:
     with run_service(environment | quick, tmp_path / "log") as service:
         ended = run_schemathesis(service, environment, tmp_path)
         assert ended.returncode == 0, ended.stdout + ended.stderr
+        # A host of the plugin: the right version, tenant and user, so that what is made up reaches the items.
+        hosted = ("--include-path-regex", "^/v1/store/")
+        ended = run_schemathesis(service, environment, tmp_path, *hosted, more=STORE.format(tenant=service.tenant))
+        assert ended.returncode == 0, ended.stdout + ended.stderr
         service.tenant = "default"  # an operator, whose token speaks for no user
         operated = ("--include-path-regex", "^/v1/(config|admin)")
         ended = run_schemathesis(service, environment, tmp_path, *operated, owner=None)
@@ -66,15 +77,20 @@ def test_schemathesis(environment: dict[str, str], tmp_path: Path) -> None:
 
 
 def run_schemathesis(
-    service: Serving, environment: dict[str, str], folder: Path, *options: str, owner: str | None = "ana"
+    service: Serving,
+    environment: dict[str, str],
+    folder: Path,
+    *options: str,
+    owner: str | None = "ana",
+    more: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Run it with a token that may do everything, and the id of a memory that is there."""
+    """Run it with a token that may do everything, the id of a memory that is there, and `more` of its configuration."""
     token = service.token(scopes=("admin",), owner=owner)
     headers = {"Authorization": f"Bearer {token}"} | ({} if owner else {"X-Muniment-User": "ana"})
     with httpx.Client(base_url=service.url, headers=headers) as ana:
         id_ = str(keep(ana, "My sister lives in Rome")["id"])
     examples = os.environ.get("MUNIMENT_TEST_EXAMPLES", "50")
-    (folder / "schemathesis.toml").write_text(CONFIG.format(id=id_, examples=examples))
+    (folder / "schemathesis.toml").write_text(CONFIG.format(id=id_, examples=examples) + more)
     (folder / "hooks.py").write_text(HOOKS)
     command = ["--config-file", "schemathesis.toml", "run", f"{service.url}/openapi.json", "--seed", "1", "--no-color"]
     return subprocess.run(

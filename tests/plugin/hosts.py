@@ -13,9 +13,10 @@ from muniment.chain.faults import FaultReport
 from muniment.chain.host import Host
 from muniment.chain.outcome import build_answer
 from muniment.chain.values import Identity, Message, Status, ToolCall, ToolOutput, TurnContext, TurnOutput
+from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.plugin.domain.book import TurnReport
-from muniment.plugin.domain.item import ListQuery, MemoryItem
+from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem
 from muniment.plugin.opening import open_plugin
 from muniment.plugin.plugin import MemoryPlugin
 from muniment.plugin.ports import MemoryStore
@@ -24,9 +25,11 @@ from muniment.plugin.sessions import make_owner
 DAY = datetime(2026, 11, 12, 10, 0, tzinfo=UTC)
 
 
-def make_settings(home: Path, *, redact: dict[str, Any] | None = None, **plugin: Any) -> Settings:
+def make_settings(
+    home: Path, *, redact: dict[str, Any] | None = None, environment: dict[str, str] | None = None, **plugin: Any
+) -> Settings:
     """The settings of a host with a local file, without vectors unless they are asked for."""
-    found = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
+    found = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"} | (environment or {}))
     given = {"enabled": True, "vectors": False, "recall_seconds": 20.0} | plugin
     return found.model_copy(
         update={
@@ -52,6 +55,7 @@ class Session:
         self,
         text: str,
         *,
+        reply: str = "All right.",
         status: Status = "done",
         tools: tuple[tuple[str, dict[str, Any], str, bool], ...] = (),
         **given: Any,
@@ -75,7 +79,7 @@ class Session:
                 call = ToolCall(id=f"{turn.turn_id}-{n}", name=name, arguments=arguments)
                 at = self.at + timedelta(seconds=n)
                 await self.host.report_tool(turn, ToolOutput(call=call, text=result, at=at, is_error=is_error))
-            return replace(build_answer("All right.", self.at), status=status)
+            return replace(build_answer(reply, self.at), status=status)
 
         output = await self.host.run_turn(context, answer)
         assert await self.host.drain(30) == 0
@@ -86,16 +90,21 @@ class Session:
         self.prompts += seen
         return "\n".join(addition.text for addition in seen[0].additions)
 
+    @property
+    def owner(self) -> ItemOwner:
+        """Whose conversation it is."""
+        return make_owner(self.identity)
+
     async def list_items(self) -> list[MemoryItem]:
         """All items of the user, the oldest first."""
         assert self.plugin.store is not None
-        query = ListQuery(owner=make_owner(self.identity), at=self.at, everywhere=True, limit=200)
+        query = ListQuery(owner=self.owner, at=self.at, everywhere=True, limit=200)
         return list(reversed(await self.plugin.store.list(query)))
 
     async def read_report(self) -> TurnReport:
         """The report of the last turn."""
         assert self.plugin.book is not None
-        report = await self.plugin.book.read_last_turn(make_owner(self.identity))
+        report = await self.plugin.book.read_last_turn(self.owner)
         assert report is not None
         return report
 
@@ -109,11 +118,12 @@ async def open_session(
     user: str = "ana",
     at: datetime = DAY,
     store: MemoryStore | None = None,
+    memory: Memory | None = None,
 ) -> AsyncIterator[Session]:
     """A conversation through a host whose only middleware is the plugin; no hook of it may fail."""
     faults: list[FaultReport] = []
     async with (
-        open_plugin(settings, store=store) as plugin,
+        open_plugin(settings, store=store, memory=memory) as plugin,
         Host([plugin], before_seconds=30, after_seconds=30, on_fault=faults.append) as host,
     ):
         yield Session(host, plugin, Identity(user=user, session=session, project=project), at)

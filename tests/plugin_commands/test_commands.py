@@ -14,6 +14,7 @@ from muniment.memory.errors import StoreDown
 from muniment.plugin.commands.handler import PluginState
 from muniment.plugin.commands.parsing import Command, parse_command
 from muniment.plugin.commands.phrases import flatten_words
+from muniment.plugin.problems import Problem
 from tests.plugin_commands.host import ANA, AT, make_item, open_chat
 
 PNPM = make_item("4f2a91bc", "Use pnpm", days=3)
@@ -186,16 +187,15 @@ async def test_why_names_the_gate_and_what_was_shown(tmp_path: Path) -> None:
 
 async def test_status_says_how_it_works_and_what_it_cost(tmp_path: Path) -> None:
     """P-108: the switch, the store, the policy, what waits, what is wrong, and the numbers of a week."""
-    state = PluginState(
-        store="hybrid", policy="eager", is_shadow=True, queue_length=4, problems=("plugin.sqlite was put aside",)
-    )
+    broken = Problem("file", "plugin.sqlite was broken, and is kept as plugin.sqlite.broken-1")
+    state = PluginState(store="hybrid", policy="eager", is_shadow=True, queue_length=4, problems=(broken,) * 2)
     async with open_chat(tmp_path, state) as chat:
         await chat.report(PNPM.id, tokens=41, written=2, remote_reads=1, remote_writes=2)
         assert (await chat.say("/memory status")).splitlines() == [
             "Memory is on in this session. Store: hybrid. Policy: eager.",
             "The policy is in shadow: nothing was shown or written.",
             "4 changes wait to be sent.",
-            "plugin.sqlite was put aside",
+            "A file of the memory: plugin.sqlite was broken, and is kept as plugin.sqlite.broken-1.",
             "In the last 7 days: 1 turns; 1 searches, 1 with finds; 41 tokens added.",
             "In these days: 2 items written, 3 remote calls.",
         ]

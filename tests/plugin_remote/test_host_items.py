@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import psycopg
@@ -13,9 +14,10 @@ import psycopg
 from muniment.memory.domain.ids import HostItemKey, MemoryId
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.statements.parse import normalize_sentence
 from muniment.plugin.domain.item import MemoryItem
 from muniment.plugin.item_mapping import map_item
-from tests.engine import engine, scope
+from tests.engine import engine, scope, settings
 from tests.erasing import commit
 
 MADE = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
@@ -141,3 +143,28 @@ def read_rows(url: str) -> list[tuple[object, ...]]:
     with psycopg.connect(url) as admin:
         query = "select item_id, memory_id, octet_length(digest) = 32 from muniment.host_items"
         return admin.execute(query).fetchall()
+
+
+async def test_no_digest_can_be_guessed(database_url: str, tmp_path: Path) -> None:
+    """P-85: who reads the table cannot tell by a list of short texts what was kept or forgotten; the digests of another
+    installation are others."""
+    ana = replace(scope(), session=None, thread=None)
+    text = "The project uses pnpm."
+    seen: list[bytes] = []
+    for name in ("first", "second"):
+        tuned = settings(database_url, MUNIMENT_HOME=str(tmp_path / name))
+        async with engine(database_url, tuned=tuned) as memory:
+            one = item(text)
+            await memory.host_items.keep(ana, candidate(one))
+            await memory.host_items.forget(ana, UUID(one.id))
+            with psycopg.connect(database_url) as admin:
+                query = "select digest, said from muniment.host_items where item_id = %s"
+                rows = admin.execute(query, (one.id,)).fetchall()
+        seen += [bytes(value) for row in rows for value in row]
+    guesses = {
+        hashlib.sha256(prefix + guess.encode()).digest()
+        for prefix in (b"", ana.space.bytes)
+        for guess in (text, normalize_sentence(text))
+    }
+    assert len(set(seen)) == 4
+    assert guesses.isdisjoint(seen)

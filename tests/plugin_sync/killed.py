@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import sqlite3
+import json
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from pydantic import SecretStr
 
@@ -19,22 +16,10 @@ from muniment.plugin.domain.item import CompactPolicy, ItemOwner, MemoryItem
 from muniment.plugin.domain.operation import ChangePage, Operation, OperationAnswer
 from muniment.plugin.stores.hybrid.store import HybridStore
 from muniment.plugin.stores.remote.store import RemoteStore
+from tests.kill_points import Switch
 from tests.plugin_sync.devices import ANA, CONTENTS, NOON, Clock, make_item, open_device
 
 WRITES = 12
-
-
-class Switch:
-    """Counts what is done, and ends the process in the middle of it."""
-
-    def __init__(self, last: int) -> None:
-        self.last, self.count = last, 0
-
-    def step(self, *_: object) -> None:
-        """Count one more."""
-        self.count += 1
-        if self.count == self.last:
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class CountedRemote(RemoteStore):
@@ -43,15 +28,15 @@ class CountedRemote(RemoteStore):
     switch: Switch
 
     async def apply_operations(self, operations: Sequence[Operation]) -> Sequence[OperationAnswer]:
-        self.switch.step()
+        self.switch.step("apply_operations begins")
         answers = await super().apply_operations(operations)
-        self.switch.step()
+        self.switch.step("apply_operations has ended")
         return answers
 
     async def read_changes(self, owner: ItemOwner, since: int, limit: int = 100) -> ChangePage:
-        self.switch.step()
+        self.switch.step("read_changes begins")
         page = await super().read_changes(owner, since, limit)
-        self.switch.step()
+        self.switch.step("read_changes has ended")
         return page
 
 
@@ -98,15 +83,9 @@ async def work(store: HybridStore, owner: ItemOwner, random: Random) -> None:
 
 
 def main(path: str, url: str, token: str, tenant: str, last: str) -> None:
-    """Work until the switch ends it; say the count if it does not."""
-    switch, connect = Switch(int(last)), sqlite3.connect
-
-    def connect_counted(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*arguments, **options)
-        connection.set_trace_callback(switch.step)
-        return connection
-
-    sqlite3.connect = connect_counted  # type: ignore[assignment] # of one overload
+    """Work until the switch ends it; say what its steps were if it does not."""
+    switch = Switch(int(last))
+    switch.count_statements()
 
     async def run() -> None:
         store = open_store(Path(path), url, token, switch)
@@ -114,7 +93,7 @@ def main(path: str, url: str, token: str, tenant: str, last: str) -> None:
         await store.close()
 
     asyncio.run(run())
-    acknowledge("count", switch.count)
+    acknowledge(json.dumps(switch.labels))
 
 
 if __name__ == "__main__":

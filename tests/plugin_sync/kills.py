@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
@@ -11,8 +12,9 @@ from pydantic import SecretStr
 
 from muniment.plugin.domain.item import ItemOwner, SearchQuery
 from muniment.plugin.stores.remote.store import RemoteStore
+from tests.kill_points import Switch
 from tests.plugin_sync.devices import NOON, list_all
-from tests.plugin_sync.killed import Switch, make_numbered, open_store
+from tests.plugin_sync.killed import make_numbered, open_store
 
 ROOT = Path(__file__).parents[2]
 NEVER = -1  # the number of no statement
@@ -27,11 +29,12 @@ async def run_host(file: Path, url: str, token: str, tenant: str, last: int) -> 
     return process.returncode, [line.split() for line in shown.decode().splitlines()]
 
 
-async def count_steps(file: Path, url: str, token: str, tenant: str) -> int:
-    """Return the number of statements and requests of a host that is not killed."""
+async def list_steps(file: Path, url: str, token: str, tenant: str) -> list[str]:
+    """Return the statements and requests of a host that is not killed."""
     _, said = await run_host(file, url, token, tenant, NEVER)
     assert said[-2] == ["sent", "True"]
-    return int(said[-1][1])
+    labels: list[str] = json.loads(" ".join(said[-1]))
+    return labels
 
 
 async def check_file(file: Path, url: str, token: str, tenant: str, said: list[list[str]]) -> None:

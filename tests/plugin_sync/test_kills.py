@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.http.conftest import Serving, make_environment, run_service
-from tests.plugin_sync.kills import check_file, count_steps, run_host
+from tests.kill_points import choose_points
+from tests.plugin_sync.kills import check_file, list_steps, run_host
 
-KILLS = int(os.environ.get("MUNIMENT_TEST_SYNC_KILLS", "4"))  # 100 by switch
+KILLS = int(os.environ.get("MUNIMENT_TEST_SYNC_KILLS", "4"))  # 60 by switch
 
 
 @pytest.fixture
@@ -24,11 +25,11 @@ def service(database_url: str, tmp_path: Path) -> Iterator[Serving]:
 @pytest.mark.timeout(1800)
 async def test_a_host_that_is_killed_loses_nothing(service: Serving, tmp_path: Path) -> None:
     """P-92, P-84: at each point, what was acknowledged is in the file; what waits is sent after a restart, once."""
-    count = await count_steps(tmp_path / "whole.sqlite", service.url, service.token(tenant="whole"), "whole")
-    assert count > 200
-    for number in range(KILLS):
-        last = 1 + (2 * number + 1) * count // (2 * KILLS)
+    steps = await list_steps(tmp_path / "whole.sqlite", service.url, service.token(tenant="whole"), "whole")
+    assert len(steps) > 200
+    assert len(set(steps)) > 60
+    for number, last in enumerate(choose_points(steps, KILLS)):
         token, file = service.token(tenant=f"kill{number}"), tmp_path / f"{number}.sqlite"
         code, said = await run_host(file, service.url, token, f"kill{number}", last)
-        assert code == -9, last
+        assert code == -9, (last, steps[last - 1])
         await check_file(file, service.url, token, f"kill{number}", said)

@@ -16,8 +16,13 @@ from muniment.memory.errors import BadConfig
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
 
     from muniment.faces.http.tracing import Tracing
+    from muniment.memory.bootstrap.console_sessions import ConsoleSessions
+
+    Greeting = Callable[[str, ConsoleSessions], AbstractAsyncContextManager[None]]
 
 _MAX_PORT = 65_535
 GATEWAY_PATH = "/gateway"
@@ -45,7 +50,12 @@ def serve_memory(
 
       muniment serve --host 0.0.0.0 --port 80 --no-worker
     """
-    settings = load_settings()
+    run_service(load_settings(), host, port, with_worker=not no_worker)
+
+
+def run_service(settings: Settings, host: str, port: int, *, with_worker: bool, greet: Greeting | None = None) -> None:
+    """Serve the memory on an address of this machine until it is ended. `greet` gets the address and the logins of the
+    console when a browser may come, and is left at the end. Raises BadConfig, StoreDown."""
     try:
         # The extra brings the web framework: nothing for the other commands to wait for, or to need.
         from muniment.faces.http import server  # noqa: PLC0415
@@ -53,7 +63,7 @@ def serve_memory(
         raise BadConfig(f"serve needs {error.name}: install muniment[serve]") from None
     server.forbid_core_files()
     with contextlib.closing(server.listen_on(host, port)) as listener:
-        session.run_async(_serve(settings, listener, with_worker=not no_worker))
+        session.run_async(_serve(settings, listener, with_worker=with_worker, greet=greet))
 
 
 def _open_tracing(settings: Settings) -> Tracing | None:
@@ -67,12 +77,13 @@ def _open_tracing(settings: Settings) -> Tracing | None:
     return Tracing(settings.serve.traces_url)
 
 
-async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool) -> None:
+async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bool, greet: Greeting | None) -> None:
     # As above; the bootstrap brings the database's driver.
     from muniment.faces.console import app as console  # noqa: PLC0415
     from muniment.faces.gateway.app import create_app  # noqa: PLC0415
     from muniment.faces.http import server  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
+    from muniment.memory.bootstrap.console_sessions import make_console_sessions  # noqa: PLC0415
 
     tracing = _open_tracing(settings)
     embedder = tracing.trace_embedder(bootstrap.make_embedder(settings)) if tracing is not None else None
@@ -86,9 +97,13 @@ async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bo
         if tracing is not None:
             stack.push_async_callback(asyncio.to_thread, tracing.close)
         host, port = listener.getsockname()[:2]
-        screen.print_stderr(f"muniment: http://{f'[{host}]' if ':' in host else host}:{port}")
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        screen.print_stderr(f"muniment: {url}")
         service = server.create_service(memory.engine.settings, memory, tokens, worker, tracing)
-        mounts = dict.fromkeys(console.PREFIXES, console.create_app(service))
+        sessions = make_console_sessions(tokens)
+        mounts = dict.fromkeys(console.PREFIXES, console.create_app(service, sessions))
         if memory.engine.settings.gateway.beside_serve:
             mounts[GATEWAY_PATH] = create_app(service)
+        if greet is not None:
+            await stack.enter_async_context(greet(url, sessions))
         await server.serve_requests(service, listener, mounts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
@@ -21,6 +22,7 @@ from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
 from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.placement import find_place, sanitize_candidate
@@ -29,6 +31,7 @@ from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.statements.parse import normalize_sentence
 
 _SESSION = "plugin"  # of the turns that the items are
+_PURPOSE = b"muniment: items of hosts"  # of the key that its digests are made with
 _FORGOTTEN = "MU006"  # the SQL state of a plan with an item that was forgotten meanwhile
 _BY_ID = "memories_pk"
 _ATTEMPTS = 3  # of which each but the last has lost against another write of the same item
@@ -42,6 +45,7 @@ class HostItemKeeper:
 
     browser: MemoryBrowser
     clock: Clock
+    installation_key: InstallationKey
     committer: PlanCommitter
     host_items: HostItemStore
     lifecycle: Lifecycle
@@ -51,11 +55,13 @@ class HostItemKeeper:
     writer: Writer
 
     async def keep_item(self, scope: Scope, candidate: Candidate) -> KeptHostItem:
-        """Keep a candidate under its key. Raises BadInput, StoreError, ModelError."""
+        """Keep a candidate under its key. Raises BadInput, BadConfig for a key that cannot be read,
+        StoreError, ModelError."""
         if candidate.item is None:
             raise BadInput("item: is missing; the id under which a host keeps the statement is wanted")
         words = sanitize_candidate(candidate, self.redactor).text
-        key = replace(candidate.item, said=digest_words(scope, words))
+        digest = await self._digest(scope, candidate.item.digest)
+        key = replace(candidate.item, digest=digest, said=await self._digest_words(scope, words))
         candidate = replace(candidate, item=key)
         for left in reversed(range(_ATTEMPTS)):
             try:
@@ -74,10 +80,11 @@ class HostItemKeeper:
         return {id_: memories[memory] for id_, memory in led.items() if memory in memories}
 
     async def forget_item(self, scope: Scope, item_id: UUID) -> Receipt:
-        """Forget an item and its memory. What comes later under this id is refused, also the first of it."""
+        """Forget an item and its memory. What comes later under this id is refused, also the first of it. Raises
+        BadConfig for a key that cannot be read."""
         item = (await self.host_items.find_items(scope, [item_id])).get(item_id)
         memory = None if item is None else await self._find_memory(scope, item)
-        said = None if memory is None else digest_words(scope, memory.text)
+        said = None if memory is None else await self._digest_words(scope, memory.text)
         # First the id: what is given under it from now on makes nothing, whatever becomes of this call.
         await self.host_items.mark_forgotten(scope, item_id, self.clock.now(), said)
         if item is None or item.memory is None:
@@ -93,6 +100,16 @@ class HostItemKeeper:
         if memory is None or not _is_there(memory):
             raise NotFound
         return await self.lifecycle.pin_memory(scope, memory.id, pinned)
+
+    async def _digest_words(self, scope: Scope, text: str) -> bytes:
+        """Return a digest of what a text says, whatever its case, spaces and full stop."""
+        return await self._digest(scope, normalize_sentence(text).encode())
+
+    async def _digest(self, scope: Scope, value: bytes) -> bytes:
+        """Return the HMAC-SHA256 of a value under the key of the installation, another one in each space: who reads the
+        table alone cannot guess a short text by it."""
+        key = await self.installation_key.derive_key(_PURPOSE)
+        return hmac.digest(key.get_secret_value(), scope.space.bytes + value, hashlib.sha256)
 
     async def _keep_once(self, scope: Scope, candidate: Candidate, key: HostItemKey) -> KeptHostItem:
         if await self.host_items.was_forgotten(scope, key.said):
@@ -166,11 +183,6 @@ class HostItemKeeper:
 
         receipt = await self.committer.commit_with_retry(scope, make_plan)
         return KeptHostItem(id=key.id, outcome="updated", memory=memory.id, rev=receipt.rev)
-
-
-def digest_words(scope: Scope, text: str) -> bytes:
-    """Return a digest of what a text says, whatever its case, spaces and full stop: another one in each space."""
-    return hashlib.sha256(scope.space.bytes + normalize_sentence(text).encode()).digest()
 
 
 def _is_there(memory: StoredMemory) -> bool:

@@ -55,7 +55,6 @@ _MERGED: dict[HostOutcome, OperationOutcome] = {
     "added": "applied", "updated": "applied", "known": "applied", "merged": "merged", "forgotten": "forgotten",
     "refused": "refused",
 }  # fmt: skip
-_TAKEN = "the id is that of something else"
 _HEX = frozenset("0123456789abcdef")
 _NO_PROJECT = "the token is not for this project"
 
@@ -161,11 +160,11 @@ class EngineStore(OperationStore):
         return StoredItem(given_id=item.id, id=str(kept.memory or kept.id), outcome=kept.outcome, reason=kept.reason)
 
     async def _keep(self, scope: Scope, candidate: Candidate, id_: UUID) -> KeptHostItem:
-        """Keep an item, unless its id is that of one of a project that is not open."""
+        """Keep an item. An id of a project that is not open is as one that was forgotten: nothing is made under it."""
         if self._projects:
             known = (await self._memory.host_items.find_memories(scope, [id_])).get(id_)
             if known is not None and not self._sees(known):
-                return KeptHostItem(id=id_, outcome="refused", reason=_TAKEN)
+                return KeptHostItem(id=id_, outcome="forgotten")
         return await self._memory.host_items.keep(scope, candidate)
 
     def _map_item(self, item: MemoryItem) -> tuple[Scope, Candidate]:
@@ -179,7 +178,7 @@ class EngineStore(OperationStore):
         """Forget an item; one of a project that is not open is as one that is not there."""
         known = (await self._memory.host_items.find_memories(scope, [id_])).get(id_)
         if known is not None and not self._sees(known):
-            return Receipt(rev=known.rev)
+            return Receipt(rev=Revision(0))
         return await self._memory.host_items.forget(scope, id_)
 
     async def _pin_item(self, scope: Scope, id_: UUID, *, pinned: bool) -> Receipt | None:

@@ -18,12 +18,13 @@ from muniment.plugin.stores.scoring import make_weights
 if TYPE_CHECKING:
     from muniment.memory.config.settings import Settings
     from muniment.memory.ports.embedders import Embedder
+    from muniment.plugin.embedding import TextEmbedder
 
 _SEND_SECONDS = 30.0  # for a request with operations; a search has its own, shorter time
 
 
 def open_hybrid_store(
-    settings: Settings, embedder: Embedder | None = None, *, is_automatic: bool = True
+    settings: Settings, embedder: Embedder | TextEmbedder | None = None, *, is_automatic: bool = True
 ) -> HybridStore:
     """Return the store of the settings' file and server. Its file is opened, and its server asked, when it is used.
 
@@ -48,7 +49,7 @@ def open_hybrid_store(
     return HybridStore(_open_file(settings, embedder), remote, options)
 
 
-def _open_file(settings: Settings, embedder: Embedder | None) -> MirrorStore:
+def _open_file(settings: Settings, embedder: Embedder | TextEmbedder | None) -> MirrorStore:
     plugin = settings.plugin
     options = LocalOptions(
         weights=make_weights(plugin),

@@ -13,6 +13,7 @@ from muniment.memory.errors import BadInput, MunimentError
 from muniment.plugin.domain.item import ItemOwner, ListQuery, MemoryItem
 from muniment.plugin.domain.operation import MAX_OPERATIONS, ChangePage, Operation, OperationAnswer
 from muniment.plugin.ports import OperationStore
+from muniment.plugin.problems import ProblemLog
 from muniment.plugin.stores.hybrid import outbox
 from muniment.plugin.stores.hybrid.agreement import apply_answers, apply_page
 from muniment.plugin.stores.hybrid.mirror import MirrorStore, MirrorWriter
@@ -48,8 +49,10 @@ class Sender:
         *,
         now: Callable[[], datetime],
         random: Random | None = None,
+        problems: ProblemLog | None = None,
     ) -> None:
         self._local, self._remote, self._options, self._now = local, remote, options, now
+        self._problems = problems or ProblemLog()
         self._random = random or Random()  # noqa: S311 - it spreads requests over time
         self.requests = 0  # that have carried operations, of this process
 
@@ -121,8 +124,9 @@ class Sender:
                 await self._local.apply_work(lambda writer: _restart(writer, owner))
                 continue
             except (MunimentError, TimeoutError) as error:
-                _log.warning("the changes of the server cannot be read: %s", type(error).__name__)
+                self._problems.note_problem("changes", error)
                 return False
+            self._problems.note_success("changes")
             is_new = page.revision > progress.revision or page.changes
             if is_new and not await self._take_page(owner, page, progress.revision):
                 return False
@@ -188,6 +192,7 @@ class Sender:
             outbox.write_progress(writer.connection, owner, fine)
 
         await self._local.apply_work(work)
+        self._problems.note_success("sending")
 
     async def _narrow(self, operations: Sequence[Operation], error: BadInput) -> int:
         """Look for what the server does not take in a batch: halves it, and sets aside the one that is left."""
@@ -212,7 +217,7 @@ class Sender:
             failed = replace(progress, failures=failures, next_at=next_at, last_error=name)
             outbox.write_progress(writer.connection, owner, failed)
 
-        _log.warning("what waits cannot be sent: %s", name)
+        self._problems.note_problem("sending", name if error is None else error)
         await self._local.apply_work(work)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from muniment.memory.errors import MunimentError, StoreError
+from muniment.memory.errors import MunimentError
 from muniment.memory.rules.statements.parse import normalize_sentence
 from muniment.plugin.domain.item import (
     CompactPolicy,
@@ -28,6 +27,7 @@ from muniment.plugin.domain.item import (
 from muniment.plugin.domain.operation import OperationVerb, OutboxStatus
 from muniment.plugin.gates.recall import decide_remote
 from muniment.plugin.ports import MemoryStore, OperationStore
+from muniment.plugin.problems import Problem, ProblemLog
 from muniment.plugin.stores.hybrid import outbox
 from muniment.plugin.stores.hybrid.agreement import keep_finds
 from muniment.plugin.stores.hybrid.mirror import MirrorStore, MirrorWriter
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 _MINUTE = timedelta(minutes=1)
 _FAILURES, _OPEN_SECONDS = 3, 30.0  # searches in a row that fail, and for how long none is made then
 _IDLE_SECONDS = 60.0  # between two looks at what waits, without a reason to look
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,8 @@ class HybridStore(MemoryStore):
         random: Random | None = None,
     ) -> None:
         self.local, self._remote, self._options, self._now = local, remote, options, now
-        self._sender = Sender(local, remote, options.sending, now=now, random=random)
+        self._problems = ProblemLog()
+        self._sender = Sender(local, remote, options.sending, now=now, random=random, problems=self._problems)
         self._reads: deque[datetime] = deque()  # of the last minute
         self._remote_reads = 0
         # A server that is slow is given up by this store, of which its own circuit learns nothing.
@@ -100,6 +100,10 @@ class HybridStore(MemoryStore):
     def remote_writes(self) -> int:
         """Return how many requests with operations have gone to the server from here."""
         return self._sender.requests
+
+    def list_problems(self) -> Sequence[Problem]:
+        """Return what does not work of the file, of the server and between them."""
+        return [*self.local.list_problems(), *self._problems.list_problems()]
 
     def note_turn(self, owner: ItemOwner) -> None:
         """Count a turn: it brings its share of the requests that may go to the server with writes. A host that never
@@ -236,6 +240,7 @@ class HybridStore(MemoryStore):
             async with asyncio.timeout(self._options.remote_seconds):
                 hits = await self._remote.search(replace(query, vector=None, vector_model=None))
             self._circuit = self._circuit.note_success()
+            self._problems.note_success("remote_search")
             if not hits:
                 return ()
             return await self.local.apply_work(
@@ -243,7 +248,7 @@ class HybridStore(MemoryStore):
             )
         except (MunimentError, TimeoutError) as error:
             self._circuit = self._circuit.note_failure(self._now().timestamp())
-            _log.warning("the server was not searched: %s", type(error).__name__)
+            self._problems.note_problem("remote_search", error)
             return ()
 
     def _note_written(self, connection: sqlite3.Connection, item: MemoryItem, stored: StoredItem) -> None:
@@ -273,8 +278,8 @@ class HybridStore(MemoryStore):
                 await self._keep_credit()
                 seconds = await self._send_due()
                 await self._pull_due()
-            except StoreError as error:  # of the file: it may be free, or writable, another time
-                _log.warning("what waits cannot be looked after: %s", type(error).__name__)
+            except MunimentError as error:  # of the file: it may be free, or writable, another time
+                self._problems.note_problem("sending", error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(0.01, min(seconds, _IDLE_SECONDS))):
                     await self._wake.wait()

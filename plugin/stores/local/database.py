@@ -15,6 +15,7 @@ from threading import Lock, local
 from typing import TypeVar
 
 from muniment.memory.errors import StoreDown
+from muniment.plugin.problems import Problem
 from muniment.plugin.stores.local.failures import is_broken, is_read_only, translate_failures
 from muniment.plugin.stores.local.files import (
     create_file,
@@ -83,6 +84,12 @@ class LocalDatabase:
     def status(self) -> FileStatus:
         """Return the state of the file, as far as this process knows it."""
         return FileStatus(path=self.path, is_read_only=self._is_read_only, put_aside=tuple(self._put_aside))
+
+    def list_problems(self) -> Sequence[Problem]:
+        """Return what was wrong with the file in this process, or is."""
+        name = self.path.name
+        found = [Problem("file", f"{name} was broken, and is kept as {aside.name}") for aside in self._put_aside]
+        return [*found, Problem("file", f"{name} can only be read")] if self._is_read_only else found
 
     @property
     def is_open(self) -> bool:
@@ -192,7 +199,7 @@ class LocalDatabase:
     def _open_writable(self) -> _Opened:
         """Open the file, and its log, while no process replaces them: the log is found by its name alone."""
         create_file(self.path)
-        with hold_lock(self.path):
+        with hold_lock(self.path, self._busy_seconds):
             create_file(self.path)  # another process may just have put the former one aside
             identity = self._of_thread.identity = get_identity(self.path)
             connection = self._make_connection(str(self.path))
@@ -240,7 +247,7 @@ class LocalDatabase:
         """Put the broken file aside, unless another thread or process has done it."""
         broken = getattr(self._of_thread, "identity", None)  # of the file that this thread has opened last
         self._forget_connection()
-        with self._opening, hold_lock(self.path):
+        with self._opening, hold_lock(self.path, self._busy_seconds):
             if broken is None or broken != get_identity(self.path):
                 return
             aside = move_aside(self.path, datetime.now(UTC))

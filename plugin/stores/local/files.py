@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
+from muniment.memory.errors import Busy
+
 _MOUNTS = Path("/proc/self/mounts")
 _NETWORK = frozenset(
     {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 )
+_LOOK_SECONDS = 0.02  # between two looks at a lock that is held
 _BESIDE = ("", "-wal", "-shm")  # the file, and those that SQLite keeps beside it
 
 
@@ -35,16 +39,30 @@ def get_identity(path: Path) -> tuple[int, int] | None:
 
 
 @contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock under which a file is made, migrated or replaced: one process at a time. Raises OSError.
+def hold_lock(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock under which a file is made, migrated or replaced: one process at a time. Raises OSError, and Busy
+    where another process holds it for so long.
 
     It is a file of its own: to close a second handle of a database would take SQLite's own locks away."""
     handle = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _wait_for_lock(handle, path.name, seconds)
         yield
     finally:
         os.close(handle)
+
+
+def _wait_for_lock(handle: int, name: str, seconds: float) -> None:
+    ends_at = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= ends_at:
+                raise Busy(f"{name}: another process is opening it; try again later") from None
+            time.sleep(_LOOK_SECONDS)
+        else:
+            return
 
 
 def move_aside(path: Path, at: datetime) -> Path:

@@ -20,10 +20,11 @@ from muniment.plugin.domain.item import (
     SearchQuery,
     StoredItem,
 )
+from muniment.plugin.embedding import TextEmbedder, guard_embedder
 from muniment.plugin.item_codec import check_item
+from muniment.plugin.problems import Problem
 from muniment.plugin.stores.local.compaction import Compaction
 from muniment.plugin.stores.local.database import FileStatus, LocalDatabase
-from muniment.plugin.stores.local.embedding import TextEmbedder
 from muniment.plugin.stores.local.migrations import ITEMS, SchemaPart
 from muniment.plugin.stores.local.rows import to_microseconds
 from muniment.plugin.stores.local.searching import QueryVector, list_items, search_items
@@ -59,7 +60,7 @@ class LocalOptions:
 
 
 def open_local_store(
-    settings: Settings, embedder: Embedder | None = None, *, parts: tuple[SchemaPart, ...] = ()
+    settings: Settings, embedder: Embedder | TextEmbedder | None = None, *, parts: tuple[SchemaPart, ...] = ()
 ) -> LocalStore:
     """Return the local store that the settings describe; its file is opened by the first call.
 
@@ -86,7 +87,7 @@ class LocalStore:
         self,
         path: Path,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | TextEmbedder | None = None,
         options: LocalOptions | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -94,7 +95,7 @@ class LocalStore:
         self._now = now
         self._embedder: TextEmbedder | None = None
         if embedder is not None and self._options.profile is not None:
-            self._embedder = TextEmbedder(embedder, query_seconds=self._options.query_seconds)
+            self._embedder = guard_embedder(embedder)
         self._cache = VectorCache(self._options.cache_megabytes)
         self.database = LocalDatabase(
             path,
@@ -108,6 +109,11 @@ class LocalStore:
     def status(self) -> FileStatus:
         """Return the state of the file, as far as this process knows it."""
         return self.database.status
+
+    def list_problems(self) -> Sequence[Problem]:
+        """Return what of the file or the embedder does not work."""
+        found = [*self.database.list_problems()]
+        return found if self._embedder is None else [*found, *self._embedder.list_problems()]
 
     async def search(self, query: SearchQuery) -> Sequence[MemoryHit]:
         """Return the items that are found where the owner is, best first. Raises StoreDown, Busy."""
@@ -185,7 +191,7 @@ class LocalStore:
 
     @property
     def _model(self) -> str | None:
-        return None if self._embedder is None else self._embedder.model
+        return None if self._embedder is None else self._embedder.name
 
     async def _write(
         self, work: Callable[[ItemWriter], T], also: _After[T] | None, *, fetched_at: datetime | None = None
@@ -227,7 +233,7 @@ class LocalStore:
             return None
         if query.vector is not None and query.vector_model == model:
             return QueryVector(vector=query.vector, model=model, profile=profile)
-        vector = await self._embedder.embed_query(query.text)
+        vector = await self._embedder.embed_query(query.text, self._options.query_seconds)
         return None if vector is None else QueryVector(vector=vector, model=model, profile=profile)
 
 
@@ -235,7 +241,7 @@ async def _embed_items(embedder: TextEmbedder | None, items: Sequence[MemoryItem
     """Return the items with their vectors: those that they have by the same model, and else the embedder's."""
     if embedder is None:
         return [GivenItem(item=item) for item in items]
-    model = embedder.model
+    model = embedder.name
     given = [
         GivenItem(item=item, vector=item.embedding if item.embedding_model == model else None, model=model)
         for item in items

@@ -12,8 +12,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from muniment.memory.errors import StoreError
+from muniment.plugin.embedding import TextEmbedder
 from muniment.plugin.stores.local.database import LocalDatabase
-from muniment.plugin.stores.local.embedding import TextEmbedder
 from muniment.plugin.stores.local.rows import SQL
 from muniment.plugin.stores.local.vectors import encode_vector
 
@@ -106,7 +106,7 @@ class Upkeep:
         self._filled_at = monotonic()
         if self._embedder is None:
             return
-        model = self._embedder.model
+        model = self._embedder.name
         while rows := await self._database.read(lambda connection: _list_unembedded(connection, model)):
             vectors = await self._embedder.embed_documents([content for _, _, content in rows])
             if all(vector is None for vector in vectors):

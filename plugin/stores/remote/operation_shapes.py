@@ -17,7 +17,7 @@ from muniment.plugin.domain.operation import (
     OperationOutcome,
     OperationVerb,
 )
-from muniment.plugin.stores.remote.shapes import MAX_PAGE, MAX_REVISION, ItemShape, PlaceShape, Shape, cut_reason
+from muniment.plugin.stores.remote.shapes import MAX_PAGE, MAX_REVISION, Flag, ItemShape, PlaceShape, Shape, cut_reason
 
 
 class OperationShape(PlaceShape):
@@ -27,7 +27,7 @@ class OperationShape(PlaceShape):
     verb: OperationVerb
     item_id: UUID
     item: ItemShape | None = Field(None, description="Of an upsert: the whole item as it is to be.")
-    base_revision: Annotated[int | None, Field(ge=0, le=MAX_REVISION)] = Field(
+    base_revision: Annotated[int | None, Field(ge=0, le=MAX_REVISION, strict=True)] = Field(
         None, description="Up to which the device knew the changes here; kept for whoever reads the request."
     )
 
@@ -68,7 +68,7 @@ class OperationAnswerShape(Shape):
     op_id: UUID
     outcome: OperationOutcome
     id: UUID
-    rev: Annotated[int, Field(ge=0, le=MAX_REVISION)] = 0
+    rev: Annotated[int, Field(ge=0, le=MAX_REVISION, strict=True)] = 0
     reason: Annotated[str, Field(max_length=500)] | None = None
 
     @classmethod
@@ -102,7 +102,7 @@ class OperationAnswersShape(Shape):
 class ChangeShape(Shape):
     """An item as it was after a change. Without an item it is gone."""
 
-    rev: Annotated[int, Field(ge=0, le=MAX_REVISION)]
+    rev: Annotated[int, Field(ge=0, le=MAX_REVISION, strict=True)]
     id: UUID
     item: ItemShape | None = None
 
@@ -111,8 +111,8 @@ class ChangesShape(Shape):
     """Changes after a revision, oldest first. The page after begins at `next`."""
 
     changes: Annotated[list[ChangeShape], Field(max_length=MAX_PAGE)]
-    next: Annotated[int, Field(ge=0, le=MAX_REVISION)]
-    is_last: bool
+    next: Annotated[int, Field(ge=0, le=MAX_REVISION, strict=True)]
+    is_last: Flag
 
     @classmethod
     def from_page(cls, page: ChangePage) -> Self:

@@ -49,7 +49,8 @@ def _check_year(at: datetime) -> datetime:
 Time = Annotated[AwareDatetime, AfterValidator(_check_year)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT)]
-ShareValue = Annotated[float, Field(ge=0, le=1)]
+Flag = Annotated[bool, Field(strict=True)]  # no 0 or 1, as the schema has it
+ShareValue = Annotated[float, Field(ge=0, le=1, strict=True)]
 ItemIds = Annotated[list[UUID], Field(max_length=MAX_ITEMS)]
 
 
@@ -78,9 +79,11 @@ class ItemShape(Shape):
     created_at: Time
     updated_at: Time | None = None
     last_accessed_at: Time | None = None
-    ttl_seconds: Annotated[float | None, Field(ge=-_MAX_TTL, le=_MAX_TTL, description="From created_at on.")] = None
-    pinned: bool = False
-    deleted: bool = False
+    ttl_seconds: Annotated[float | None, Field(ge=-_MAX_TTL, le=_MAX_TTL, strict=True)] = Field(
+        None, description="From created_at on."
+    )
+    pinned: Flag = False
+    deleted: Flag = False
 
     @classmethod
     def from_item(cls, item: MemoryItem) -> Self:
@@ -150,7 +153,7 @@ class SearchShape(PlaceShape):
 
     text: Annotated[str, Field(max_length=10_000)]
     at: Time
-    top_k: Annotated[int, Field(ge=3, le=8)] = 8
+    top_k: Annotated[int, Field(ge=3, le=8, strict=True)] = 8
     min_score: ShareValue = 0.20
     types: Annotated[list[ItemType], Field(max_length=6)] = []
 
@@ -212,11 +215,11 @@ class ListShape(PlaceShape):
     at: Time
     types: Annotated[list[ItemType], Field(max_length=6)] = []
     scopes: Annotated[list[ItemScope], Field(max_length=3)] = []
-    pinned: bool | None = None
-    with_deleted: bool = False
-    everywhere: bool = Field(False, description="Of all projects and sessions that the token is for, too.")
+    pinned: Flag | None = None
+    with_deleted: Flag = False
+    everywhere: Flag = Field(False, description="Of all projects and sessions that the token is for, too.")
     id_prefix: Annotated[str, Field(min_length=1, max_length=36)] | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=True)] = 50
 
     @classmethod
     def from_query(cls, query: ListQuery) -> Self:
@@ -302,23 +305,23 @@ class PinShape(PlaceShape):
     """An item to pin or unpin."""
 
     id: UUID
-    pinned: bool
+    pinned: Flag
 
 
 class PinnedShape(Shape):
     """Whether the item was there."""
 
-    found: bool
+    found: Flag
 
 
 class CompactShape(PlaceShape):
     """What compacting is to remove."""
 
     at: Time
-    forgotten_days: Annotated[float, Field(ge=0, le=36_500)] = 30
+    forgotten_days: Annotated[float, Field(ge=0, le=36_500, strict=True)] = 30
     merge_similarity: ShareValue | None = 0.92
-    max_items: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
-    max_bytes: Annotated[int | None, Field(ge=0, le=MAX_REVISION)] = None
+    max_items: Annotated[int | None, Field(ge=0, le=2**31 - 1, strict=True)] = None
+    max_bytes: Annotated[int | None, Field(ge=0, le=MAX_REVISION, strict=True)] = None
 
     @classmethod
     def from_policy(cls, owner: ItemOwner, policy: CompactPolicy) -> Self:
@@ -347,11 +350,11 @@ class CompactShape(PlaceShape):
 class CompactedShape(Shape):
     """How many items were removed, by reason, and how many there are."""
 
-    expired: Annotated[int, Field(ge=0)] = 0
-    purged: Annotated[int, Field(ge=0)] = 0
-    merged: Annotated[int, Field(ge=0)] = 0
-    dropped: Annotated[int, Field(ge=0)] = 0
-    kept: Annotated[int, Field(ge=0)] = 0
+    expired: Annotated[int, Field(ge=0, strict=True)] = 0
+    purged: Annotated[int, Field(ge=0, strict=True)] = 0
+    merged: Annotated[int, Field(ge=0, strict=True)] = 0
+    dropped: Annotated[int, Field(ge=0, strict=True)] = 0
+    kept: Annotated[int, Field(ge=0, strict=True)] = 0
 
     @classmethod
     def from_report(cls, report: CompactReport) -> Self:

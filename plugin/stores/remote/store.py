@@ -29,6 +29,7 @@ from muniment.plugin.domain.item import (
 from muniment.plugin.domain.operation import MAX_OPERATIONS, ChangePage, Operation, OperationAnswer
 from muniment.plugin.item_codec import check_item
 from muniment.plugin.ports import OperationStore
+from muniment.plugin.problems import NOT_SENT
 from muniment.plugin.stores.remote.circuit import Circuit
 from muniment.plugin.stores.remote.operation_shapes import (
     ChangesShape,
@@ -69,6 +70,7 @@ _MOST_OBJECTS = 50_000  # of an answer: reading a million empty ones would hold 
 _Answer = TypeVar("_Answer", bound=Shape)
 _Part = TypeVar("_Part")
 _REFUSED = frozenset({400, 413, 422})  # what was asked cannot be done, by anybody
+_TOO_LARGE = 413  # which half of it may not be, whoever says so
 _DENIED = frozenset({401, 403})
 _ABSENT = frozenset({404, 405})  # a service without a store, or another one
 
@@ -193,7 +195,7 @@ class RemoteStore(OperationStore):
         """Send a request unless the circuit is open, and return its answer. Raises as the class says."""
         now = self._clock()
         if self._circuit.is_open(now):
-            raise RemoteStoreError(operation, "not sent after failures")
+            raise RemoteStoreError(operation, NOT_SENT)
         self._circuit = self._circuit.begin_request(now)
         request = HttpRequest(
             method="GET" if body is None else "POST",
@@ -251,9 +253,18 @@ def _make_refusal(operation: str, answer: HttpAnswer) -> RemoteStoreError | BadI
     status = answer.status
     if status in _ABSENT or b'"ProtocolMismatch"' in answer.content[:_HEAD_BYTES]:
         return RemoteStoreError(operation, OTHER_VERSION, status)
-    if status in _REFUSED:
+    if status in _REFUSED and (status == _TOO_LARGE or _is_own_error(answer.content)):
         return BadInput(f"the store of items cannot hold or do this: {operation}, status {status}")
     return RemoteStoreError(operation, "not permitted" if status in _DENIED else "http_error", status)
+
+
+def _is_own_error(content: bytes) -> bool:
+    """Whether a refusal is the service's own: something between may answer for it, and knows nothing of the request."""
+    try:
+        answer = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(answer, dict) and isinstance(answer.get("error"), dict)
 
 
 def _read_wait(answer: HttpAnswer) -> int | None:
