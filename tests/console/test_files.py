@@ -12,7 +12,7 @@ from muniment.faces.console.static_files import list_vendored, load_static_files
 from tests.http.conftest import Serving
 
 STATIC = files(console) / "static"
-OWN = {"console.css", "console.js", "icon.svg", "vendored.txt", "licences.txt"}
+OWN = {"console.css", "console.js", "ask.css", "threads.js", "icon.svg", "vendored.txt", "licences.txt"}
 
 
 def test_files_of_others_are_those_of_the_list() -> None:

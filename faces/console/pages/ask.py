@@ -36,7 +36,8 @@ _REASONS: tuple[Reason, ...] = (
     "beyond top_k", "over budget", "near-duplicate", "category full", "no more alike than the rest",
     "far below the best", "below threshold",
 )  # fmt: skip
-_GROUPS = {"pinned": "pinned_is"}  # the group of the texts of a filter's choices, where that is not its name
+# The texts of a filter's choices; those of the others are numbers.
+_GROUPS = {"pinned": "ask.pinned_is", "reach": "ask.reach", "fact_kind": "ask.fact_kind"}
 _MOST_LEFT_OUT = 20  # of one reason that are shown
 
 
@@ -120,7 +121,7 @@ class AskForm:
         filters = [
             (
                 name,
-                [any_, *((each, texts.name_value(f"ask.{_GROUPS.get(name, name)}", each)) for each in CHOICES[name])],
+                [any_, *((each, texts.name_value(_GROUPS.get(name, ""), each)) for each in CHOICES[name])],
             )
             if name in CHOICES
             else (name, [])
@@ -131,7 +132,7 @@ class AskForm:
             agent=choose_agent(visit),
             second_agent=choose_agent(visit, SECOND),
             profiles=[usual, *((each, each) for each in sorted(visit.service.settings.recall.profiles))],
-            returns=[usual, *((each, texts(f"ask.{each}")) for each in get_args(Returns))],
+            returns=[usual, *((each, texts(f"ask.returns.{each}")) for each in get_args(Returns))],
             categories=sorted(visit.caller.allowed),
             filters=filters,
             dates=DATES,
@@ -167,6 +168,7 @@ async def show_ask(visit: Visit) -> Response:
         parameters=list_parameters(visit),
         ask_again=partial(_link_question, visit),
         sides=sides,
+        fence=fence_text,
         largest=max(parts, default=0.0) or 1.0,
         why=why,
         verdict=verdict,

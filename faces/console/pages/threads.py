@@ -20,6 +20,7 @@ from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.payload import fence_text
 
 if TYPE_CHECKING:
     from muniment.graph.threads.records import TurnRecord
@@ -99,6 +100,7 @@ async def show_thread(visit: Visit) -> Response:
         "thread.html",
         session=record.session,
         turns=turns,
+        fence=fence_text,
         size=records.size if records else None,
         failure=failure,
         bounds=await _find_bounds(visit, session),
@@ -130,6 +132,7 @@ async def show_reply(visit: Visit) -> Response:
         reply=reply,
         calls=[each for each in views if each.turn.kind == "tool"],
         reasons=reasons,
+        fence=fence_text,
         failure=failure,
         command=[
             f"muniment sessions show {shlex.quote(session)} --user {visit.shell_owner} --since {message.position}",
