@@ -28,10 +28,9 @@ from muniment.memory.domain.ids import MemoryId, Vector
 from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import Fact, Neighbour
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate
+from muniment.memory.domain.turn import Candidate, make_memory
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.merging.merge import IncomingCandidate, merge_candidates
-from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.rules.merging.restatements import measure_similarity
 from muniment.memory.rules.statements.predicates import CATEGORIES
 

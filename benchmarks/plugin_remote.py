@@ -62,39 +62,41 @@ async def measure(base: settings.Settings, *, items: int, queries: int, embedder
     chosen = base.model_copy(update={"embedder": embedder}) if embedder else base
     owner, random = ItemOwner(tenant="acme", user="ana"), Random(20261128)
     async with harness.throwaway(chosen) as own, bootstrap.open_memory(own) as memory:
-        await _fill(memory, owner, random, items)
-        async with _serve(own) as url:
+        await fill_space(memory, owner, random, items)
+        async with serve_database(own) as url:
             async with bootstrap.open_tokens(own, as_owner=True) as tokens:
                 token, _ = await tokens.issue_token(tenant=owner.tenant, owner=owner.user)
             remote = RemoteStore(url, token, timeout_seconds=10)
             engine = EngineStore(memory, own.plugin)
             times = await _ask(memory, engine, remote, owner, random, queries)
             await remote.close()
-    p95 = {name: _quantile(each, 95) for name, each in times.items()}
+    p95 = {name: take_quantile(each, 95) for name, each in times.items()}
     return {
         "items": items,
         "queries": queries,
         "embedder": chosen.embedder,
         "wanted_ms": WANTED_MS,
-        "median_ms": {name: _quantile(each, 50) for name, each in times.items()},
+        "median_ms": {name: take_quantile(each, 50) for name, each in times.items()},
         "p95_ms": p95,
         "ratio_to_query": {name: round(p95[name] / p95["query"], 2) for name in p95},
         "holds": p95["remote"] < WANTED_MS,
     }
 
 
-async def _fill(memory: Memory, owner: ItemOwner, random: Random, items: int) -> None:
+async def fill_space(memory: Memory, owner: ItemOwner, random: Random, items: int) -> None:
+    """Write so many items of an owner into a space of the engine."""
     now = datetime.now(UTC)
     scope = make_scope(owner)
     candidates = [
-        replace(map_item(_make_item(owner, random, number, now)).candidate, turns=(TurnId(UUID(int=number + 1)),))
+        replace(map_item(make_item(owner, random, number, now)).candidate, turns=(TurnId(UUID(int=number + 1)),))
         for number in range(items)
     ]
     with harness.bar("items", items) as tick:
         await memory.ingest(scope, candidates, tick)
 
 
-def _make_item(owner: ItemOwner, random: Random, number: int, now: datetime) -> MemoryItem:
+def make_item(owner: ItemOwner, random: Random, number: int, now: datetime) -> MemoryItem:
+    """Return an item of an owner whose text no other number gives."""
     kind, text = random.choice(RULES)
     content = text.format(part=random.choice(PARTS), tool=random.choice(TOOLS), n=number)
     return MemoryItem(
@@ -129,8 +131,8 @@ async def _ask(
 
 
 @asynccontextmanager
-async def _serve(own: settings.Settings) -> AsyncIterator[str]:
-    """Run the service over the database; its address."""
+async def serve_database(own: settings.Settings) -> AsyncIterator[str]:
+    """Run the service over a database, and give its address."""
     with socket.socket() as free, TemporaryDirectory() as folder:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -167,7 +169,8 @@ async def _wait_until_ready(url: str) -> None:
     raise OSError("the service is not ready")
 
 
-def _quantile(times: Sequence[float], percent: int) -> float:
+def take_quantile(times: Sequence[float], percent: int) -> float:
+    """Return the time that so many of a hundred are not above."""
     return round(quantiles(times, n=100, method="inclusive")[percent - 1], 2)
 
 

@@ -1,15 +1,16 @@
 """A long thread: what is said in its third turn is asked for at the end, when that turn has left it.
 
 One is of an agent of LangChain with summarization over the plugin's local file, one of the supervisor graph with a
-limit of tokens. The model is a script that repeats what it is shown of the answer; its summaries are empty."""
+limit of tokens. The model is a script that repeats what it is shown of the answer; its summaries are empty. The exit
+code is 1 where the question is not answered, nothing has left, or a request has more tokens than the limit."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -30,6 +31,7 @@ from muniment.graph.threads.commands import ThreadCommands
 from muniment.langchain import ChainMiddleware, CompactingSummarization
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.rules.retrieval.render import count_tokens
 from muniment.nodes.state import Input, Who
 from muniment.plugin import open_plugin
 from muniment.testing import ScriptedOpenAI
@@ -43,7 +45,7 @@ PLACE = 2  # of what is told, counted from 0
 LIMIT = 2_000  # tokens of a thread
 _TOPICS = ("the menu", "the garden", "the train to Porto", "the old clock", "the choir", "the stairs", "the roof")
 _SECONDS = 30.0  # for a hook: the machine may have other work
-_SUMMARY = "Extract Context Assistant"  # in LangChain's request for a summary
+_SUMMARY = "Context Extraction Assistant"  # in LangChain's request for a summary
 
 Prompt: TypeAlias = list[dict[str, Any]]
 Say: TypeAlias = Callable[[str], Awaitable[None]]
@@ -63,14 +65,19 @@ def make_line(number: int) -> str:
     return TOLD if number == PLACE else f"Number {number}: what would you say about {topic}, roughly, in a few words?"
 
 
-async def measure(settings: Settings, turns: int, limit: int = LIMIT) -> dict[str, Any]:
-    """Return the figures of both threads. The agent's limit is told to LangChain, which estimates tokens by length."""
-    return {
-        "turns": turns,
-        "limit": limit,
-        "create_agent": await _measure_agent(settings, turns, limit),
-        "supervisor": await _measure_graph(settings, turns, limit),
+async def measure(settings: Settings, turns: int, limit: int = LIMIT, agent_limit: int | None = None) -> dict[str, Any]:
+    """Return the figures of both threads, and whether all holds. The agent's limit, by default the same, is told to
+    LangChain, which estimates tokens by length."""
+    limits = {"create_agent": agent_limit or limit, "supervisor": limit}
+    found: dict[str, Any] = {
+        "create_agent": await _measure_agent(settings, turns, limits["create_agent"]),
+        "supervisor": await _measure_graph(settings, turns, limits["supervisor"]),
     }
+    holds = {
+        name: each["answered"] and each["has_left"] and each["most_tokens"] <= limits[name]
+        for name, each in found.items()
+    }
+    return {"turns": turns, "limits": limits, **found, "holds": holds}
 
 
 async def _measure_agent(settings: Settings, turns: int, limit: int) -> dict[str, Any]:
@@ -93,8 +100,8 @@ async def _measure_agent(settings: Settings, turns: int, limit: int) -> dict[str
 
             await _talk(say, turns)
             await host.drain(_SECONDS)
-        prompts: list[Prompt] = [request.body["messages"] for request in server.requests]
-    return _describe([prompt for prompt in prompts if _SUMMARY not in str(prompt)])
+        requests = [request.body for request in server.requests]
+    return _describe([request for request in requests if _SUMMARY not in str(request["messages"])])
 
 
 async def _measure_graph(settings: Settings, turns: int, limit: int) -> dict[str, Any]:
@@ -115,8 +122,8 @@ async def _measure_graph(settings: Settings, turns: int, limit: int) -> dict[str
 
             await _talk(say, turns)
             await host.drain(_SECONDS)
-        prompts: list[Prompt] = [request.body["messages"] for request in server.requests]
-    return _describe(prompts)
+        requests = [request.body for request in server.requests]
+    return _describe(requests)
 
 
 async def _talk(say: Say, turns: int) -> None:
@@ -125,9 +132,10 @@ async def _talk(say: Say, turns: int) -> None:
     await say(ASKED)
 
 
-def _describe(prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Whether the question is answered by what is recalled, how long prompts are, and how much of each the next one
-    begins with: without the last message, whose additions are of one turn."""
+def _describe(requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Whether the question is answered by what is recalled, how many tokens requests have with their system message and
+    tools, and how much of each the next one begins with: without the last message, whose additions are of one turn."""
+    prompts: list[Prompt] = [request["messages"] for request in requests]
     final = [str(message["content"]) for message in prompts[-1]]
     said = [f"{message['content']}" for message in prompts[-1][1:-1]]
     begun = ["\0".join(f"{message['role']} {message['content']}" for message in prompt[:-1]) for prompt in prompts]
@@ -136,11 +144,16 @@ def _describe(prompts: Sequence[Prompt]) -> dict[str, Any]:
     return {
         "answered": any(WANTED in text for text in final),
         "has_left": not any(TOLD in text for text in said),
-        "most_tokens": max(sum(len(str(each["content"])) for each in prompt) // 4 for prompt in prompts),
+        "most_tokens": max(map(_count_request, requests)),
         "prefix_median": round(median(kept), 3),
         "prefix_whole": round(sum(share == 1 for share in kept) / len(kept), 3),
         "system_equal": round(sum(one == two for one, two in pairwise(systems)) / max(len(systems) - 1, 1), 3),
     }
+
+
+def _count_request(request: dict[str, Any]) -> int:
+    texts = [str(message["content"]) for message in request["messages"]]
+    return count_tokens("\n\n".join([*texts, json.dumps(request.get("tools", []), ensure_ascii=False)]))
 
 
 def _measure_prefix(one: str, two: str) -> int:
@@ -153,7 +166,7 @@ def show(report: dict[str, Any]) -> Iterator[Table]:
     """Yield the table of a report."""
     names = ("answered", "has_left", "most_tokens", "prefix_median", "prefix_whole", "system_equal")
     rows = [(host, *(report[host][name] for name in names)) for host in ("create_agent", "supervisor")]
-    yield harness.grid(f"{report['turns']} turns, at most {report['limit']} tokens", ("", *names), rows)
+    yield harness.grid(f"{report['turns']} turns, at most {report['limits']} tokens", ("", *names), rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -162,9 +175,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.plugin_thread", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--turns", type=int, default=500)
+    parser.add_argument("--limit", type=int, default=LIMIT, help="tokens of a request")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
-    return harness.run(partial(measure, load_settings(), args.turns)(), show, as_json=args.json)
+    holds: list[bool] = []
+
+    async def report() -> dict[str, Any]:
+        found = await measure(load_settings(), args.turns, args.limit)
+        holds.extend(found["holds"].values())
+        return found
+
+    return harness.run(report(), show, as_json=args.json) or int(not holds or not all(holds))
 
 
 if __name__ == "__main__":

@@ -30,9 +30,8 @@ from muniment.memory.config import settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.domain.turn import Candidate, Turn, make_memory
 from muniment.memory.errors import StoreError
-from muniment.memory.rules.merging.placement import make_memory
 
 BLOCK, EDGES = 20, 20  # writes of one contestant before the next has its turn; edges of the plan that measures them
 SEED, WRITERS, _UNCAPPED = 20240502, (1, 2, 4, 8), 10**9

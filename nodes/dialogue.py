@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence, Set as AbstractSet
-from dataclasses import replace
+from collections.abc import Sequence, Set as AbstractSet
+from dataclasses import asdict, replace
 from typing import Literal
 
 from langchain_core.messages import AnyMessage
@@ -12,8 +13,8 @@ from langchain_core.messages import AnyMessage
 from muniment.chain.placement import append_text
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.payload import fence_text
-from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel
-from muniment.nodes.chain.prompt_window import find_start, list_readable, list_waiting
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ChatModel, Tool
+from muniment.nodes.chain.prompt_window import list_readable
 from muniment.nodes.confidence import format_confidence
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import Report, State, Task
@@ -30,43 +31,41 @@ _CUT_OFF = (
 _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
-def build_prompt(
-    state: State,
-    instructions: str,
-    max_chars: int,
-    max_tokens: int,
-    count_tokens: Callable[[str], int],
-    first: str | None = None,
-) -> list[ChatMessage]:
+def build_prompt(state: State, instructions: str, max_chars: int, first: str = "") -> list[ChatMessage]:
     """The supervisor's prompt: the lasting part, the thread, and in its last message the part that changes with each
     turn.
 
     The first message stays byte-equal while the profile does, and the thread follows it: so the prompt of a turn begins
     like that of the turn before, as a provider's prompt cache needs. Messages of more than `max_chars` are left out,
-    and early ones of a thread of more than `max_tokens`; or those before the message `first`, empty for none.
+    and those before the message `first`, empty for none.
     The roles are system, then user and assistant in turns: the templates of some models accept no other order."""
-    profile = fence_text(state.get("stable", ""))
-    opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
-    opening = append_text(opening, _join_added(state, "system"))
-    moving = [_join_added(state, "user"), state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
-    moving.append(format_confidence(state))
     messages = list_readable(state["messages"], max_chars)
-    if first is None:
-        start = find_start(messages, list_waiting(state), max_tokens, count_tokens)
-    else:
-        start = next((n for n, message in enumerate(messages) if first and message.id == first), 0)
+    start = next((n for n, message in enumerate(messages) if first and message.id == first), 0)
     early = [message for message in messages[:start] if message.type == "system"]
     thread = _convert_thread([*early, *messages[start:]])
-    system = [opening, *(message.content for message in thread if message.role == "system")]
+    system = [
+        _compose_opening(state, instructions),
+        *(message.content for message in thread if message.role == "system"),
+    ]
     prompt = [ChatMessage(role="system", content="\n\n".join(system))]
     if start:
         _add_message(prompt, ChatMessage(role="user", content=_LEFT_OUT))
     for message in thread:
         if message.role != "system":
             _add_message(prompt, message)
-    if last := "\n\n".join(filter(None, moving)):
+    if last := _compose_moving(state):
         _add_message(prompt, ChatMessage(role="user", content=last))
     return prompt
+
+
+def compose_beside(state: State, instructions: str, tools: Sequence[Tool]) -> str:
+    """All that goes before a model in a turn beside the messages of the thread that may leave it, as one text: to be
+    counted."""
+    lasting = [str(message.text) for message in state["messages"] if message.type == "system"]
+    definitions = json.dumps([asdict(tool) for tool in tools], ensure_ascii=False)
+    return "\n\n".join(
+        [_compose_opening(state, instructions), *lasting, _LEFT_OUT, _compose_moving(state), definitions]
+    )
 
 
 async def run_dialogue(
@@ -152,6 +151,19 @@ def explain_failure(error: ModelError) -> str:
     # A 401 says that the key is wrong, or that there is none.
     status = f", status {error.data['status']}" if "status" in error.data else ""
     return f"{str(error).rstrip('.')} ({type(error).__name__}{status})"
+
+
+def _compose_opening(state: State, instructions: str) -> str:
+    """The part of the system message that the thread has no share in."""
+    profile = fence_text(state.get("stable", ""))
+    opening = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
+    return append_text(opening, _join_added(state, "system"))
+
+
+def _compose_moving(state: State) -> str:
+    """What is added to the last message for this turn alone."""
+    moving = [_join_added(state, "user"), state.get("moving", ""), *map(_format_report, state.get("reports", ()))]
+    return "\n\n".join(filter(None, [*moving, format_confidence(state)]))
 
 
 def _join_added(state: State, placement: Literal["system", "user"]) -> str:

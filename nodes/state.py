@@ -157,7 +157,7 @@ class State(TypedDict, total=False):
     is_aside: bool  # a chain has answered the message itself
     is_off: bool  # memory is neither read nor written in this turn
     shown: list[str]  # ids of the memories that `stable` and `bullets` quote
-    left: str  # lasts: id of the first message that prompts keep; a chain was told of those before
+    left: str  # lasts: id of the first message that prompts keep, empty for all; a chain was told of those before
     told_at: str  # the time of that request, or of the thread's first turn, ISO
 
 

@@ -28,7 +28,7 @@ from muniment.memory.ports.llm import ChatAnswer
 from muniment.nodes.chain.turns import choose_first
 from muniment.nodes.chat_model import RunModel
 from muniment.nodes.confidence import LOW, measure_confidence
-from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
+from muniment.nodes.dialogue import build_prompt, compose_beside, explain_failure, run_dialogue
 from muniment.nodes.entry import QUESTION_CHARS, find_stems, find_turn_messages, is_question, report_failure
 from muniment.nodes.reply_stream import ReplyStream
 from muniment.nodes.state import State
@@ -276,11 +276,11 @@ async def write_reply(
     stream = ReplyStream(NAME, {tool.name for tool in toolbox.tools}, memory.conversation.redact)
     toolbox = replace(toolbox, stream=stream)
     metered = memory.conversation.meter_model(scope, RunModel(model, stream))
-    counted, most = memory.conversation.count_tokens, (settings.limits.turn_chars, settings.threads.max_tokens)
-    first = await choose_first(host, state, scope, settings, counted, memory.now()) if host else None
-    confidence |= State() if first is None else State(left=first)
+    beside = compose_beside(state, instructions, toolbox.tools)
+    first = await choose_first(host, state, scope, settings, memory.conversation.count_tokens, beside, memory.now())
+    confidence |= State(left=first) if first != state.get("left", "") else State()
     try:
-        prompt = build_prompt(state, instructions, *most, counted, first)
+        prompt = build_prompt(state, instructions, settings.limits.turn_chars, first)
         outcome = await run_dialogue(metered, stream, prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."

@@ -91,7 +91,8 @@ async def read_context(
     try:
         update |= await begin_turn(state, runtime, config, update["asked"])
         if len(goto) > 1:
-            update |= await _read_memory(memory, scope, state, messages, settings.limits.turn_chars, update)
+            texts = [str(message.text) for message in messages]
+            update |= await _read_memory(memory, scope, state, texts, settings.limits.turn_chars, update, host)
     except MunimentError as error:
         update["unread"] = await report_failure(memory, scope, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
@@ -159,12 +160,12 @@ async def deny_turn(_: State, runtime: Runtime[Who], config: RunnableConfig, *, 
 
 
 async def _read_memory(
-    memory: Memory, scope: Scope, state: State, messages: Sequence[HumanMessage], max_chars: int, update: State
+    memory: Memory, scope: Scope, state: State, texts: Sequence[str], max_chars: int, update: State, host: Host | None
 ) -> State:
-    """What memory holds on the messages, as of a revision or now; `fresh` is what no recent message of the thread says.
+    """What memory holds on texts, as of a revision or now; `fresh` is what no recent message of the thread says.
 
     Raises TooLarge, BadInput, StoreError."""
-    texts, as_of = [str(message.text) for message in messages], update["as_of"]
+    as_of = update["as_of"]
     recent = [message for message in state["messages"] if isinstance(message, HumanMessage)][-_MAX_RECENT:]
     said = {make_turn(scope, message, update["at"]).id for message in recent}
     write_event = get_stream_writer()
@@ -194,7 +195,7 @@ async def _read_memory(
         fresh=[text for text, turns in zip(brief.bullets, brief.turns, strict=True) if said.isdisjoint(turns)],
         moving=brief.moving,
         relevance=brief.relevance,
-        shown=list_shown_ids(brief),
+        shown=list_shown_ids(brief) if host is not None else [],  # which only a chain asks for
     )
 
 

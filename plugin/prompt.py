@@ -57,7 +57,8 @@ class PromptBuilder:
             draft.is_hit = bool(hits or state.stable.items)
             draft.remote_reads = read_counts(self.recall.store).reads - before
         stable = state.stable or StableBlock()
-        if hits or stable.items:
+        says_something = draft.recall or reason == FRESH  # a courtesy and a machine contradict nobody
+        if says_something and (hits or stable.items):
             gone = await self._find_overruled(context, owner, [*stable.items, *(hit.item for hit in hits)])
             draft.overruled = gone
             hits = tuple(hit for hit in hits if hit.item.id not in gone)

@@ -30,7 +30,7 @@ from muniment.faces.console.visits import (
 from muniment.faces.http.service import get_service
 from muniment.faces.serving.rate_limit import RateLimits
 from muniment.memory.bootstrap.console_sessions import SESSION_SPAN
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, NotPermitted
 
 LOGIN = "/login"
 _MAX_ADDRESS_CHARS = 2_000
@@ -48,6 +48,8 @@ async def log_in(request: Request) -> Response:
     check_origin(request)
     form = await read_form(request)
     grant = await get_service(request).tokens.find_grant(SecretStr(form.get("token").strip()))
+    if grant is not None and grant.projects:
+        raise NotPermitted("the token is for the items of some projects, and for nothing else")
     opened = None if grant is None else await get_sessions(request).open_session(grant.id)
     if opened is None:
         _count_failure(request)

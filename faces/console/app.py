@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from muniment.faces.console import access, pages
 from muniment.faces.console.areas import Area
 from muniment.faces.console.failures import answer_error, render_failure
-from muniment.faces.console.rendering import HEADERS
+from muniment.faces.console.rendering import HEADERS, ROOT
 from muniment.faces.console.static_files import send_static
 from muniment.faces.console.visits import make_route
 from muniment.faces.http.guard import Guard
@@ -26,14 +26,14 @@ from muniment.memory.bootstrap.console_reads import make_console_reads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions, make_console_sessions
 from muniment.memory.errors import MunimentError
 
-PREFIXES = ("/", "/console")  # what the console answers: the first page, and everything below the second
+PREFIXES = ("/", ROOT)  # what the console answers: the first page, and everything below the second
 _FAILURES_PER_SECOND, _FAILURES_AT_ONCE = 1, 10  # of one client that tries to log in
 
 
 def create_app(service: Service, sessions: ConsoleSessions | None = None) -> ASGIApp:
     """Return the application of a service, whose parts are open while it runs, with these logins or its own. It is
     mounted at `PREFIXES`."""
-    routes, areas = _load_pages()
+    routes, areas = load_pages()
     app = Starlette(
         routes=[
             *access.routes,
@@ -63,12 +63,14 @@ def _add_headers(app: ASGIApp) -> ASGIApp:
                     headers[name] = value
             await send(message)
 
-        await app(scope, receive, send_message)
+        # Without the last slash it is the first page, too.
+        place = {"path": f"{ROOT}/"} if scope.get("path") == ROOT else {}
+        await app({**scope, **place}, receive, send_message)
 
     return answer
 
 
-def _load_pages() -> tuple[list[Route], list[Area]]:
+def load_pages() -> tuple[list[Route], list[Area]]:
     """Return the routes of all modules of pages, and the areas of those that have one, in the order of their places.
 
     A module of pages has `routes`, and may have `AREA`."""

@@ -49,8 +49,8 @@ class _McpRoute(Route):
 def create_app(service: Service, mcp: McpEndpoint, mounts: Mapping[str, ASGIApp] = MappingProxyType({})) -> ASGIApp:
     """Return the application of a service. Its memory, its tokens and its endpoint of MCP are open while it runs.
 
-    What is below a path of `mounts`, such as `/gateway`, is answered by that application alone; of `/` it is that
-    address and no other."""
+    What is at and below a path of `mounts`, such as `/gateway`, is answered by that application alone; of `/` it is
+    that address and no other."""
     app = FastAPI(
         title="Muniment",
         version=__version__,
@@ -74,7 +74,7 @@ def create_app(service: Service, mcp: McpEndpoint, mounts: Mapping[str, ASGIApp]
 def _mount_applications(app: ASGIApp, mounts: Mapping[str, ASGIApp]) -> ASGIApp:
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         for prefix, mounted in mounts.items():
-            is_below = scope["path"] == "/" if prefix == "/" else scope["path"].startswith(f"{prefix}/")
+            is_below = scope["path"] == prefix or (prefix != "/" and scope["path"].startswith(f"{prefix}/"))
             if scope["type"] == "http" and is_below:
                 below = {**scope, "root_path": scope.get("root_path", "") + prefix.rstrip("/")}
                 await mounted(below, receive, send)

@@ -31,6 +31,8 @@ STREAM_PATHS = frozenset({"/export", "/import"})
 ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
 STORE_PATHS = "/v1/store/"  # of items: all that a token of some projects opens
 CHANGES_PATH = "/memory/changes"
+LIVE_PATH = "/console/live"  # what an open page of the console follows
+LONG_PAGES = ("/erase", "/export")  # ends of pages of the console that may take as long as a transfer
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
@@ -152,8 +154,8 @@ class Guard:
         return None
 
     async def _run_counted(self, scope: Scope, headers: Headers, body: Receiver, sender: _Sender) -> Response | None:
-        """Run the application; a refusal for a token that follows too many streams."""
-        if not _is_followed(scope["path"], headers):
+        """Run the application; a refusal for a token that follows too many streams. The console counts its own."""
+        if scope["path"] == LIVE_PATH or not _is_followed(scope["path"], headers):
             await run_until_gone(self._app, scope, body, sender.send_message)
             return None
         token, streams = scope["state"]["grant"].id, self._service.streams
@@ -173,7 +175,7 @@ def wants_events(headers: Headers) -> bool:
 
 def _is_followed(path: str, headers: Headers) -> bool:
     """Whether a request is for a stream that goes on."""
-    return path == CHANGES_PATH and wants_events(headers)
+    return path in (CHANGES_PATH, LIVE_PATH) and wants_events(headers)
 
 
 def _choose_timeout(rules: Serving, scope: Scope, headers: Headers) -> float | None:
@@ -184,7 +186,8 @@ def _choose_timeout(rules: Serving, scope: Scope, headers: Headers) -> float | N
     if path == MCP_PATH:
         return None  # it may wait for a person, and bounds its work itself
     is_erasure = scope["method"] == "DELETE" and scope["query_string"]  # it reads a whole space, and checkpoints
-    is_long = is_erasure or path in STREAM_PATHS or path.startswith(ADMIN_PATHS)
+    is_page = path.startswith("/console/") and path.endswith(LONG_PAGES)
+    is_long = is_erasure or is_page or path in STREAM_PATHS or path.startswith(ADMIN_PATHS)
     return rules.transfer_seconds if is_long else rules.timeout_seconds
 
 

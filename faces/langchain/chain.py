@@ -27,7 +27,7 @@ from muniment.chain.values import TurnContext, TurnOutput
 from muniment.faces.langchain.host_door import HostDoor
 from muniment.faces.langchain.identity import resolve_scope_of_run
 from muniment.faces.langchain.loop import MemoryLoop
-from muniment.faces.langchain.placement import find_last_user_message, place_texts
+from muniment.faces.langchain.placement import LastingText, describe_lasting, find_last_user_message, place_texts
 from muniment.faces.langchain.run import Run, make_context, make_output, make_reply, make_tool_output, set_run
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -68,6 +68,7 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         self._user, self._tenant, self._agent, self._name = user, tenant, agent, name
         self._now = now or _read_clock
         self._turns: OrderedDict[_Thread, _Held] = OrderedDict()
+        self._lasting = LastingText()
 
     @property
     def name(self) -> str:
@@ -96,6 +97,7 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with the additions of the turn."""
+        self._lasting = describe_lasting(request, self._lasting)
         request = request.override(messages=list_shown(request.messages))
         if not self.may_read(request.state):
             return await handler(request)
@@ -115,6 +117,7 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with the additions of the turn; the same for synchronous callers."""
+        self._lasting = describe_lasting(request, self._lasting)
         request = request.override(messages=list_shown(request.messages))
         if not self.may_read(request.state):
             return handler(request)
@@ -169,6 +172,15 @@ class ChainMiddleware(AgentMiddleware[Any, Any, Any]):
             return None
         update: dict[str, Any] | None = self.door.call_host_sync(self.make_ending(*self._end_turn(state, runtime)))
         return update
+
+    def compose_beside(self, state: Any, runtime: Runtime[Any]) -> str:
+        """Return all that goes before the model beside the messages of a thread, as one text, to be counted: the
+        additions of the turn, and the system prompt and the tools as the last call of the model had them."""
+        if not self.may_read(state):
+            return self._lasting.text
+        held = self._find_turn(self._begin_turn(state, runtime))
+        added = [addition.text for addition in held.turn.additions] if held else []
+        return "\n\n".join([self._lasting.text, *added])
 
     async def acompact_thread(self, state: Any, runtime: Runtime[Any], leaving: Sequence[AnyMessage]) -> bool:
         """Return whether messages may leave the thread: False where a middleware failed or was late."""

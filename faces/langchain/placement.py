@@ -5,15 +5,28 @@ a tool and its result."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from muniment.chain.placement import append_text, join_additions
 from muniment.chain.values import Addition
 from muniment.nodes.chain.messages import is_aside, is_summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastingText:
+    """What a model is given in each call of an agent, as one text: the system prompt, and the tools' definitions."""
+
+    text: str = ""
+    system: str = ""
+    tools: tuple[object, ...] = ()
 
 
 def find_last_user_message(messages: Sequence[AnyMessage]) -> int | None:
@@ -48,6 +61,15 @@ def place_texts(request: ModelRequest[Any], additions: Sequence[Addition]) -> Mo
     if text := join_additions(additions, "system"):
         system = SystemMessage(text) if system is None else _append(system, text)
     return request.override(messages=messages, system_message=system)
+
+
+def describe_lasting(request: ModelRequest[Any], known: LastingText) -> LastingText:
+    """Return what a request gives the model beside its messages; what is `known` where it is the same."""
+    system, tools = str(request.system_message.text if request.system_message else ""), tuple(request.tools)
+    if system == known.system and len(tools) == len(known.tools) and all(map(is_, tools, known.tools)):
+        return known
+    definitions = json.dumps([convert_to_openai_tool(tool) for tool in tools], ensure_ascii=False)
+    return LastingText(text=f"{system}\n\n{definitions}", system=system, tools=tools)
 
 
 def _is_apart(message: AnyMessage) -> bool:

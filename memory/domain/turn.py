@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid5
 
-from muniment.memory.domain.ids import HostItemKey, Revision, TurnId
-from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note
-from muniment.memory.domain.scope import SPACE_NAMESPACE
+from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision, TurnId
+from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Reach, Role, StoredMemory, Trust, is_note, name_place
+from muniment.memory.domain.scope import SPACE_NAMESPACE, Scope
 
 TurnKind = Literal["message", "transcript", "tool", "file", "audit"]
 
@@ -107,6 +107,60 @@ class Candidate:
     source: str | None = None  # name or address of what it comes from
     expires_at: datetime | None = None
     item: HostItemKey | None = None  # under which a host keeps it
+
+
+def make_candidate(memory: StoredMemory) -> Candidate:
+    """Return a memory as a candidate, as if it were said now."""
+    return Candidate(
+        text=memory.text,
+        category=memory.category,
+        kind=memory.kind,
+        fact=memory.fact,
+        event_time=memory.event_time,
+        turns=memory.turns,
+    )
+
+
+def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
+    """Return a candidate as a new memory. Raises BadInput for a reach to a place that nothing names."""
+    if candidate.reach != "user":
+        find_place(candidate, scope)
+    return StoredMemory(
+        id=id_,
+        kind=candidate.kind,
+        category=candidate.category,
+        text=candidate.text,
+        fact=candidate.fact,
+        stable_key=candidate.fact.key if candidate.fact else None,
+        importance=candidate.importance,
+        confidence=candidate.confidence,
+        trust=candidate.trust,
+        pinned=candidate.pinned,
+        state=candidate.state,
+        tags=candidate.tags,
+        agent_id=scope.agent,
+        run_id=scope.run,
+        actor_id=candidate.actor or scope.actor,
+        role=candidate.role,
+        session_id=scope.session,
+        thread_id=scope.thread,
+        event_time=candidate.event_time,
+        created_at=at,
+        updated_at=at,
+        context=candidate.context,
+        turns=candidate.turns,
+        aliases=candidate.aliases,
+        project_id=candidate.project or scope.project,
+        app_id=candidate.app or scope.app,
+        reach=candidate.reach,
+        source=candidate.source,
+        expires_at=candidate.expires_at,
+    )
+
+
+def find_place(candidate: Candidate, scope: Scope) -> str | None:
+    """Return the place of the memory that a candidate becomes in a scope. Raises BadInput where nothing names it."""
+    return name_place(candidate.reach, candidate.project or scope.project, scope.session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,19 +25,24 @@ def find_start(
     waiting: AbstractSet[str | None],
     max_tokens: int,
     count_tokens: Callable[[str], int],
+    *,
+    beside: str = "",
+    held: int = 0,
 ) -> int:
-    """The place of the first message that is kept, so that the messages have at most `max_tokens`; all are kept from
-    the first one that memory does not have.
+    """The place of the first message that is kept, at `held` or after it, so that the messages, with the text that goes
+    `beside` them, have at most `max_tokens`; all are kept from the first one that memory does not have.
 
-    Half of `max_tokens` goes at a time: the beginning stays the same for many turns, as a prompt cache needs."""
-    texts = [str(message.text) for message in messages]
-    if sum(len(text.encode(errors="replace")) for text in texts) <= max_tokens:  # a token has a byte or more
-        return 0
+    Half of what the text leaves goes at a time: the beginning stays the same for many turns, as a prompt cache needs.
+    A message of the system counts as part of that text, for it never leaves."""
+    texts = ["" if message.type == "system" else str(message.text) for message in messages[held:]]
+    if sum(len(text.encode(errors="replace")) for text in [beside, *texts]) <= max_tokens:  # a token has a byte or more
+        return held
     sizes = [count_tokens(text) for text in texts]
-    portion = max(max_tokens // 2, 1)
-    leaving = -(-max(sum(sizes) - max_tokens, 0) // portion) * portion
-    start = 0
+    room = max(max_tokens - count_tokens(beside), 0)
+    portion = max(room // 2, 1)
+    leaving = -(-max(sum(sizes) - room, 0) // portion) * portion
+    start = held
     while leaving > 0 and start < len(messages) and messages[start].id not in waiting:
-        leaving -= sizes[start]
+        leaving -= sizes[start - held]
         start += 1
     return start

@@ -110,20 +110,29 @@ def finish_turn(host: Host, state: State, scope: Scope, at: datetime) -> None:
 
 
 async def choose_first(
-    host: Host, state: State, scope: Scope, settings: Settings, count_tokens: Callable[[str], int], at: datetime
+    host: Host | None,
+    state: State,
+    scope: Scope,
+    settings: Settings,
+    count_tokens: Callable[[str], int],
+    beside: str,
+    at: datetime,
 ) -> str:
-    """Return the id of the first message that a prompt keeps; empty for all.
+    """Return the id of the first message that a prompt keeps, with the text that goes `beside` the messages; empty for
+    all.
 
-    What leaves by it is told first, once: where a middleware fails it stays this time, and the prompt is longer."""
+    What has left stays away. What leaves by it is told to the middlewares first, once: where one fails it stays this
+    time, and the prompt is longer."""
     messages = list_readable(state["messages"], settings.limits.turn_chars)
-    start = find_start(messages, list_waiting(state), settings.threads.max_tokens, count_tokens)
     left = state.get("left", "")
     held = next((n for n, message in enumerate(messages) if left and message.id == left), 0)
-    if start > held:
+    waiting, most = list_waiting(state), settings.threads.max_tokens
+    start = find_start(messages, waiting, most, count_tokens, beside=beside, held=held)
+    if host is not None and start > held:
         context = make_context(state, scope, messages, at)
         if not await host.compact(context, convert_messages(messages[held:start])):
             start = held
-    return str(messages[start].id) if start else ""
+    return str(messages[start].id) if 0 < start < len(messages) else ""
 
 
 def _is_id(key: str) -> bool:

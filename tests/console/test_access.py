@@ -37,6 +37,12 @@ def test_no_form_is_taken_without_a_login(serving: Serving, path: str) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/console/login")
 
 
+def test_the_console_is_found_where_it_may_be_looked_for(ana: httpx.Client) -> None:
+    pages = [ana.get(path) for path in ("/", "/console", "/console/")]
+    assert [answer.status_code for answer in pages] == [200, 200, 200]
+    assert len({read_text(answer) for answer in pages}) == 1
+
+
 def test_only_the_login_and_static_files_are_open(serving: Serving) -> None:
     login = httpx.get(f"{serving.url}/console/login")
     assert login.status_code == 200
@@ -184,7 +190,10 @@ def test_a_token_without_the_admin_permission_gets_no_list(serving: Serving) -> 
 def test_who_tries_too_many_tokens_waits(own_serving: Serving) -> None:
     answers = [httpx.post(f"{own_serving.url}/console/login", data={"token": "mun_x"}) for _ in range(30)]
     assert {answer.status_code for answer in answers} == {401, 429}
-    assert int(answers[-1].headers.get("retry-after", "1")) >= 1
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert int(refused.headers["retry-after"]) >= 1
+    assert "Too much at once" in read_text(refused)
+    assert httpx.post(f"{own_serving.url}/console/login", data={"token": own_serving.token()}).status_code == 303
 
 
 def test_a_one_time_link_opens_one_session(environment: dict[str, str]) -> None:

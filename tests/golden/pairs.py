@@ -10,9 +10,9 @@ from uuid import UUID
 from muniment.memory.domain.consolidation import Pair
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Neighbour, StoredMemory
-from muniment.memory.domain.turn import Candidate
+from muniment.memory.domain.turn import Candidate, make_memory
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.merging import consolidate, judge, merge, placement
+from muniment.memory.rules.merging import consolidate, judge, merge
 from tests.golden.subjects import EARLIER, NOW, PROFILE, SCOPE, SETTINGS, Plain, told, unless
 
 SIMILARITIES = (0.97, 0.75, 0.5)
@@ -48,7 +48,7 @@ def turn_id(number: int) -> TurnId:
 
 
 def memory(one: Candidate, number: int, at: datetime = EARLIER) -> StoredMemory:
-    return placement.make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
+    return make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
 
 
 def merging(a: Mapping[str, Any], b: Mapping[str, Any]) -> Plain:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -19,9 +20,9 @@ from muniment.memory.errors import StoreDown
 from muniment.memory.ports.llm import ChatMessage, Tool
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.graph.conftest import Talk, last
-from tests.graph.test_long_threads import LEFT_OUT, count_words
+from tests.graph.test_long_threads import LEFT_OUT
 
-MOST = 300
+MOST = 1_200  # tokens of a request; some eight hundred are instructions and tools
 
 
 class Prompts:
@@ -30,10 +31,12 @@ class Prompts:
     def __init__(self) -> None:
         self.seen: list[Sequence[ChatMessage]] = []
         self.tools: list[list[str]] = []
+        self.texts: list[str] = []  # all of a request
 
     def __call__(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> str:
         self.seen.append(messages)
         self.tools.append([tool.name for tool in tools])
+        self.texts.append("\n\n".join([*(each.content for each in messages), json.dumps([*map(asdict, tools)])]))
         return f"I see, this is answer {len(self.seen)}."
 
 
@@ -124,8 +127,7 @@ async def test_what_leaves_a_prompt_is_told_once_and_built(memory: Memory, setti
     final = "".join(message.content for message in prompts.seen[-1][1:])
     assert LEFT_OUT in final
     assert not any(text in final for text in told_of)
-    sizes = [sum(count_words(message.content) for message in prompt[1:]) for prompt in prompts.seen]
-    assert max(sizes) < MOST
+    assert max(map(memory.conversation.count_tokens, prompts.texts)) <= MOST + 25  # of the turn at which they stay
     assert "Added to the turn." in prompts.seen[-1][-1].content
     assert prompts.seen[-1][0].content.endswith("Added for good.")
     session = await memory.sessions.get(Scope(owner="ana"), "a")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
@@ -11,13 +13,14 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.llm import ChatMessage, Tool
+from muniment.nodes.chain.prompt_window import find_start, list_readable, list_waiting
 from muniment.nodes.dialogue import build_prompt
 from muniment.nodes.state import Input, State, Who
 from muniment.testing.fakes import ScriptedChat
 from tests.graph.conftest import Talk, last
 from tests.graph.test_trouble import rows
 
-MOST = 300
+MOST = 1_100  # tokens of a request; some eight hundred are instructions and tools
 LEFT_OUT = "Earlier messages of this conversation are left out."
 
 
@@ -33,7 +36,9 @@ def conversation(count: int) -> State:
 
 
 def prompt_of(state: State, most: int = 100) -> list[ChatMessage]:
-    return build_prompt(state, "Be kind.", 100_000, most, count_words)
+    messages = list_readable(state["messages"], 100_000)
+    start = find_start(messages, list_waiting(state), most, count_words)
+    return build_prompt(state, "Be kind.", 100_000, str(messages[start].id) if start else "")
 
 
 def test_a_short_thread_is_whole() -> None:
@@ -55,6 +60,17 @@ def test_a_long_thread_is_bounded_and_begins_alike_for_many_turns() -> None:
     assert len(set(beginnings)) <= len(beginnings) // 2
 
 
+def test_what_goes_beside_a_thread_counts() -> None:
+    """The system message and the tools take their part of the limit; what has left stays away when they shrink."""
+    messages = conversation(21)["messages"]
+    start = find_start(messages, {"20"}, 100, count_words)
+    assert sum(count_words(str(each.text)) for each in messages[start:]) > 50
+    beside = find_start(messages, {"20"}, 100, count_words, beside="word " * 60)
+    assert sum(count_words(str(each.text)) for each in messages[beside:]) <= 40
+    assert find_start(messages, {"20"}, 100, count_words, held=beside) == beside
+    assert find_start(messages, {"20"}, 100, count_words, beside="word " * 200) == 20
+
+
 def test_what_memory_does_not_have_stays() -> None:
     """A message that waits for memory is not left out, nor what comes after it; nor are instructions."""
     state = conversation(61) | State(to_learn={"20": "2026-05-04T09:00:00+00:00"})
@@ -69,9 +85,11 @@ async def test_a_thread_goes_on_beyond_what_a_model_reads(memory: Memory, settin
     """The model gets the latest messages only; what left is in the ledger and in memory, and is found there."""
     told = settings.model_copy(update={"threads": settings.threads.model_copy(update={"max_tokens": MOST})})
     prompts: list[Sequence[ChatMessage]] = []
+    requests: list[str] = []
 
-    def reply(messages: Sequence[ChatMessage], _: Sequence[Tool]) -> str:
+    def reply(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> str:
         prompts.append(messages)
+        requests.append("\n\n".join([*(each.content for each in messages), json.dumps([*map(asdict, tools)])]))
         return "I see, and I thank you for telling me so much about it today."
 
     here = Talk(memory, told, build(memory, ScriptedChat(reply), told).compile())
@@ -84,7 +102,8 @@ async def test_a_thread_goes_on_beyond_what_a_model_reads(memory: Memory, settin
     assert LEFT_OUT in dialogue
     assert "chapter 14" in dialogue
     assert "I am allergic" not in dialogue
-    assert max(sum(count_words(message.content) for message in prompt[1:]) for prompt in prompts) < MOST
+    assert "chapter 12" in dialogue
+    assert max(map(memory.conversation.count_tokens, requests)) <= MOST
     assert [one.text for one in await memory.list(Scope(owner="ana"))][-1] == "The user is allergic to walnuts"
     assert here.settings.database_url is not None
     turns = await rows(here.settings.database_url.get_secret_value(), "select text from muniment.turns")

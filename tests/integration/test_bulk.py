@@ -20,10 +20,9 @@ from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.domain.turn import Candidate, Turn, make_memory
 from muniment.memory.errors import BadInput, ModelUnavailable, MunimentError
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, said, scope, statement
 from tests.integration.test_large import plans

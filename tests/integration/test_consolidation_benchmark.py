@@ -14,7 +14,7 @@ from benchmarks import consolidation, doubles
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.rules.merging.placement import make_memory
+from muniment.memory.domain.turn import make_memory
 from tests.engine import NOON
 
 

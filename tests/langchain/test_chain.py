@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pytest
@@ -268,6 +268,51 @@ async def test_a_summary_replaces_what_is_written(recorder: Recorder, start: Cal
     assert texts[1:] == ["Three.", "fourth", "Four."]
     assert "command" not in json.dumps(prompts(server))
     assert recorder.turns[-1].user_text == "fourth"
+
+
+def test_a_summary_for_synchronous_callers(recorder: Recorder, start: Callable[..., ScriptedOpenAI]) -> None:
+    """The same without asyncio: what cannot be written stays, and goes once it can be."""
+    server = start("One.", "Two.", "SUMMARY", "Three.")
+    with open_sync_host(recorder) as host:
+        chain = ChainMiddleware(host, user="ana")
+        rules: Any = {"trigger": ("messages", 3), "keep": ("messages", 1)}
+        agent = make_agent(server, chain, CompactingSummarization(make_model(server), chain=chain, **rules))
+        agent.invoke(say("first"), THREAD)
+        recorder.is_down = True
+        state = agent.invoke(say("second"), THREAD)
+        assert (len(state["messages"]), recorder.left) == (4, [])
+        recorder.is_down = False
+        state = agent.invoke(say("third"), THREAD)
+    assert [message.text for message in recorder.left] == ["first", "One.", "second", "Two."]
+    assert [message.text for message in state["messages"][1:]] == ["third", "Three."]
+
+
+@dataclass
+class Adder:
+    """A middleware that adds a text of so many words."""
+
+    words: int
+
+    async def before_prompt(self, context: TurnContext) -> TurnContext:
+        added = Addition(source="test", text="word " * self.words, placement="user")
+        return replace(context, additions=(added,))
+
+
+@pytest.mark.parametrize(("system", "added"), [(600, 1), (1, 600), (1, 1)])
+async def test_a_summary_is_due_by_all_that_goes_before_a_model(
+    start: Callable[..., ScriptedOpenAI], system: int, added: int
+) -> None:
+    """A limit of tokens counts the system prompt, the tools and what a chain adds, beside the messages."""
+    is_long = system + added > 2
+    server = start("One.", *(["SUMMARY"] if is_long else []), "Two.")
+    async with Host([Adder(added)]) as host:
+        chain = ChainMiddleware(host, user="ana")
+        rules: Any = {"trigger": ("tokens", 500), "keep": ("messages", 1)}
+        summing = CompactingSummarization(make_model(server), chain=chain, **rules)
+        agent = make_agent(server, chain, summing, system_prompt="word " * system)
+        await agent.ainvoke(say("first"), THREAD)
+        state = await agent.ainvoke(say("second"), THREAD)
+    assert ("SUMMARY" in state["messages"][0].text) is is_long
 
 
 async def test_a_summary_is_none_of_the_users_words(

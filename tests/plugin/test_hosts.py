@@ -26,6 +26,7 @@ from muniment.chain import (
     Host,
     Identity,
     Message,
+    Middleware,
     TurnContext,
     TurnOutput,
     build_answer,
@@ -53,8 +54,9 @@ def server() -> Iterator[ScriptedOpenAI]:
 async def open_host(settings: Settings, *, trouble: str = "") -> AsyncIterator[Host]:
     """A host with the plugin, and before or behind it another middleware that fails in each of its hooks."""
     async with open_plugin(settings) as plugin:
-        chain = {"": [plugin], "before": [Troubled(fail), plugin], "behind": [plugin, Troubled(fail)]}[trouble]
-        async with Host(chain, before_seconds=BEFORE_SECONDS) as host:
+        other = Troubled(fail)
+        chains: dict[str, list[Middleware]] = {"": [plugin], "before": [other, plugin], "behind": [plugin, other]}
+        async with Host(chains[trouble], before_seconds=BEFORE_SECONDS) as host:
             yield host
 
 

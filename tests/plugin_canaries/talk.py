@@ -30,13 +30,17 @@ STORIES = (
         "you would probably laugh at us, because we had forgotten the boat, the bread, the map, and at last each other."
     ),
     "Yesterday my colleagues laughed about the brintle meeting until we all had to cry, and I laughed with them.",
+    (
+        "Always check the lantern list twice before the release goes out on Friday because the old pager in the "
+        "cellar rings all night until somebody finds the switch by the stairs."
+    ),
     "we sat in the kitchen for hours and my mother sang an old song while you were on the phone with us",
 )
 STORIES_ZH = (
     "昨天晚上我和弟弟沿着琉璃湾走了很久，一直走到灯都灭了，我还跟他说你一定会笑话我们，因为我们忘了船、面包和地图。",
     "我妈妈在厨房里唱了一个晚上的鸢尾谣，而你一直在打电话。",
 )
-# Words of the stories of which nothing is distilled: of the third one the person wants something to be remembered.
+# Words of the stories of which nothing is distilled: of the last one the person wants something to be remembered.
 MARKERS = ("quorlin", "brintle", "琉璃湾", "鸢尾谣")
 _SENTENCE = re.compile(r"[^.。]+")
 _RUN = 25  # words in a row, which are raw words wherever they stand
@@ -58,7 +62,7 @@ TALK = (
         reply=f"Noted, the key is {KEY}. You said: {STORIES[1]}",
     ),
     Said(
-        text=f"We decided to use Redis for the cart. My password is {PASSWORD}. {STORIES[2]}",
+        text=f"We decided to use Redis for the cart. My password is {PASSWORD}. {STORIES[3]}",
         reply=f"I will remember the password {PASSWORD}.",
     ),
     Said(text=f"Here is my key:\n{PRIVATE_KEY}\nNever commit directly to main.", reply=PRIVATE_KEY),
@@ -74,7 +78,8 @@ TALK = (
     Said(text=f"我们决定用 Redis 做缓存。{STORIES_ZH[0]}", reply=STORIES_ZH[0]),
     Said(text=f"我的密码是 {PASSWORD_ZH}。以后请用中文回答。{STORIES_ZH[1]}", reply=f"密码是 {PASSWORD_ZH}"),
     Said(text=f"Which key was it, {TOKEN}? {STORIES[1]}", reply=f"{TOKEN}, you said."),
-    Said(text=f"Remember this: {STORIES[2]}"),
+    Said(text=STORIES[2]),
+    Said(text=f"Remember this: {STORIES[3]}"),
     Said(text=f"What is next for the cart and its Redis? {STORIES[0]}"),
     Said(text="/memory"),
     Said(text="/memory why"),

@@ -16,10 +16,9 @@ from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Neighbour
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.domain.turn import Candidate, Turn, make_memory
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.merging.merge import IncomingCandidate
-from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.rules.policy.consent import build_proposals, find_profile_field, is_corroborated, parse_yes_no
 from tests.engine import NOON
 

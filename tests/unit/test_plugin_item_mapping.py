@@ -12,7 +12,8 @@ from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.rules.merging.placement import make_memory, sanitize_candidate
+from muniment.memory.domain.turn import make_memory
+from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.plugin.domain.item import ITEM_SCOPES, ITEM_TYPES, MemoryItem
 from muniment.plugin.item_mapping import make_item, make_key, map_item, step_importance

@@ -12,9 +12,8 @@ from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import Neighbour
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate
+from muniment.memory.domain.turn import Candidate, make_memory
 from muniment.memory.rules.language.writing import choose_bands, detect_writing
-from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.rules.merging.restatements import measure_similarity
 from muniment.memory.rules.retrieval.rank import build_weights
 

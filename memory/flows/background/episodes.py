@@ -12,13 +12,12 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory, compose_document
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, EpisodeSource
+from muniment.memory.domain.turn import Candidate, EpisodeSource, make_memory
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
 from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.rules.episodes import episode
-from muniment.memory.rules.merging.placement import make_memory
 
 _MAX_TURNS = 40  # read at once, at most
 

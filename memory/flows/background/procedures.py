@@ -26,6 +26,7 @@ from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import NeighbourProbe
+from muniment.memory.domain.turn import make_memory
 from muniment.memory.errors import ModelError
 from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.writing.plan import PlanCommitter, Quotas, Rejections, WriteContext
@@ -41,7 +42,6 @@ from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.merge import MergeResult
-from muniment.memory.rules.merging.placement import make_memory
 from muniment.memory.rules.observations.paths import limit_paths, observe_path
 from muniment.memory.rules.procedures import trace_answer
 from muniment.memory.rules.procedures.goals import (

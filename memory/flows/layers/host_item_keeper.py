@@ -14,7 +14,7 @@ from muniment.memory.domain.layers.host_items import HostItem, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.domain.turn import Candidate, Turn, find_place
 from muniment.memory.errors import BadInput, NotFound, StoreError
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.lifecycle import Lifecycle
@@ -25,7 +25,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.merging.placement import find_place, sanitize_candidate
+from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.provenance.quoted import hold_instruction
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.statements.parse import normalize_sentence

@@ -22,7 +22,7 @@ from muniment.memory.domain.layers.resources import (
 from muniment.memory.domain.memory import State, StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate
+from muniment.memory.domain.turn import Candidate, make_memory
 from muniment.memory.errors import BadInput, NotFound, TooLarge
 from muniment.memory.flows.writing.forget import make_deletion
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
@@ -32,7 +32,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.merging.placement import MAX_SOURCE_CHARS, make_memory
+from muniment.memory.rules.merging.placement import MAX_SOURCE_CHARS
 from muniment.memory.rules.provenance.quoted import has_instructions
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 

@@ -24,7 +24,7 @@ from muniment.memory.domain.memory import Neighbour, is_note, is_structured
 from muniment.memory.domain.plan import ExtractionRecord, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope, normalize_key
 from muniment.memory.domain.search import NeighbourProbe, Search
-from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn
+from muniment.memory.domain.turn import Candidate, ForgetRequest, Turn, find_place
 from muniment.memory.domain.usage import OpsEvent, Status
 from muniment.memory.errors import Conflict
 from muniment.memory.flows.process_state import (
@@ -44,7 +44,6 @@ from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language.tokens import is_legible
 from muniment.memory.rules.merging.corrections import add_matches, list_turns, order_neighbours
 from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
-from muniment.memory.rules.merging.placement import find_place
 from muniment.memory.rules.policy.consent import build_proposals, make_expiry_jobs
 from muniment.memory.rules.policy.quotas import cap_changes
 from muniment.memory.rules.statements.parse import is_correcting

@@ -17,7 +17,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.memory import compose_document
 from muniment.memory.domain.plan import Change, ImportReport, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.domain.turn import Candidate, Turn, make_memory
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import SpaceEngines, SpaceLocks
 from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows, ImportTally
@@ -26,7 +26,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.ports.writes import MemoryWrites
-from muniment.memory.rules.merging.placement import make_memory, sanitize_candidate
+from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 OnProgress = Callable[[int], None]

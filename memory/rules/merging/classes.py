@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from muniment.memory.domain.consolidation import Judgement, Pair, PairClass
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import StoredMemory, is_structured
+from muniment.memory.domain.turn import make_candidate
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject
-from muniment.memory.rules.merging.placement import make_candidate
 from muniment.memory.rules.merging.restatements import has_same_words, is_same_claim
 from muniment.memory.rules.merging.wording import is_about_another
 from muniment.memory.rules.statements.parse import ParsedStatement, normalize_sentence, parse_statement

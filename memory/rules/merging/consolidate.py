@@ -17,6 +17,7 @@ from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import MAY_REPLACE, TRUST_RANK, Neighbour, StoredMemory, is_structured, list_replaced
 from muniment.memory.domain.plan import Change, Relation
+from muniment.memory.domain.turn import make_candidate
 from muniment.memory.rules.merging.aliases import unite_aliases
 from muniment.memory.rules.merging.classes import (
     Protection,
@@ -26,7 +27,6 @@ from muniment.memory.rules.merging.classes import (
     has_same_text,
 )
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate
-from muniment.memory.rules.merging.placement import make_candidate
 from muniment.memory.rules.merging.restatements import (
     has_same_words,
     is_corrected,

@@ -24,7 +24,7 @@ from muniment.memory.domain.memory import (
 )
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate
+from muniment.memory.domain.turn import Candidate, find_place, make_candidate, make_memory
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.writing import choose_bands
 from muniment.memory.rules.merging.aliases import unite_aliases
@@ -36,7 +36,6 @@ from muniment.memory.rules.merging.judge import (
     is_repetition,
     judge_candidate,
 )
-from muniment.memory.rules.merging.placement import find_place, make_candidate, make_memory
 from muniment.memory.rules.merging.restatements import (
     choose_key,
     find_free_key,

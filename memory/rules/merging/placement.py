@@ -1,4 +1,4 @@
-"""Candidates as they may be stored: without secrets, and where their caller places them; and memories as candidates."""
+"""Candidates as they may be stored: without secrets, and where their caller places them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.memory import StoredMemory, name_place
+from muniment.memory.domain.memory import name_place
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Placement
 from muniment.memory.errors import BadInput
@@ -17,55 +16,6 @@ from muniment.memory.rules.redaction.redact import Redactor
 
 MAX_SOURCE_CHARS = 300  # it is shown with every answer
 _FACT_TEXTS = ("subject", "predicate", "object", "location", "topic")
-
-
-def make_candidate(memory: StoredMemory) -> Candidate:
-    """Return a memory as a candidate, as if it were said now."""
-    return Candidate(
-        text=memory.text,
-        category=memory.category,
-        kind=memory.kind,
-        fact=memory.fact,
-        event_time=memory.event_time,
-        turns=memory.turns,
-    )
-
-
-def make_memory(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> StoredMemory:
-    """Return a candidate as a new memory. Raises BadInput for a reach to a place that nothing names."""
-    if candidate.reach != "user":
-        find_place(candidate, scope)
-    return StoredMemory(
-        id=id_,
-        kind=candidate.kind,
-        category=candidate.category,
-        text=candidate.text,
-        fact=candidate.fact,
-        stable_key=candidate.fact.key if candidate.fact else None,
-        importance=candidate.importance,
-        confidence=candidate.confidence,
-        trust=candidate.trust,
-        pinned=candidate.pinned,
-        state=candidate.state,
-        tags=candidate.tags,
-        agent_id=scope.agent,
-        run_id=scope.run,
-        actor_id=candidate.actor or scope.actor,
-        role=candidate.role,
-        session_id=scope.session,
-        thread_id=scope.thread,
-        event_time=candidate.event_time,
-        created_at=at,
-        updated_at=at,
-        context=candidate.context,
-        turns=candidate.turns,
-        aliases=candidate.aliases,
-        project_id=candidate.project or scope.project,
-        app_id=candidate.app or scope.app,
-        reach=candidate.reach,
-        source=candidate.source,
-        expires_at=candidate.expires_at,
-    )
 
 
 def sanitize_candidate(candidate: Candidate, redactor: Redactor) -> Candidate:
@@ -106,11 +56,6 @@ def check_placement(placement: Placement, scope: Scope, now: datetime, redactor:
     if placement.expires_at is not None and placement.expires_at <= now:
         raise BadInput("expires_at: is over already")
     return replace(placement, source=sanitize_source(placement.source, redactor))
-
-
-def find_place(candidate: Candidate, scope: Scope) -> str | None:
-    """Return the place of the memory that a candidate becomes in a scope. Raises BadInput where nothing names it."""
-    return name_place(candidate.reach, candidate.project or scope.project, scope.session)
 
 
 def place_candidates(candidates: tuple[Candidate, ...], placement: Placement) -> tuple[Candidate, ...]:

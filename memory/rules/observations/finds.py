@@ -11,10 +11,9 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.layers.observation import TYPE_OF_KIND, ObservationType
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, ForgetRequest
+from muniment.memory.domain.turn import Candidate, ForgetRequest, make_memory
 from muniment.memory.rules.extraction.forget_requests import resolve_forget_request
 from muniment.memory.rules.merging.judge import is_repetition
-from muniment.memory.rules.merging.placement import make_memory
 
 FORGOTTEN = "forgotten since"
 _NO_ID = MemoryId(UUID(int=0))

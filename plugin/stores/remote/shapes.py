@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from muniment.plugin.domain.item import (
     Channel,
@@ -46,7 +46,14 @@ def _check_year(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
-Time = Annotated[AwareDatetime, AfterValidator(_check_year)]
+def _refuse_number(at: object) -> object:
+    """Refuse what would be read as seconds since 1970, also in a text: a time is an ISO text."""
+    if isinstance(at, int | float) or (isinstance(at, str) and "-" not in at[1:]):
+        raise ValueError("an ISO time is wanted")
+    return at
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_refuse_number), AfterValidator(_check_year)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT)]
 Flag = Annotated[bool, Field(strict=True)]  # no 0 or 1, as the schema has it
