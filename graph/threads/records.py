@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import AsyncCursor
-from psycopg.rows import DictRow, dict_row
-
 from muniment.graph import tables
-from muniment.graph.checkpointer import configure_connection
+from muniment.graph.checkpointer import open_existing_tables
 from muniment.graph.janitor import CheckpointTables, ThreadSize
-from muniment.graph.saver import CheckpointConnection, set_search_path, translate_errors
 from muniment.graph.serializer import MessageSerializer
 from muniment.graph.turn import make_thread_key
-from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, SpaceId
-
-_NO_TABLES = "select to_regclass('checkpoints.checkpoint_blobs') is null as yes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +45,7 @@ async def read_thread_records(
 
     Nothing is created: without checkpoints there are no records. A thread of another space counts as none. Raises
     BadConfig, StoreDown, Denied."""
-    async with _open_tables(settings) as saver:
+    async with open_existing_tables(settings) as saver:
         if saver is None:
             return ThreadRecords(turns={})
         # LangGraph's server has threads under their own names, the command line under keys of their owner.
@@ -61,38 +53,6 @@ async def read_thread_records(
         own = [name for name in names if await _is_of_space(saver, name, space)]
         turns = [record for name in own for record in await _read_turns(saver, name, times)]
         return ThreadRecords(turns={each.at: each for each in turns}, size=await _measure(saver, own))
-
-
-@dataclass(frozen=True, slots=True)
-class _OneConnection:
-    """The saver's tables over one connection."""
-
-    conn: CheckpointConnection
-
-    def cursor(self) -> AbstractAsyncContextManager[AsyncCursor[DictRow]]:
-        """A cursor for the saver's tables. Raises StoreDown."""
-        return self._open_cursor()
-
-    @asynccontextmanager
-    async def _open_cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
-        async with translate_errors(), self.conn.transaction(), self.conn.cursor(binary=True) as cursor:
-            await set_search_path(self.conn)
-            yield cursor
-
-
-@asynccontextmanager
-async def _open_tables(settings: Settings) -> AsyncIterator[CheckpointTables | None]:
-    """Open a connection to the saver's tables, or None where there are none. Raises BadConfig, StoreDown."""
-    address = await bootstrap.ensure_checkpoint_database(settings)
-    async with (
-        translate_errors(),
-        await CheckpointConnection.connect(
-            address, autocommit=True, prepare_threshold=None, row_factory=dict_row
-        ) as conn,
-    ):
-        await configure_connection(conn)
-        row = await (await conn.execute(_NO_TABLES)).fetchone()
-        yield None if row and row["yes"] else _OneConnection(conn)
 
 
 async def _is_of_space(saver: CheckpointTables, thread: str, space: SpaceId) -> bool:
