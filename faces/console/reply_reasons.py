@@ -12,6 +12,7 @@ from uuid import UUID
 from muniment.faces.console.visits import Visit
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import StoredMemory
+from muniment.memory.domain.query import Brief
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadConfig, BadInput, Denied, StoreError
 
@@ -70,32 +71,44 @@ async def explain_reply(
     visit: Visit, message: Turn, reply: Turn | None, rev: Revision, record: TurnRecord | None
 ) -> ReplyReasons:
     """Return what stood before the model when a message was answered; `rev` is the revision of its time."""
+    brief, failure = await _make_brief(visit, message, rev if record is None else record.rev)
     if record is not None:
-        keyed = _pair_lines(record)
-        lines = await _build_lines(visit, keyed, reply, is_kept=True)
+        lines = await _build_lines(visit, _pair_lines(record, brief), reply, is_kept=True)
         return ReplyReasons(rev=record.rev, stable=record.stable, moving=record.moving, is_kept=True, lines=lines)
-    scope = visit.caller.make_scope(session=message.session or None, thread=message.thread)
-    try:
-        brief = await visit.service.memory.brief(scope, visit.caller.choose_agent(_AGENT), message.text, as_of=rev)
-    except BadInput as error:  # the revision was erased since
-        return ReplyReasons(rev=rev, stable="", moving="", is_kept=False, lines=(), failure=str(error))
-    stable = [line.removeprefix(_BULLET) for line in brief.stable.splitlines()]
-    keyed = [
-        *((text, True, _parse_key(key)) for text, key in zip(stable, brief.stable_keys, strict=False)),
-        *((text, False, _parse_key(key)) for text, key in zip(brief.bullets, brief.bullet_keys, strict=False)),
-    ]
-    lines = await _build_lines(visit, keyed, reply, is_kept=False)
+    if brief is None:
+        return ReplyReasons(rev=rev, stable="", moving="", is_kept=False, lines=(), failure=failure)
+    lines = await _build_lines(visit, _list_lines(brief), reply, is_kept=False)
     return ReplyReasons(rev=brief.rev, stable=brief.stable, moving=brief.moving, is_kept=False, lines=lines)
 
 
-def _pair_lines(record: TurnRecord) -> list[_KeyedLine]:
-    """Return the lines that the thread keeps, with the ids of their memories, which it keeps in the same order. A field
-    of the profile has none."""
-    stable = [line.removeprefix(_BULLET) for line in record.stable.splitlines()]
-    moving = [line.removeprefix(_BULLET) for line in record.moving.splitlines() if line.startswith(f"{_BULLET}[")]
-    lines = [*((text, True) for text in stable), *((text, False) for text in moving)]
-    ids = iter(record.shown)
-    return [(text, is_stable, next(ids, None) if text.startswith("[") else None) for text, is_stable in lines]
+async def _make_brief(visit: Visit, message: Turn, rev: Revision) -> tuple[Brief | None, str]:
+    """Return what memory gives for a message as of a revision, or None and why it cannot say it any more."""
+    scope = visit.caller.make_scope(session=message.session or None, thread=message.thread)
+    agent = visit.caller.choose_agent(_AGENT)
+    try:
+        return await visit.service.memory.brief(scope, agent, message.text, as_of=rev), ""
+    except BadInput as error:  # the revision was erased since
+        return None, str(error)
+
+
+def _list_lines(brief: Brief) -> list[_KeyedLine]:
+    """Return the lines of a brief with the ids of their memories."""
+    stable = [line.removeprefix(_BULLET) for line in brief.stable.splitlines()]
+    return [
+        *((text, True, _parse_key(key)) for text, key in zip(stable, brief.stable_keys, strict=False)),
+        *((text, False, _parse_key(key)) for text, key in zip(brief.bullets, brief.bullet_keys, strict=False)),
+    ]
+
+
+def _pair_lines(record: TurnRecord, brief: Brief | None) -> list[_KeyedLine]:
+    """Return the lines that the thread keeps, with the ids of their memories: where it keeps these, too, in the same
+    order, and else those of what memory gives for the message as of the same revision, by the same words."""
+    lines = record.lines
+    if record.shown:  # a field of the profile, which begins with no category, has none
+        ids = iter(record.shown)
+        return [(text, is_stable, next(ids, None) if text.startswith("[") else None) for text, is_stable in lines]
+    given = {text: id_ for text, _, id_ in _list_lines(brief)} if brief else {}
+    return [(text, is_stable, given.get(text)) for text, is_stable in lines]
 
 
 async def _build_lines(

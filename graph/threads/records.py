@@ -16,11 +16,14 @@ from muniment.graph.turn import make_thread_key
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, SpaceId
 
+_BULLET = "- "
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
     """What memory put before the model in a turn, as the thread keeps it: the lasting part, the header of changes, the
-    block with both header and bullets, the revision that was read, and the memories that it quotes."""
+    block with both header and bullets, the revision that was read, and the memories that it quotes, where a chain has
+    asked for their ids."""
 
     at: datetime  # the beginning of the turn
     rev: Revision
@@ -28,6 +31,13 @@ class TurnRecord:
     header: str
     moving: str
     shown: tuple[MemoryId, ...]
+
+    @property
+    def lines(self) -> list[tuple[str, bool]]:
+        """Return the texts that memory gave, and of each whether it is in the lasting part."""
+        stable = [(line.removeprefix(_BULLET), True) for line in self.stable.splitlines()]
+        moving = [line.removeprefix(_BULLET) for line in self.moving.splitlines() if line.startswith(f"{_BULLET}[")]
+        return [*stable, *((text, False) for text in moving)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
