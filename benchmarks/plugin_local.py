@@ -4,7 +4,7 @@ query of the same file's index of words, and the processor time of the import.
 python -m benchmarks.plugin_local [--items 10000] [--queries 200] [--json]
 
 The items are sentences of words whose frequencies fall as those of a language. Limits: 80 ms at the 95th percentile, 3
-times the bare query by words alone, .4 s of processor time for the import, and no driver of Postgres in it.
+times the bare query by words and by vectors, .4 s of processor time for the import, and no driver of Postgres in it.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def main() -> int:
             print(f"{name}: {value}")
     is_good = (
         figures["vectors_and_embedding"]["p95_ms"] < LIMITS["p95_ms"]
-        and figures["ratio_words"] <= LIMITS["ratio"]
+        and max(figures["ratio_words"], figures["ratio_vectors"]) <= LIMITS["ratio"]
         and figures["import_cpu_s"] <= LIMITS["import_cpu_s"]
         and not figures["psycopg"]
     )

@@ -4,7 +4,9 @@ python -m benchmarks.plugin_users [FILE] [--half known|held_out] [--users N] [--
 
 Each session is a new process as far as memory goes: the plugin is opened anew over the user's file. Instructions said
 again and tasks continued are counted by `benchmarks.simulated_users`. A backend call is any call of the store, of a
-hybrid one any request to the server. A false recall is an item in the user placement of a turn that depends on nothing.
+hybrid one any request to the server. A false recall is an item in the user placement of a turn that depends on nothing:
+nobody has to use it, though it may be on the subject. Turns with one are told twice: with any item, and with one that
+is no standing instruction (a preference or a rule, which holds in every turn whether or not its answer shows it).
 Nothing was tuned on the half `held_out`."""
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ from muniment.plugin.stores.hybrid.store import HybridStore
 FILE = Path(__file__).parent / "data" / "plugin_users.json"
 HALVES = ("known", "held_out")
 KEEP_SECONDS = 60.0  # nothing is late: what is measured is what is found
-_ITEM = re.compile(r"^\W*\[[^\]]+\] ", re.MULTILINE)
+_ITEM = re.compile(r"^\W*\[(?P<type>\w+) [^\]]+\] ", re.MULTILINE)
+_STANDING = frozenset({"preference", "rule"})
 
 
 class Tally:
@@ -51,6 +54,7 @@ class Tally:
         self.tokens: list[int] = []
         self.free = 0  # turns that depend on nothing
         self.false_turns = 0
+        self.loose_turns = 0  # with an item that is no standing instruction
         self.false_items = 0
         self.milliseconds: list[float] = []
         self.faults: list[str] = []
@@ -64,10 +68,11 @@ class Tally:
         texts = [join_additions(prepared.additions, "system"), join_additions(prepared.additions, "user")]
         self.tokens.append(sum(count_tokens(text) for text in texts if text))
         if not depends:
-            items = len(_ITEM.findall(texts[1]))
+            types = _ITEM.findall(texts[1])
             self.free += 1
-            self.false_turns += items > 0
-            self.false_items += items
+            self.false_turns += bool(types)
+            self.loose_turns += not _STANDING.issuperset(types)
+            self.false_items += len(types)
 
     def add_fault(self, fault: FaultReport) -> None:
         """Keep what went wrong in a hook."""
@@ -82,6 +87,7 @@ class Tally:
             "tokens a turn": round(sum(self.tokens) / max(self.turns, 1), 1),
             "tokens at most": max(self.tokens, default=0),
             "turns with a false recall": round(self.false_turns / max(self.free, 1), 3),
+            "turns with one beside standing instructions": round(self.loose_turns / max(self.free, 1), 3),
             "false items a turn": round(self.false_items / max(self.free, 1), 3),
             "ms before a prompt, median": round(sorted_ms[len(sorted_ms) // 2], 1),
             "ms before a prompt, p95": round(sorted_ms[int(len(sorted_ms) * 0.95) - 1], 1),

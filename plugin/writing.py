@@ -124,6 +124,7 @@ class ItemWriter:
             said=find.said,
             is_requested=find.is_requested or request.is_leaving,
             is_verified=find.is_verified,
+            is_standing=find.is_standing,
             written_in_turn=in_turn,
             written_today=today + in_turn,
             duplicate_similarity=None if same is None else 1.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -97,13 +98,11 @@ async def choose_language(visit: Visit, form: Form) -> Response:
 async def show_users(visit: Visit) -> Response:
     """Show the users of the tenant to choose one: an operator sees those that have a memory, others type a name."""
     part = visit.request.query_params.get("q", "")[:200].strip()
-    found = []
+    users: Sequence[str] = ()
+    total = 0
     if visit.is_operator:
-        spaces = await visit.service.memory.admin.list_spaces(visit.grant.tenant)
-        found = [
-            each.owner for each in spaces if each.owner_type == "user" and part.casefold() in each.owner.casefold()
-        ]
-    return visit.render_page("users.html", users=sorted(found)[:_MAX_PICKED], total=len(found), q=part)
+        users, total = await visit.reads.users.find_users(visit.grant.tenant, part, _MAX_PICKED)
+    return visit.render_page("users.html", users=users, total=total, q=part)
 
 
 def _check_next(address: str) -> str:

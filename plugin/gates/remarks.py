@@ -26,7 +26,7 @@ _SAID = (
 )
 _BESIDE = (
     r"(?:you|u|your|you're|are|is|was|it|it's|that|that's|this|there|all|everyone|again|now|then|for|me|my|i|so|very|much|a|lot"
-    r"|just|really|too|the|help|looks?|man|mate|buddy|friend|team|folks|everything|no|never|not|well|of|course|yesterday|today"
+    r"|just|really|too|the|help|looks?|man|mate|buddy|friend|team|folks|everything|no|never|always|not|well|of|course|yesterday|today"
     r"|tomorrow|tonight|around|soon|have|weekend|day|one|another|friday|monday|new|year|to|and|to|both|what|set"
     r"|最近|了|啦|呀|啊|吧|的|你们?|您|我|呢|吗|非常|真|太|很|挺|那|就|先|都|一下|今天|昨天|明天|帮助|帮忙|大家|各位|老师|同学"
     r"|朋友|周末|新年|节日|这样|也|咯|喽|哟|嘛|上)"

@@ -44,6 +44,7 @@ class WriteSignals:
     said: str = ""  # the sentence of the turn from which the find comes
     is_requested: bool = False  # the person asked to remember it
     is_verified: bool = False  # a tool has shown it: it failed, then succeeded
+    is_standing: bool = False  # laid down for good by the form of the message, as beside other orders that are
     written_in_turn: int = 0
     written_today: int = 0  # for this user, in all sessions
     duplicate_similarity: float | None = None  # to the nearest item of its type, in [0, 1]; None without one
@@ -83,7 +84,7 @@ def _judge_content(candidate: Candidate, signals: WriteSignals) -> tuple[bool, s
     if signals.said and (find_skip_reason(signals.said, "user") or find_remark(signals.said)):
         return False, SMALL_TALK
     if candidate.category == "style" or kind == "preference":
-        is_passing = is_momentary(signals.said or candidate.text)
+        is_passing = not signals.is_standing and is_momentary(signals.said or candidate.text)
         return not is_passing, MOMENTARY if is_passing else STABLE
     is_stated = kind in _STATED or (is_note(candidate.fact) and _is_of_work(signals.said or candidate.text, candidate))
     return is_stated, STATED if is_stated else SMALL_TALK

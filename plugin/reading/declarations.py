@@ -16,6 +16,7 @@ from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, parse_
 from muniment.memory.rules.extraction.gate import find_skip_reason
 from muniment.memory.rules.provenance import quoted
 from muniment.plugin.gates.stability import is_momentary
+from muniment.plugin.reading import order_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,8 @@ def _score(sentence: str) -> Iterator[float]:
     """The log odds that a sentence states something that lasts; nothing for one that does not state at all."""
     said = sentence.strip()
     if len(said) > _MAX_CHARS or said.endswith(("?", "？")) or find_skip_reason(said, "user") is not None:
+        return
+    if order_forms.is_put_off(said):
         return
     if FORGET_WORD.search(said) and parse_forget_request(said):
         return

@@ -22,6 +22,7 @@ from muniment.plugin.gates.privacy import decide_content
 from muniment.plugin.gates.write import FOREIGN
 from muniment.plugin.reading.declarations import read_declarations
 from muniment.plugin.reading.instructions import read_instructions
+from muniment.plugin.reading.order_forms import is_question
 
 if TYPE_CHECKING:
     from muniment.memory.config.plugin import ScopeDays
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 ECHO = "repeats what was recalled"
 UNTOLD = "no statement"
+ASKED = "question"
 GENERATIONS = 4  # ids of one statement, each for when the one before was forgotten
 _TYPES: dict[FactKind, ItemType] = {
     "preference": "preference", "rule": "rule", "constraint": "rule", "decision": "decision", "fix": "fix",
@@ -39,6 +41,7 @@ _TYPES: dict[FactKind, ItemType] = {
 _OF_PROJECT: frozenset[ItemType] = frozenset({"rule", "decision", "fix", "todo"})
 _PROJECT_CATEGORIES = frozenset({"projects", "knowledge", "tasks"})
 _MAX_CHARS = 280
+_TOLD_SHARE = 0.6  # of an instruction's words in a note that says the same
 _QUOTES = frozenset('"“”')
 _TASTES = frozenset({"likes", "dislikes"})  # which say nothing of how to work
 
@@ -53,6 +56,7 @@ class Find:
     said: str = ""  # the sentence from which it comes
     is_requested: bool = False
     is_verified: bool = False
+    is_standing: bool = False  # laid down for good, by the form of the message
 
     @property
     def key(self) -> str:
@@ -76,20 +80,32 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
     Raises TooLarge for a turn over `limits.turn_chars`."""
     safe, reason, extraction = reader.read_turn(turn, previous)
     instructions = read_instructions(safe, reader)
-    named = {get_lexeme_set(one.text) for one in instructions}
-    others = [one for one in extraction.candidates if not (instructions and is_note(one.fact) and one.is_correction)]
-    candidates = [*instructions, *(one for one in others if get_lexeme_set(one.text) not in named)]
+    others = [one for one in extraction.candidates if not _is_in(one, instructions)]
+    candidates = [*instructions, *others]
     if not candidates:
         candidates = [*read_declarations(safe)]
     finds: dict[str, Find] = {}
     refusals: list[str] = [] if candidates or reason is None else [reason]
     for candidate in candidates:
         find = _make_find(candidate, safe, settings, is_requested=candidate.text in extraction.requested_texts)
+        if isinstance(find, Find) and candidate in instructions:
+            find = replace(find, is_standing=True)
         if isinstance(find, str):
             refusals.append(find)
         else:
             finds.setdefault(find.key, find)
     return TurnFinds(finds=tuple(finds.values()), refusals=tuple(refusals), forget_requests=extraction.forget_requests)
+
+
+def _is_in(candidate: Candidate, instructions: Sequence[Candidate]) -> bool:
+    """Whether a note, or a candidate in the same words, says what an instruction says."""
+    words = get_lexeme_set(candidate.text)
+    told = [get_lexeme_set(one.text) for one in instructions]
+    if candidate.fact is None or not instructions or not is_note(candidate.fact):
+        return words in told
+    if candidate.is_correction:
+        return True
+    return candidate.fact.kind == "note" and any(len(each & words) >= _TOLD_SHARE * len(each) for each in told)
 
 
 def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_requested: bool) -> Find | str:
@@ -110,6 +126,8 @@ def _make_find(candidate: Candidate, turn: Turn, settings: Settings, *, is_reque
     if not decision.allowed:
         return decision.reason
     said = valid.fact.object if valid.fact is not None and is_note(valid.fact) else turn.text
+    if is_question(said):
+        return ASKED
     return Find(candidate=valid, content=content, type=choose_type(valid), said=said, is_requested=is_requested)
 
 

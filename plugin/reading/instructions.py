@@ -1,12 +1,12 @@
-"""Reads orders that name what to work with, and no piece of work: `use pnpm, conventional commits, short answers`.
+"""Reads what a person lays down for good, and no piece of work: `use pnpm, conventional commits, short answers`,
+`we use pnpm here`, `from now on write the test first`.
 
-Such an order holds for good by its form: what is to be used stands without an article, a pointer or a number, so that
-the kind is meant and not a thing at hand, and the message asks for nothing else."""
+A sentence counts where each of its clauses says what is worked with or how to answer, and the message asks for nothing
+else, or where it says itself that it holds from now on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from muniment.memory.domain.memory import Fact, is_structured
@@ -14,11 +14,12 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.extraction import classify
 from muniment.memory.rules.extraction.clauses import split_sentences
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.tokens import has_cjk
 from muniment.memory.rules.provenance import quoted
+from muniment.plugin.gates.remarks import find_remark
+from muniment.plugin.reading import order_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from muniment.memory.domain.turn import Turn
     from muniment.memory.rules.extraction.turn_reader import TurnReader
 
@@ -26,79 +27,114 @@ _MAX_CHARS = 200  # of a sentence that is such an order
 _MAX_SENTENCES = 20
 _MAX_PARTS = 6
 _CONFIDENCE, _IMPORTANCE = 0.85, 3
-_ORDER = lazy_compile(
-    r"(?i)\s*(?:(?:please|always|and|also|just|from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future),?\s+)*"
-    r"(?:use|stick\s+(?:to|with)|prefer)\s+(?P<parts>\S.*?)\s*(?:please)?[\s.!]*$"
-)
-_ORDER_ZH = lazy_compile(
-    r"\s*(?:请|麻烦|以后|今后|从现在起|总是|都|一律|统一|始终|[，,]|\s)*(?:使用|采用|用)(?P<parts>\S.*?)[\s。.!！]*$"
-)
-_JOINT = lazy_compile(r"\s*[,，、;；]\s*(?:and\s+|和)?|\s+(?:and|&)\s+|和")
-# What makes a thing at hand of a kind: an article, a pointer, a number, a person; or what it is used for just now.
-_AT_HAND = lazy_compile(
-    r"(?i)\b(?:the|an?|this|that|these|those|it|its|them|my|your|our|his|her|their|me|you|one|some|another|instead"
-    r"|to|when|if|here|below|above|now|once|not)\b|\d|[/\\`\"“”?？:：]|[这那此该我你您他她它]|[来去]|一下|而不|不要|代替"
-)
+_JOINT = lazy_compile(r"\s*[,，、;；]\s*(?:(?:and|but)\s+|和)?|\s+(?:and|&|\+)\s+|和(?=\s*[a-z])")
 # What another thing is to be used in place of: `use pnpm, not npm`. It stays in the rule, which replaces the other one.
 _CONTRAST = lazy_compile(
     r"(?i)[,;]?\s+(?:instead\s+of|rather\s+than|(?:and\s+)?not)\s+(?P<other>[\w.+#-]+(?:\s+[\w.+#-]+){0,2})[\s.!]*$"
 )
-_MAX_WORDS = 4  # of a kind's name
-_MAX_CJK = 12  # characters
+_USE, _USE_ZH = "use ", "用"
+_EVER, _EVER_ZH = "always ", "以后"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """A turn whose clauses are read, with the rules of extraction for what is a wish about answers."""
+
+    turn: Turn
+    reader: TurnReader
+
+    def split_order(self, sentence: str) -> tuple[Candidate, ...]:
+        """What the clauses of a sentence lay down; nothing where one of them lays down nothing."""
+        if len(sentence) > _MAX_CHARS:
+            return ()
+        contrast = _CONTRAST.search(sentence)
+        texts: list[str] = []
+        is_told, denied_before = False, None
+        for raw in _JOINT.split(sentence[: contrast.start()] if contrast else sentence):
+            clause = order_forms.strip_clause(raw)
+            if not clause.text:
+                continue
+            if (denied := order_forms.read_denial(clause.text)) is not None:
+                if texts:
+                    texts[-1] = _contrast(texts[-1], denied)
+                denied_before = None if texts else denied
+            elif (order := order_forms.read_order(clause.text)) is not None:
+                texts.append(_contrast(order, denied_before) if denied_before else order)
+                denied_before = None
+            elif (clause.opens or texts) and self._is_named(clause.text):
+                texts.append(f"{_USE_ZH if has_cjk(clause.text) else _USE}{clause.text}")
+                is_told = is_told or clause.is_scoped
+                continue
+            elif self.read_wish(clause.text) is not None:
+                texts.append(clause.text)
+                continue
+            else:
+                return ()
+            is_told = True
+        if contrast and texts:
+            texts[-1] = _contrast(texts[-1], contrast["other"].rstrip("."))
+        return tuple(map(self._make_candidate, texts[:_MAX_PARTS])) if is_told else ()
+
+    def read_wish(self, sentence: str) -> Candidate | None:
+        """The wish about answers that a sentence is."""
+        if len(sentence) > _MAX_CHARS:
+            return None
+        _, _, extraction = self.reader.read_turn(replace(self.turn, text=sentence), ())
+        wishes = (one for one in extraction.candidates if one.category == "style" and is_structured(one.fact))
+        return next(wishes, None)
+
+    def make_rule(self, text: str) -> Candidate:
+        """A rule in the words of an order."""
+        return Candidate(
+            text=text,
+            category="projects",
+            fact=Fact(kind="rule", predicate="keeps_rule", object=text),
+            importance=_IMPORTANCE,
+            confidence=_CONFIDENCE,
+            turns=(self.turn.id,),
+            actor=self.turn.actor,
+        )
+
+    def _is_named(self, words: str) -> bool:
+        return order_forms.is_kind(words) and find_remark(words) is None and not classify.is_request(words)
+
+    def _make_candidate(self, text: str) -> Candidate:
+        """A wish about answers where the rules of extraction know it as one, or else a rule."""
+        kind = text.removeprefix(_USE).removeprefix(_USE_ZH)
+        told = (f"I prefer {kind}", kind) if kind.isascii() else (f"我喜欢{kind}", f"以后{kind}一点", kind)
+        found = next(filter(None, map(self.read_wish, told)), None)
+        return found or self.make_rule(text)
 
 
 def read_instructions(turn: Turn, reader: TurnReader) -> tuple[Candidate, ...]:
-    """Return what a redacted turn of a person orders to use for good, one candidate for each thing.
+    """Return what a redacted turn of a person lays down for good, one candidate for each thing.
 
-    What the rules of extraction know as a preference is one; all else is a rule in the words of the order."""
+    What the rules of extraction know as a wish about answers is one; all else is a rule in the words of the order."""
     text = quoted.strip_quoted(turn).text
     sentences = [sentence for _, sentence in zip(range(_MAX_SENTENCES), split_sentences(text), strict=False)]
     if any(sentence.rstrip().endswith(("?", "？")) for sentence in sentences):
         return ()
-    orders = [list(_split_order(sentence)) for sentence in sentences]
+    reading = _Reading(turn, reader)
+    orders = [reading.split_order(sentence) for sentence in sentences]
     others = [sentence for sentence, parts in zip(sentences, orders, strict=True) if not parts]
-    if any(map(classify.is_request, others)):  # an order beside a request is a part of it
-        return ()
-    return tuple(_make_candidate(part, turn, reader) for parts in orders for part in parts)
+    found = [part for parts in orders for part in parts]
+    wishes = {sentence: reading.read_wish(sentence) for sentence in others if found or _find_lasting(sentence)}
+    lasting = [act for sentence, wish in wishes.items() if wish is None and (act := _find_lasting(sentence))]
+    if any(classify.is_request(each) and wishes.get(each) is None and not _find_lasting(each) for each in others):
+        return tuple(map(reading.make_rule, lasting))  # an order beside a request is a part of it
+    return (*found, *filter(None, wishes.values()), *map(reading.make_rule, lasting))
 
 
-def _split_order(sentence: str) -> Iterator[str]:
-    """The things that an order names; nothing for any other sentence."""
-    if len(sentence) > _MAX_CHARS:
-        return
-    contrast = _CONTRAST.search(sentence)
-    order = sentence[: contrast.start()] if contrast else sentence
-    match = _ORDER.match(order) or _ORDER_ZH.match(order)
-    parts = [part for part in _JOINT.split(match["parts"]) if part] if match else []
-    if match and 0 < len(parts) <= _MAX_PARTS and all(map(_is_kind, parts)):
-        yield from parts[:-1]
-        yield f"{parts[-1]}, not {contrast['other']}" if contrast else parts[-1]
+def _contrast(order: str, other: str) -> str:
+    """An order with what its object takes the place of."""
+    return f"{order}，不用{other}" if has_cjk(order) else f"{order}, not {other}"
 
 
-def _is_kind(part: str) -> bool:
-    is_short = len(part.split()) <= _MAX_WORDS and (part.isascii() or len(part) <= _MAX_CJK)
-    return is_short and _AT_HAND.search(part) is None
-
-
-def _make_candidate(part: str, turn: Turn, reader: TurnReader) -> Candidate:
-    for said in _tell_preference(part):
-        _, _, extraction = reader.read_turn(replace(turn, text=said), ())
-        found = next((one for one in extraction.candidates if is_structured(one.fact)), None)
-        if found is not None:
-            return found
-    is_chinese = not part.isascii()
-    text = f"{'用' if is_chinese else 'use '}{part}"
-    return Candidate(
-        text=text,
-        category="projects",
-        fact=Fact(kind="rule", predicate="keeps_rule", object=text),
-        importance=_IMPORTANCE,
-        confidence=_CONFIDENCE,
-        turns=(turn.id,),
-        actor=turn.actor,
-    )
-
-
-def _tell_preference(part: str) -> Sequence[str]:
-    """A kind as a preference of its speaker, as the rules of extraction read it."""
-    return (f"I prefer {part}",) if part.isascii() else (f"我喜欢{part}", f"以后{part}一点")
+def _find_lasting(sentence: str) -> str | None:
+    """An order that says in so many words that it holds from now on, told as one that always holds."""
+    act = order_forms.read_lasting(sentence) if len(sentence) <= _MAX_CHARS else None
+    if act is None:
+        return None
+    if has_cjk(act):
+        return None if order_forms.tells_future(act) else f"{_EVER_ZH}{act}"
+    return f"{_EVER}{act}" if classify.is_request(act) else None

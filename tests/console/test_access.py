@@ -75,9 +75,10 @@ def test_behind_tls_the_cookie_is_of_this_host_alone(serving: Serving) -> None:
 @pytest.mark.parametrize("token", ["", "mun_", "mun_" + "a" * 43, "x" * 10_000, "mun_\ud83d\ude00"])
 def test_a_wrong_token_is_refused_without_its_text(serving: Serving, token: str) -> None:
     answer = httpx.post(
-        f"{serving.url}/console/login", content=f"token={token}".encode("utf-8", "surrogatepass"),
+        f"{serving.url}/console/login",
+        content=f"token={token}".encode("utf-8", "surrogatepass"),
         headers={"Content-Type": "application/x-www-form-urlencoded"},
-    )  # fmt: skip
+    )
     assert answer.status_code in (401, 422, 429)
     assert "set-cookie" not in answer.headers
     assert not token or f'"{token}"' not in answer.text

@@ -53,9 +53,11 @@ def test_a_form_is_no_page(ana: httpx.Client, path: str) -> None:
 @pytest.mark.parametrize("path", [*PAGES, *FORMS])
 def test_another_users_name_in_the_address_is_refused(serving: Serving, ana: httpx.Client, path: str) -> None:
     key = read_form_key(ana)
-    answer = ana.get(path, params={"user": "bob"}) if path in PAGES else ana.post(
-        path, params={"user": "bob"}, data={"form_key": key}
-    )  # fmt: skip
+    answer = (
+        ana.get(path, params={"user": "bob"})
+        if path in PAGES
+        else ana.post(path, params={"user": "bob"}, data={"form_key": key})
+    )
     assert answer.status_code == 403
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
@@ -14,6 +15,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.llm import ChatMessage, Tool
 from muniment.nodes.chain.prompt_window import find_start, list_readable, list_waiting
+from muniment.nodes.chain.turns import choose_first
 from muniment.nodes.dialogue import build_prompt
 from muniment.nodes.state import Input, State, Who
 from muniment.testing.fakes import ScriptedChat
@@ -69,6 +71,14 @@ def test_what_goes_beside_a_thread_counts() -> None:
     assert sum(count_words(str(each.text)) for each in messages[beside:]) <= 40
     assert find_start(messages, {"20"}, 100, count_words, held=beside) == beside
     assert find_start(messages, {"20"}, 100, count_words, beside="word " * 200) == 20
+
+
+async def test_what_has_left_a_prompt_stays_away(settings: Settings) -> None:
+    """Where there is room again, the beginning of the prompt stays as it is."""
+    at = datetime(2026, 5, 4, 9, tzinfo=UTC)
+    state = conversation(21) | State(left="10")
+    assert await choose_first(None, state, Scope(owner="ana"), settings, count_words, "", at) == "10"
+    assert await choose_first(None, conversation(21), Scope(owner="ana"), settings, count_words, "", at) == ""
 
 
 def test_what_memory_does_not_have_stays() -> None:

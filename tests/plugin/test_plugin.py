@@ -56,6 +56,19 @@ async def test_a_shadow_decides_and_counts(tmp_path: Path) -> None:
         assert len(await session.list_items()) == 3
 
 
+async def test_instructions_are_kept_once(tmp_path: Path) -> None:
+    """What is left of a sentence beside its instructions is no further item where they say all of it."""
+    async with open_session(make_settings(tmp_path)) as session:
+        await session.say("Use pnpm, conventional commits, short answers.")
+        assert sorted(item.content for item in await session.list_items()) == [
+            "The user prefers short answers",
+            "The user's rule: use conventional commits",
+            "The user's rule: use pnpm",
+        ]
+        await session.say("Use pnpm, conventional commits, short answers.")
+        assert len(await session.list_items()) == 3
+
+
 async def test_off_holds_for_the_session_and_through_a_restart(tmp_path: Path) -> None:
     """P-23, P-110: reading and writing stop in that session alone."""
     await teach(tmp_path, RULES)

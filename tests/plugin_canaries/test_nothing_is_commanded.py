@@ -56,11 +56,19 @@ def make_items(tenant: str, user: str) -> dict[str, MemoryItem]:
     """An item for each text, in a project of its own, that is shown in every session there."""
     return {
         name: MemoryItem(
-            id=str(uuid5(NAMESPACE_URL, f"{user} {name}")), tenant_id=tenant, user_id=user, type="rule", content=text,
-            scope="project", project_id=name, pinned=True, created_at=NOW, importance=1.0,
+            id=str(uuid5(NAMESPACE_URL, f"{user} {name}")),
+            tenant_id=tenant,
+            user_id=user,
+            type="rule",
+            content=text,
+            scope="project",
+            project_id=name,
+            pinned=True,
+            created_at=NOW,
+            importance=1.0,
         )
         for name, text in TEXTS.items()
-    }  # fmt: skip
+    }
 
 
 async def inject(store: MemoryStore, items: dict[str, MemoryItem]) -> dict[str, str]:

@@ -86,6 +86,23 @@ def test_each_refusal_has_its_reason(find: Candidate, signals: WriteSignals, rea
     assert reason in WRITE_REFUSALS
 
 
+def test_wish_laid_down_beside_standing_orders_stands_with_them() -> None:
+    """P-59: `use pnpm, a bit shorter answers` says of both that they hold."""
+    wish = replace(make_find("preference", "response_style"), category="style")
+    alone = WriteSignals(said="a bit shorter")
+    assert decide_write(wish, alone, GATES).reason == MOMENTARY
+    assert decide_write(wish, replace(alone, is_standing=True), GATES).reason == STABLE
+
+
+def test_note_is_written_where_it_is_of_work() -> None:
+    """P-59: a note of a constraint, or of the work; not what its speaker tells of themselves in passing."""
+    note = make_find("note", "said", "the queue holds a thousand jobs")
+    about_self = WriteSignals(said="the queue reminds me of my uncle")
+    assert decide_write(note, WriteSignals(said="the queue holds a thousand jobs"), GATES).reason == STATED
+    assert decide_write(note, about_self, GATES).reason == SMALL_TALK
+    assert decide_write(replace(note, category="constraints"), about_self, GATES).reason == STATED
+
+
 def test_bounds_are_inclusive() -> None:
     """P-62, P-63, P-113: .65 is sure enough, .919 is another statement, and the third of a turn is written."""
     signals = WriteSignals(duplicate_similarity=0.919, written_in_turn=2, written_today=29)

@@ -60,8 +60,10 @@ async def check_apart(store: OperationStore, mine: MemoryItem, owner: ItemOwner,
         operations = [do(verb, replace(mine, id=id_), owner) for verb in VERBS]
         answers = await store.apply_operations(operations)
         assert [(each.outcome, each.reason, each.revision) for each in answers] == [
-            ("refused", "unknown", 0), ("refused", "unknown", 0), ("applied", None, 0),
-        ]  # fmt: skip
+            ("refused", "unknown", 0),
+            ("refused", "unknown", 0),
+            ("applied", None, 0),
+        ]
     assert {each.item_id for each in (await store.read_changes(owner, 0)).changes} == {mine.id}
     assert (await store.compact(owner, CompactPolicy(at=NOW))).kept == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ import pytest_asyncio
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import ModelUnavailable
-from muniment.plugin.domain.item import CompactPolicy
+from muniment.plugin.domain.item import CompactPolicy, MemoryItem, SearchQuery
+from muniment.plugin.stores.local.searching import CANDIDATES
 from muniment.plugin.stores.local.store import LocalOptions, LocalStore
 from muniment.plugin.stores.local.vectors import decode_vector, encode_vector
 from tests.plugin_stores.items import ANA, START, ask, everything, make_item
@@ -191,7 +193,54 @@ async def test_a_write_that_is_rolled_back_leaves_nothing_in_memory(local: Local
     assert len(await local.search(ask("vehicle", min_score=0.3))) == 2
 
 
+def _make_crowd() -> tuple[MemoryItem, list[MemoryItem], SearchQuery]:
+    """An item, as many others as a search takes that are nearer to a query, and the query."""
+    near, far = np.eye(2, 8, dtype=np.float32)
+    texts = (f"Host {number} is red." for number in range(CANDIDATES))
+    gone = [make_item(text, embedding=near, embedding_model="topics") for text in texts]
+    vector = (2 * near + far) / np.float32(5**0.5)
+    left = make_item("The rollout is planned.", pinned=True, embedding=vector, embedding_model="topics")
+    return left, gone, ask("vehicle", min_score=0, vector=near, vector_model="topics")
+
+
+async def test_what_was_rolled_back_crowds_out_nothing(local: LocalStore) -> None:
+    """P-117: what is in memory of a write that failed goes with it."""
+    left, gone, query = _make_crowd()
+    await local.upsert([left])
+
+    def fail(connection: sqlite3.Connection, _: object) -> None:
+        raise sqlite3.IntegrityError
+
+    with pytest.raises(Exception, match="failed"):
+        await local.upsert(gone, also=fail)
+    assert [hit.item.id for hit in await local.search(query)] == [left.id]
+
+
+async def test_what_another_process_removes_crowds_out_nothing(
+    local: LocalStore, tmp_path: Path, embedder: TopicEmbedder
+) -> None:
+    """P-117: more rows than a search takes are removed, and what is left is found behind where they were."""
+    left, gone, query = _make_crowd()
+    await local.upsert([left, *gone])
+    assert left.id not in {hit.item.id for hit in await local.search(query)}
+    other = _open(tmp_path, embedder)
+    assert (await other.compact(ANA, CompactPolicy(at=START, max_items=1))).kept == 1
+    await other.close()
+    assert [hit.item.id for hit in await local.search(query)] == [left.id]
+
+
 def test_vectors_are_half_floats() -> None:
     vector = np.linspace(-1, 1, 384, dtype=np.float32)
     assert len(encode_vector(vector)) == 768
     assert np.abs(decode_vector(encode_vector(vector)) - vector).max() < 1e-3
+
+
+async def test_the_words_of_others_crowd_out_nothing(tmp_path: Path) -> None:
+    """P-73, P-89: another user of the file has more items, with better words for the query, than are read at first."""
+    store = _open(tmp_path, None)
+    ben = replace(ANA, user="ben")
+    await store.upsert([make_item(f"Cache {number}.", owner=ben) for number in range(5 * CANDIDATES)])
+    item = make_item("Deploys of the shop wait until somebody has emptied the cache by hand.")
+    await store.upsert([item])
+    assert [hit.item.id for hit in await store.search(ask("cache", min_score=0))] == [item.id]
+    await store.close()

@@ -197,12 +197,29 @@ async def test_writes_wait_for_their_share_of_the_turns(tmp_path: Path) -> None:
         await store.upsert([make_item(number + 10, f"{CONTENTS[number % 30][:-1]} in the year {1900 + number}.")])
         await asyncio.sleep(0.01)
     await wait_for(connection, 8)
-    assert connection.batches <= 16  # the first request is free
+    assert connection.batches <= 10  # the others are left for commands
     sent = store.remote_writes
     assert sent == connection.batches
     await store.pin(ANA, make_item(109, "").id, pinned=True)
     await wait_for(connection, sent + 1)
     await store.close()
+
+
+async def test_a_short_session_sends_nothing_alone(tmp_path: Path) -> None:
+    """P-29, P-83: sessions of five turns share a request, which goes when one of them ends, and with all that waits."""
+    connection, pace = Refusing(), Pace(writes_per_100_turns=15)
+    batches = []
+    for session in range(4):
+        store = open_device(
+            tmp_path / "plugin.sqlite", connection, Clock(), is_automatic=True, sending=SendOptions(pace=pace)
+        )
+        for turn in range(6):
+            store.note_turn(ANA)
+            number = 6 * session + turn
+            await store.upsert([make_item(number + 10, CONTENTS[number])])
+        await store.close()
+        batches.append(connection.batches)
+    assert batches == [0, 1, 1, 2]
 
 
 class Slow(Away):

@@ -8,6 +8,7 @@ from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
 from muniment.memory.stores.postgres.console.threads import PostgresThreadReads
+from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
@@ -70,6 +71,7 @@ class PostgresStore:
         self.usage = PostgresUsage(connections)
         self.overview = PostgresOverviewReads(connections)
         self.threads = PostgresThreadReads(connections)
+        self.users = PostgresUserReads(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 
     def for_model(self, model: str) -> PostgresStore:

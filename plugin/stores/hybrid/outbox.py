@@ -30,7 +30,7 @@ class Progress:
     """How far an owner's items agree with the server, and how the last request went."""
 
     revision: int = 0
-    credit: float = 1.0
+    credit: float = 0.0
     dropped: int = 0
     failures: int = 0
     next_at: datetime | None = None

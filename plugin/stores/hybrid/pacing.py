@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 
 FIRST_DELAY, LAST_DELAY = timedelta(seconds=1), timedelta(minutes=5)
 MOST_CREDIT, LEAST_CREDIT = 3.0, -5.0  # requests that may be made at once; those that a person's commands may borrow
-MAX_WAIT = timedelta(days=1)  # after which a write is sent whatever it costs
+MAX_WAIT = timedelta(days=1)  # that a server may ask for
+MAX_AGE = timedelta(days=3)  # after which a write is sent whatever it costs
+WRITTEN_SHARE = 2 / 3  # of the requests that turns bring: a person's commands, which wait for nothing, have the rest
 _MOST_DOUBLINGS = 16
 
 
@@ -27,7 +29,7 @@ class Pace:
     """The limits of a sender. Without `writes_per_100_turns` only the server's own limit holds."""
 
     writes_per_100_turns: int | None = None
-    collect: timedelta = timedelta(seconds=30)  # for which the first of a batch waits for others
+    collect: timedelta = timedelta(minutes=5)  # for which the first of a batch waits for others
     batch: int = 100  # operations that are sent without waiting for others
 
 
@@ -54,7 +56,7 @@ def compute_due(queue: Queue, pace: Pace, now: datetime) -> datetime | None:
     if queue.has_command:
         return held_until
     if pace.writes_per_100_turns is not None and queue.credit < 1:
-        due = queue.oldest_at + MAX_WAIT
+        due = queue.oldest_at + MAX_AGE
     elif queue.waiting >= pace.batch:
         due = now
     else:
@@ -64,5 +66,5 @@ def compute_due(queue: Queue, pace: Pace, now: datetime) -> datetime | None:
 
 
 def compute_credit(turns: int, pace: Pace) -> float:
-    """Return how many requests so many turns bring."""
-    return turns * (pace.writes_per_100_turns or 0) / 100
+    """Return how many requests with writes so many turns bring."""
+    return turns * WRITTEN_SHARE * (pace.writes_per_100_turns or 0) / 100

@@ -56,15 +56,18 @@ class Sender:
         self._random = random or Random()  # noqa: S311 - it spreads requests over time
         self.requests = 0  # that have carried operations, of this process
 
-    async def find_due(self) -> tuple[datetime | None, list[ItemOwner]]:
-        """Return when the next request is due, and the owners for whom one is due. Raises StoreError."""
-        now = self._now()
+    async def find_due(self, *, is_last: bool = False) -> tuple[datetime | None, list[ItemOwner]]:
+        """Return when the next request is due, and the owners for whom one is due. With `is_last` nothing waits for
+        others: none will come. Raises StoreError."""
+        now, pace = self._now(), self._options.pace
+        if is_last:
+            pace = replace(pace, collect=timedelta())
         queues = await self._local.database.read(
             lambda connection: [
                 (owner, outbox.read_queue(connection, owner)) for owner in outbox.list_owners(connection)
             ]
         )
-        times = [(compute_due(queue, self._options.pace, now), owner) for owner, queue in queues]
+        times = [(compute_due(queue, pace, now), owner) for owner, queue in queues]
         known = [(due, owner) for due, owner in times if due is not None]
         return min((due for due, _ in known), default=None), [owner for due, owner in known if due <= now]
 

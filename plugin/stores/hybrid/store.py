@@ -194,7 +194,8 @@ class HybridStore(MemoryStore):
         return await self.local.database.read(outbox.read_status)
 
     async def close(self) -> None:
-        """Send what is due within `close_seconds`, and close both stores. What is not sent waits in the file."""
+        """Send what waits and may be sent within `close_seconds`, and close both stores. What is not sent waits in the
+        file."""
         self._is_closed = True
         if self._task is not None:
             self._task.cancel()
@@ -202,7 +203,8 @@ class HybridStore(MemoryStore):
                 await self._task
             with suppress(MunimentError, TimeoutError):
                 async with asyncio.timeout(self._options.close_seconds):
-                    await self._send_due()
+                    await self._keep_credit()
+                    await self._send_due(is_last=True)
         await self.local.close()
         await self._remote.close()
 
@@ -297,9 +299,9 @@ class HybridStore(MemoryStore):
 
         await self.local.apply_work(work)
 
-    async def _send_due(self) -> float:
+    async def _send_due(self, *, is_last: bool = False) -> float:
         """Send one batch for each owner for whom it is due, and return the seconds until something is due again."""
-        _, owners = await self._sender.find_due()
+        _, owners = await self._sender.find_due(is_last=is_last)
         for owner in owners:
             await self._sender.push_operations(owner, batches=1)
         due, _ = await self._sender.find_due()

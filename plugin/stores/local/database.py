@@ -29,6 +29,13 @@ from muniment.plugin.stores.local.migrations import SchemaPart, apply_migrations
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 _READERS = 2
+_PRAGMAS = (
+    "synchronous = full",
+    "foreign_keys = on",
+    "secure_delete = on",
+    "temp_store = memory",
+    "cache_size = -16384",  # KiB: the rows of some 10,000 items stay in memory
+)
 _log = logging.getLogger(__name__)
 
 
@@ -234,7 +241,7 @@ class LocalDatabase:
             uri=address.startswith("file:"),
         )
         try:
-            for pragma in ("synchronous = full", "foreign_keys = on", "secure_delete = on", "temp_store = memory"):
+            for pragma in _PRAGMAS:
                 connection.execute(f"pragma {pragma}")
             if "mode=ro" in address:
                 connection.execute("select 1 from sqlite_schema limit 1").fetchone()

@@ -28,6 +28,14 @@ update file set must_erase = 0 where must_erase = ?
 -- name: truncate_log
 pragma wal_checkpoint(truncate)
 
+-- name: match_best: the first items by bm25, with an empty number for each that does not count
+select item.n
+from (select rowid as n, bm25(word) as rank from word where word match :match order by rank limit :first) best
+left join item on item.n = best.n and item.space = :space and item.place in (:global, :project, :session)
+  and item.forgotten is null and (item.expires is null or item.expires > :at)
+  and (:types is null or instr(:types, ',' || item.type || ','))
+order by best.rank
+
 -- name: match_words: the items with the most telling words of a query, as bm25 counts
 select item.n
 from word join item on item.n = word.rowid

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from muniment.memory.domain.ids import Vector
 
 CANDIDATES = 64  # of each channel; the formula orders them
+_FIRST_ROWS = 4 * CANDIDATES  # by words, before it is known whose they are: reading each match costs as much as bm25
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -83,8 +84,14 @@ def _match_words(
         "space": state.space,
         "at": to_microseconds(query.at),
         "types": join_names(query.types),
+        "first": _FIRST_ROWS,
         "limit": CANDIDATES,
     }
+    best = connection.execute(SQL["match_best"], values).fetchall()
+    found = [n for (n,) in best if n is not None][:CANDIDATES]
+    if len(found) == CANDIDATES or len(best) < _FIRST_ROWS:
+        return found
+    # The best of the file are mostly those of others, or of other places: all that match are looked through.
     return [n for (n,) in connection.execute(SQL["match_words"], values)]
 
 

@@ -275,6 +275,7 @@ def _pursues(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _PURSUIT = r"喜欢上?|爱(?:上|(?![人情]))|迷上|讨厌|学|练"
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
+_MANNER = "简短|简洁|简单|详细|正式|随意|直接|口语化"
 RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace(
      "{2,6}", "{2,6}?") + r")(?:就(?:好|行|可以|成)了?|好了|吧)?$", _called),
@@ -306,8 +307,10 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:我们?家?)?的?预算(?P<be>是|为|只有|大概是?|不超过|在)(?P<value>.{2,30})$", _budget),
     (r"^(?:请|以后|麻烦|你|都|一律)*用(?P<language>" + LANGUAGE + r")(?:来)?(?:回答|回复|跟我说|和我说|交流|写)(?P<how>"
      r")我?" + END, _style),
-    (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单"
-     r"|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
+    (rf"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>{_MANNER})"
+     r"(?:一点|一些|点|些)?" + END, _style),
+    (rf"^(?:以后|今后)?我(?:更|比较)?(?:喜欢|想要|希望|偏好)(?P<language>)(?P<how>{_MANNER})(?:一点|一些|点|些)?的"
+     r"(?:回答|回复|答复)" + END, _style),
     (r"^.{0,16}我.{0,16}(?:搬[到去]|离开|离职|辞职)", _change_place),
     ((ME + r"在?(?P<neg>不再|不)?" + ADVERBS + r"(?P<verb>" + _PURSUIT + r")了?"
      r"(?P<value>(?![的校生会到过习班]).{1,20})$"), _pursues),

@@ -237,7 +237,7 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     never = bool(match["neg"])
     how = re.sub(r"\s+", " ", match["how"]).casefold()
     predicate, value = "response_style", how
-    if language := re.fullmatch(r"in (\w+)", how):
+    if (language := re.fullmatch(r"in (\w+)", how)) and how not in _AT_LENGTH:
         if language[1] not in LANGUAGES:
             return
         predicate, value = "answer_language", language[1].title()
@@ -246,7 +246,7 @@ def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     wants = f"does not {wants}" if never else f"{wants}s"
     text = f"The user {wants} {f'{how} in answers' if 'thing' in match.groupdict() else f'answers {how}'}"
     if "preferred" in match.groupdict():
-        text = f"The user prefers {how} answers"
+        text = f"The user {'does not want' if never else 'prefers'} {how} answers"
     single = not never and "thing" not in match.groupdict()
     yield make_draft("preference", predicate, value, text, category="style", single=single, negated=never, importance=3)
 
@@ -261,7 +261,12 @@ def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _NEG = r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?"
 _THING = r"(?P<thing>)(?P<how>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|\w+\s+units)"
-_MANNER = r"(?:very\s+|more\s+)?(?:short|brief|concise|simple|formal|informal|casual|polite|direct|detailed)"
+_MANNER = (
+    r"(?:very\s+|more\s+)?(?:short|brief|concise|terse|succinct|simple|formal|informal|casual|polite|direct|detailed|long"
+    r"|thorough)"
+)
+_AT_LENGTH = frozenset({"in detail", "in depth", "in short"})
+_ANSWERS = r"(?:answers|replies|responses|explanations)"
 _OPENING = r"(?:from\s+now\s+on,?\s+)?(?:please\s+)?(?:always\s+)?"
 _END = r"(?:\s+(?:from\s+now\s+on|please|in\s+future|as\s+always|as\s+usual|only)){0,2}$"
 RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) for pattern, build in (
@@ -307,8 +312,11 @@ RULES: tuple[Rule, ...] = tuple((lazy_compile(pattern, re.IGNORECASE), build) fo
      r"\s+to\s+me)(?:\s+to\s+me)?\s+(?P<how>" + _MANNER + r"ly|in\s+\w+)" + _END, _style),
     ((rf"{_OPENING}(?P<neg>)(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
      rf"|explanations)\s+(?P<how>{_MANNER}){_END}"), _style),
-    (rf"i(?:'d|\s+would)?\s+{ADV}(?P<neg>)(?P<preferred>prefer)\s+(?P<how>{_MANNER})\s+(?:answers|replies){_END}",
+    (rf"i(?:'d|\s+would)?\s+{ADV}(?P<neg>)(?P<preferred>prefer|like|want)\s+(?P<how>{_MANNER})\s+{_ANSWERS}{_END}",
      _style),
+    (rf"(?P<neg>){_OPENING}be\s+(?P<how>{_MANNER}){_END}", _style),
+    ((rf"{_OPENING}(?P<neg>(?:don't|do\s+not|never)\s+)(?P<preferred>give(?:\s+me)?|write)\s+(?:me\s+)?"
+      rf"(?P<how>{_MANNER})\s+{_ANSWERS}{_END}"), _style),
     (rf"(?:please\s+)?(?P<neg>)(?P<how>{_MANNER})\s+(?:answers|replies|responses|explanations){_END}", _style),
     ((rf"(?:{_OPENING}(?P<neg>(?:don't|do\s+not|never)\s+use|stop\s+using|no(?:\s+more)?|avoid)"
      rf"|(?=.*\b(?:always|from\s+now\s+on)\b){_OPENING}use)\s+{_THING}{_END}"), _style),
