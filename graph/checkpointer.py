@@ -132,10 +132,11 @@ class _OneConnection:
 
 @asynccontextmanager
 async def open_existing_tables(settings: Settings) -> AsyncIterator[CheckpointTables | None]:
-    """Open a connection to the saver's tables by these settings, or None where there are none: nothing is created.
+    """Open a connection to the saver's tables by these settings, or None where there are none: nothing is created. The
+    memory of these settings has to be open.
 
     Raises BadConfig, StoreDown, Denied."""
-    address = await bootstrap.ensure_checkpoint_database(settings)
+    address = await bootstrap.find_checkpoint_address(settings)
     async with (
         translate_errors(),
         await CheckpointConnection.connect(

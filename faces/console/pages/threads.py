@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,9 +16,9 @@ from starlette.routing import Route
 from muniment.faces.console.areas import Area
 from muniment.faces.console.reply_reasons import explain_reply, read_records
 from muniment.faces.console.visits import Visit, make_page
-from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.layers.observation import Observation
-from muniment.memory.domain.layers.session import SessionRequest
+from muniment.memory.domain.layers.session import Session, SessionRequest
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, NotFound
@@ -92,8 +94,13 @@ async def show_thread(visit: Visit) -> Response:
     """Show a thread with its turns from a position on."""
     session, since = _read_session(visit), _read_number(visit, "since")
     record = await visit.service.memory.sessions.get(visit.caller.scope, session, since=since, limit=_TURNS_A_PAGE)
-    records, failure = await read_records(visit, record.turns, session)
-    turns = await _view_turns(visit, session, record.turns, records.turns if records else {})
+    kept, found, bounds = await asyncio.gather(
+        read_records(visit, record.turns, session),
+        _read_surroundings(visit, session, record.turns),
+        _find_bounds(visit, record.session),
+    )
+    records, failure = kept
+    turns = _view_turns(record.turns, found, records.turns if records else {})
     last = max((each.position for each in record.turns if each.position is not None), default=None)
     has_more = last is not None and last + 1 < record.session.turns
     return visit.render_page(
@@ -103,7 +110,7 @@ async def show_thread(visit: Visit) -> Response:
         fence=fence_text,
         size=records.size if records else None,
         failure=failure,
-        bounds=await _find_bounds(visit, session),
+        bounds=bounds,
         first=visit.make_link("/threads/thread", id=session) if since else None,
         next=visit.make_link("/threads/thread", id=session, since=(last or 0) + 1) if has_more else None,
         command=f"muniment sessions show {shlex.quote(session)} --user {visit.shell_owner} --since {since}",
@@ -122,8 +129,11 @@ async def show_reply(visit: Visit) -> Response:
         raise NotFound
     turns = _cut_exchange(found.turns, message)
     reply = next((each for each in turns if each.role == "assistant"), None)
-    records, failure = await read_records(visit, turns, session)
-    views = await _view_turns(visit, session, turns, records.turns if records else {})
+    kept, surroundings = await asyncio.gather(
+        read_records(visit, turns, session), _read_surroundings(visit, session, turns)
+    )
+    records, failure = kept
+    views = _view_turns(turns, surroundings, records.turns if records else {})
     reasons = await explain_reply(visit, message, reply, views[0].rev, views[0].record)
     return visit.render_page(
         "reply.html",
@@ -144,7 +154,9 @@ async def show_reply(visit: Visit) -> Response:
 async def show_then(visit: Visit) -> Response:
     """Show the memory as it was at a revision, and what that revision changed."""
     memory, scope, given = visit.service.memory, visit.caller.scope, visit.request.query_params
-    session = given.get("id")
+    session = None
+    if "id" in given:
+        session = (await memory.sessions.get(scope, _read_session(visit), limit=1)).session
     first, last = await _find_bounds(visit, session)
     rev, offset = _choose_revision(visit, last), _read_number(visit, "offset")
     categories = tuple(sorted(visit.caller.allowed)) if visit.grant.agents else ()
@@ -155,10 +167,10 @@ async def show_then(visit: Visit) -> Response:
     if change is not None and change.memory is not None and change.memory.category not in visit.caller.allowed:
         change = None
     today = await memory.admin.get_many(scope, [each.id for each in page.memories])
-    after, named = offset + len(page.memories), {} if session is None else {"id": session}
+    after, named = offset + len(page.memories), {} if session is None else {"id": session.id}
     return visit.render_page(
         "then.html",
-        session=session,
+        session=None if session is None else session.id,
         rev=rev,
         bounds=(first, last),
         page=page,
@@ -172,17 +184,28 @@ async def show_then(visit: Visit) -> Response:
     )
 
 
-async def _view_turns(
-    visit: Visit, session: str, turns: Sequence[Turn], records: Mapping[Any, TurnRecord]
+async def _read_surroundings(
+    visit: Visit, session: str, turns: Sequence[Turn]
+) -> tuple[Sequence[Observation], Sequence[Revision]]:
+    """Return what was found in turns, and the revision of the time of each."""
+    reads = visit.reads.threads
+    return await asyncio.gather(
+        reads.list_findings(visit.reader, session, [turn.id for turn in turns]),
+        reads.find_revisions(visit.caller.scope, [turn.at for turn in turns]),
+    )
+
+
+def _view_turns(
+    turns: Sequence[Turn],
+    surroundings: tuple[Sequence[Observation], Sequence[Revision]],
+    records: Mapping[datetime, TurnRecord],
 ) -> list[TurnView]:
-    reads, scope = visit.reads.threads, visit.caller.scope
-    findings = defaultdict[Any, list[Observation]](list)
-    for each in await reads.list_findings(visit.reader, session, [turn.id for turn in turns]):
+    findings = defaultdict[TurnId, list[Observation]](list)
+    for each in surroundings[0]:
         for id_ in each.turns:
             findings[id_].append(each)
-    revisions = await reads.find_revisions(scope, [turn.at for turn in turns])
     views, message = list[TurnView](), None
-    for turn, rev in zip(turns, revisions, strict=True):
+    for turn, rev in zip(turns, surroundings[1], strict=True):
         message = turn.position if turn.role == "user" else message
         answers = message if turn.role == "assistant" else None
         record = records.get(turn.at) if turn.role == "user" else None
@@ -190,16 +213,12 @@ async def _view_turns(
     return views
 
 
-async def _find_bounds(visit: Visit, session: str | None) -> tuple[int, int]:
-    """Return the revision at the beginning of a session, or 0 without one, and the latest one. Raises NotFound."""
-    scope, memory = visit.caller.scope, visit.service.memory
-    last = int((await memory.list_page(scope, ListRequest(limit=1))).rev)
-    if session is None:
-        return 0, last
-    visit.caller.check_unlimited()
-    found = (await memory.sessions.get(scope, session, limit=1)).session
-    [first] = await visit.reads.threads.find_revisions(scope, [found.started_at])
-    return int(first), last
+async def _find_bounds(visit: Visit, session: Session | None) -> tuple[int, int]:
+    """Return the revision at the beginning of a session, or 0 without one, and the latest one."""
+    now = visit.service.memory.now()
+    moments = [now] if session is None else [session.started_at, now]
+    found = await visit.reads.threads.find_revisions(visit.caller.scope, moments)
+    return 0 if session is None else int(found[0]), int(found[-1])
 
 
 def _find_message(turns: Sequence[Turn], position: int) -> Turn | None:
