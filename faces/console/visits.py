@@ -15,10 +15,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope as AsgiScope
 
+from muniment.faces.console.areas import Area
 from muniment.faces.console.forms import Form, check_form, read_form
 from muniment.faces.console.rendering import make_address, render_page
 from muniment.faces.console.texts import Texts, choose_language, load_texts
 from muniment.faces.http.access import Caller, check_name
+from muniment.faces.http.operator import Operator, check_operator
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.bootstrap.console_reads import ConsoleReads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions
@@ -83,7 +85,12 @@ class Visit:
     @property
     def is_operator(self) -> bool:
         """Whether the visitor may look at every user of the tenant, and chooses one."""
-        return self.grant.owner is None and self.grant.permits("admin")
+        return self.grant.owner is None and not self.grant.agents and self.grant.permits("admin")
+
+    def require_operator(self) -> Operator:
+        """Return who operates the installation, for what concerns everybody. Raises NotPermitted for a token that is a
+        user's, another tenant's, or of some agents, also where it has the permission `admin`."""
+        return check_operator(self.grant, self.service)
 
     def make_link(self, path: str, **parameters: Any) -> str:
         """Return the address of a page for the same user."""
@@ -110,7 +117,7 @@ class Visit:
             form_key=self.sessions.make_form_key(self.session),
             path=self.request.scope["path"],
             notice=self._describe_notice(notice),
-            areas=[each for each in self.request.app.state.areas if self.grant.permits(each.permission)],
+            areas=[each for each in self.request.app.state.areas if self._sees_area(each)],
             **shown,
         )
 
@@ -120,6 +127,9 @@ class Visit:
         place, mark, anchor = path.partition("#")
         address = self.make_link(place, **parameters, **({_NOTICE: notice} if notice else {}), n=n)
         return RedirectResponse(address + mark + anchor, 303)
+
+    def _sees_area(self, area: Area) -> bool:
+        return self.grant.permits(area.permission) and (self.is_operator or not area.for_operators)
 
     def _describe_notice(self, key: str) -> str:
         """Return the text of a notice in the address, which anybody can write there: only notices are shown."""

@@ -20,7 +20,8 @@ UNKNOWN, ERASED = "unknown", "erased"  # reasons of a refusal: no such item is t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What was done to one item. The server applies it once for its `id`, however often it arrives."""
+    """What was done to one item. The server applies it once for its `id`, however often it arrives; one that it has
+    declined is decided anew."""
 
     id: str  # a UUID in its usual form, made with the operation
     owner: ItemOwner  # whose item it is, and the project and session in which it was done

@@ -26,8 +26,11 @@ def operator(serving: Serving) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser; the test is skipped, with the reason, where there is none."""
+    """A browser; the test is skipped, with the reason, where there is none.
+
+    Its driver runs an event loop in this thread until the end of the module, which therefore has no asynchronous test
+    of its own."""
     with open_chromium() as browser:
         yield browser

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from http.cookiejar import CookieJar
+from typing import Any
 
 import httpx
 import pytest
@@ -165,6 +166,16 @@ def test_a_token_of_one_user_sees_that_user_alone(serving: Serving, ana: httpx.C
     assert "bob" not in read_text(ana.get("/console/users")).lower()
 
 
+def test_a_token_of_one_agent_counts_the_categories_of_that_agent_alone(serving: Serving) -> None:
+    remember(serving, "Ana lives in Lisbon.", category="profile")
+    remember(serving, "Ana likes short sentences.", category="style")
+    with sign_in(serving, owner="ana", agents=("stylist",)) as stylist:
+        shown = read_text(stylist.get("/"))
+    assert "1 active" in shown
+    assert "style" in shown
+    assert "profile" not in shown
+
+
 def test_an_operator_chooses_a_user_of_the_tenant(serving: Serving, operator: httpx.Client) -> None:
     remember(serving, "Bob keeps bees.", owner="bob")
     answer = operator.get("/")
@@ -182,10 +193,17 @@ def test_a_token_of_another_tenant_sees_nothing_of_this_one(serving: Serving) ->
         assert "Nothing is remembered yet" in read_text(other.get("/?user=bob"))
 
 
-def test_a_token_without_the_admin_permission_gets_no_list(serving: Serving) -> None:
+@pytest.mark.parametrize("grant", [{"scopes": ("read",)}, {"scopes": ("admin",), "agents": ("stylist",)}])
+def test_a_token_that_is_no_operators_gets_no_list(serving: Serving, grant: dict[str, Any]) -> None:
     remember(serving, "Bob keeps bees.", owner="bob")
-    with sign_in(serving, owner=None, scopes=("read",)) as reader:
+    with sign_in(serving, owner=None, **grant) as reader:
         assert "bob" not in read_text(reader.get("/console/users"))
+
+
+def test_a_token_of_the_items_of_some_projects_is_refused_at_the_door(serving: Serving) -> None:
+    answer = httpx.post(f"{serving.url}/console/login", data={"token": serving.token(projects=("apollo",))})
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
 
 
 def test_who_tries_too_many_tokens_waits(own_serving: Serving) -> None:

@@ -133,6 +133,37 @@ async def test_what_is_sent_again_does_nothing_again(database_url: str, tmp_path
         assert [await list_all(store) for store in (one, two, server)] == [{item.id: (CONTENTS[0], False)}] * 3
 
 
+async def test_a_refusal_whose_reply_was_lost_is_said_again(database_url: str, tmp_path: Path) -> None:
+    """P-114: what another device has forgotten in the same words is not written, and leaves the file that wrote it."""
+    async with open_server(database_url) as server, begin(server, tmp_path, 1, lost=0.0) as journey:
+        one, two = journey.devices
+        await one.upsert([make_item(1, CONTENTS[0])])
+        await journey.sync(0)
+        assert await one.forget(ANA, [make_item(1, CONTENTS[0]).id])
+        await journey.sync(0)
+        await two.upsert([make_item(2, CONTENTS[0])])
+        journey.connections[1].loses_replies = True
+        assert not await two.sync_now(ANA)
+        journey.connections[1].loses_replies = False
+        await journey.meet()
+        assert [await list_all(store) for store in (one, two, server)] == [{}, {}, {}]
+
+
+async def test_a_change_to_forgotten_words_is_not_made(database_url: str, tmp_path: Path) -> None:
+    """P-114: the item stays as the server has it, on the device that changed it, too."""
+    async with open_server(database_url) as server, begin(server, tmp_path, 1, lost=0.0) as journey:
+        one, two = journey.devices
+        gone, kept = make_item(1, CONTENTS[0]), make_item(2, CONTENTS[1])
+        await one.upsert([gone, kept])
+        await journey.sync(0)
+        assert await one.forget(ANA, [gone.id])
+        await journey.sync(0)
+        await journey.sync(1)
+        await two.upsert([make_item(2, CONTENTS[0], updated_at=NOON)])
+        await journey.meet()
+        assert [await list_all(store) for store in (one, two, server)] == [{kept.id: (CONTENTS[1], False)}] * 3
+
+
 async def test_what_is_done_while_changes_are_on_their_way_stays(database_url: str, tmp_path: Path) -> None:
     """P-114: changes that do not know of it yet are not taken over."""
     async with open_server(database_url) as server, begin(server, tmp_path, 1, lost=0.0) as journey:

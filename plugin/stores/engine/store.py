@@ -194,18 +194,24 @@ class EngineStore(OperationStore):
     async def _apply_operation(self, operation: Operation) -> OperationAnswer:
         try:
             return await self._apply_once(operation)
+        except _NotDone as declined:
+            return declined.answer
         except (BadInput, NotPermitted) as error:
             return _answer(operation, "refused", reason=str(error))
 
     async def _apply_once(self, operation: Operation) -> OperationAnswer:
-        """Carry out an operation under its id as the key of the request: the same again is answered, and does
-        nothing."""
+        """Carry out an operation under its id as the key of the request: the same again is answered, and does nothing.
+
+        Raises _NotDone for one that has changed nothing, so that its key stays free: when it comes again, because the
+        answer was lost, it is declined for the same reason and not answered as if it had been done."""
         scope, id_ = make_scope(operation.owner), parse_id(operation.item_id)
         done: list[OperationAnswer] = []
 
         async def carry_out(keyed: Scope, verb: str, item_id: str) -> Receipt:
             del verb, item_id  # they are part of what the key stands for
             answer, receipt = await self._carry_out(keyed, operation, id_)
+            if answer.outcome in ("forgotten", "refused"):
+                raise _NotDone(answer)
             done.append(answer)
             return receipt
 
@@ -266,6 +272,14 @@ class EngineStore(OperationStore):
     def _sees(self, memory: StoredMemory) -> bool:
         """Whether a memory belongs to no project, or to one that is open."""
         return not self._projects or memory.project_id is None or memory.project_id in self._projects
+
+
+class _NotDone(Exception):
+    """An operation has changed nothing, and its request is to leave no key. `answer` says why."""
+
+    def __init__(self, answer: OperationAnswer) -> None:
+        super().__init__(answer.outcome)
+        self.answer = answer
 
 
 def _make_listing(query: ListQuery, offset: int) -> ListRequest:

@@ -16,17 +16,24 @@ _REFUSED = "refused"  # of a refusal without a reason
 
 
 def apply_answers(
-    writer: MirrorWriter, owner: ItemOwner, operations: Sequence[Operation], answers: Sequence[OperationAnswer]
+    writer: MirrorWriter,
+    owner: ItemOwner,
+    operations: Sequence[Operation],
+    answers: Sequence[OperationAnswer],
+    standing_ids: frozenset[str],
 ) -> None:
     """Let go of the operations that are done, and set those aside that are refused.
 
     Where the server knew the same fact, its id takes the place of the one that was given here, also in what still
-    waits. What it has forgotten is forgotten here."""
+    waits. What it has forgotten is forgotten here. An item that it still has, by `standing_ids`, was only to say
+    something forgotten: it is not changed."""
     for operation, answer in zip(operations, answers, strict=True):
         if answer.outcome == "refused" and answer.reason != ERASED:
             _take_refusal(writer, operation, answer)
             continue
-        if answer.outcome in ("forgotten", "refused"):
+        if answer.outcome == "forgotten" and operation.verb == "upsert" and answer.item_id in standing_ids:
+            pass  # the caller puts in its place what the server has
+        elif answer.outcome in ("forgotten", "refused"):
             _take_forgetting(writer, owner, operation)
         elif operation.verb == "upsert" and answer.item_id != operation.item_id:
             adopt_id(writer, owner, operation.item_id, answer.item_id)

@@ -164,13 +164,14 @@ class Sender:
     async def _read_doubtful(
         self, owner: ItemOwner, operations: Sequence[Operation], answers: Sequence[OperationAnswer]
     ) -> Sequence[MemoryItem] | None:
-        """Return the items of the server whose writes it has refused, or has answered before and the answer was lost:
-        the file may say something else of them. None for answers that do not fit what was sent."""
+        """Return the items of the server whose writes it has refused, or has answered before and the answer was lost,
+        or would have let them say what was forgotten: the file may say something else of them. None for answers that do
+        not fit what was sent."""
         if [answer.operation_id for answer in answers] != [operation.id for operation in operations]:
             return None
         images: list[MemoryItem] = []
         for operation, answer in zip(operations, answers, strict=True):
-            if operation.verb == "upsert" and answer.outcome in ("refused", "replayed"):
+            if operation.verb == "upsert" and answer.outcome in ("refused", "replayed", "forgotten"):
                 query = ListQuery(owner=owner, at=self._now(), everywhere=True, id_prefix=answer.item_id, limit=1)
                 async with asyncio.timeout(self._options.send_seconds):
                     images += await self._remote.list(query)
@@ -186,7 +187,7 @@ class Sender:
         at = self._now()
 
         def work(writer: MirrorWriter) -> None:
-            apply_answers(writer, owner, operations, answers)
+            apply_answers(writer, owner, operations, answers, frozenset(image.id for image in images))
             for image in images:
                 if not outbox.has_waiting(writer.connection, owner, image.id):
                     writer.place_item(image)

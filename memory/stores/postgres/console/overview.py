@@ -20,7 +20,6 @@ class PostgresOverviewReads(OverviewReads):
         self._connections = connections
 
     async def count_memories(self, reader: Reader) -> Sequence[MemoryCount]:
-        params = {"space": reader.scope.space, "allowed": sorted(reader.allowed)}
-        async with self._connections.reading(reader.scope) as conn:
-            rows = await (await conn.execute(_SQL["memory_counts"], params)).fetchall()
+        async with self._connections.reading(reader.scope, reader.allowed) as conn:
+            rows = await (await conn.execute(_SQL["memory_counts"], {"space": reader.scope.space})).fetchall()
         return [MemoryCount(**row) for row in rows]
