@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from muniment.memory.client import Memory
 from muniment.memory.ports.console.overview import OverviewReads
+from muniment.memory.ports.console.threads import ThreadReads
 from muniment.memory.ports.console.users import UserReads
 from muniment.memory.stores.postgres.store import PostgresStore
 
@@ -17,6 +18,7 @@ class ConsoleReads:
     """What the pages read: a port for each area."""
 
     overview: OverviewReads
+    threads: ThreadReads
     users: UserReads
 
 
@@ -25,4 +27,4 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview, users=store.users)
+    return ConsoleReads(overview=store.overview, threads=store.threads, users=store.users)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
+from muniment.memory.stores.postgres.console.threads import PostgresThreadReads
 from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
@@ -69,6 +70,7 @@ class PostgresStore:
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.overview = PostgresOverviewReads(connections)
+        self.threads = PostgresThreadReads(connections)
         self.users = PostgresUserReads(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 

@@ -168,20 +168,22 @@ null::text
 -- name: no_rivals
 null::text
 
--- name: ranked (the rank in each channel, and the words that are shared)
+-- name: ranked (the rank in each channel)
 dense as materialized (
   select memory_id, rank() over (order by cosine desc) as place from base where cosine is not null
 ), worded as materialized (
-  select memory_id, rank() over (order by share desc) as place,
-    (select jsonb_agg(o.n order by o.n) from posting o where o.memory_id = k.memory_id) as words
-  from keyword k where share > 0
+  select memory_id, rank() over (order by share desc) as place from keyword where share > 0
 ),
 
--- name: places (joins the ranks)
+-- name: places (joins the ranks, and the words that are shared)
 left join dense d on d.memory_id = p.memory_id left join worded w on w.memory_id = p.memory_id
+  left join (
+    select memory_id, jsonb_agg(n order by n) as words from posting
+    where memory_id in (select memory_id from picked) group by memory_id
+  ) s on s.memory_id = p.memory_id
 
 -- name: ranks (the ranks as JSON)
-jsonb_build_object('dense', d.place, 'keyword', w.place, 'words', w.words)
+jsonb_build_object('dense', d.place, 'keyword', w.place, 'words', case when w.place is not null then s.words end)
 
 -- name: unranked (no ranks)
 null::jsonb
