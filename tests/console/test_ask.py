@@ -148,15 +148,27 @@ def test_a_setting_that_cannot_be_is_marked_where_it_stands(ana: httpx.Client, n
     assert f'value="{value}"' in answer.text
 
 
-def test_every_view_of_a_question_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
+@pytest.mark.parametrize("second", ["", "&compare=yes&b.agent=planner&context=yes&filter.reach=user"])
+def test_every_view_of_a_question_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client, second: str) -> None:
     ids = remember(serving, *FACTS, *(f"{each} is what the user said of peanuts" for each in HOSTILE[:-1]))
-    path = f"{ASK}?q=peanuts&agent=supervisor&compare=yes&b.agent=planner&context=yes&why={ids[0]}&filter.reach=user"
-    chromium.check_page(serving.url, ASK, ana.cookies.jar)
+    path = f"{ASK}?q=peanuts&agent=supervisor{second}&why={ids[0]}"
     chromium.check_page(serving.url, path, ana.cookies.jar)
-    page = ana.get(path).text
+
+
+def test_the_form_of_a_question_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
+    chromium.check_page(serving.url, ASK, ana.cookies.jar)
+
+
+def test_hostile_words_of_memories_and_questions_are_text(serving: Serving, ana: httpx.Client) -> None:
+    remember(serving, *(f"{each} is what the user said of peanuts" for each in HOSTILE[:-1]))
+    page = ask(ana, "peanuts").text
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert "{{ 7*7 }}" in page
+    for each in HOSTILE[:-1]:
+        page = ask(ana, each).text
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
     assert ask(ana, LONG).status_code in (200, 414)
 
 

@@ -175,19 +175,31 @@ def test_what_stood_before_the_model_opens_in_its_place(chromium: Browser, servi
         assert tab.page.locator("h1").inner_text() == "Why did it say this?"
 
 
-def test_every_view_of_a_thread_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
-    chromium.check_page(serving.url, THREADS, ana.cookies.jar)
-    talk_without_graph(serving, [*TALK, *((each, each) for each in HOSTILE)])
-    talk_with_graph(serving, ["I live in Lisbon."], "kept")
-    for path in (
+@pytest.mark.parametrize(
+    "path",
+    [
         f"{THREADS}?q=peanuts",
         f"{THREAD}?id=main",
-        f"{THREAD}?id=kept",
         f"{REPLY}?id=main&at=8",
         f"{REPLY}?id=main&at=29",
         f"{THEN}?id=main&rev=1",
-    ):
-        chromium.check_page(serving.url, path, ana.cookies.jar)
+    ],
+)
+def test_every_view_of_a_thread_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client, path: str) -> None:
+    talk_without_graph(serving, [*TALK, *((each, each) for each in HOSTILE)])
+    chromium.check_page(serving.url, path, ana.cookies.jar)
+
+
+def test_the_views_of_no_thread_and_of_one_of_the_graph_are_sound(
+    chromium: Browser, serving: Serving, ana: httpx.Client
+) -> None:
+    chromium.check_page(serving.url, THREADS, ana.cookies.jar)
+    talk_with_graph(serving, ["I live in Lisbon."], "kept")
+    chromium.check_page(serving.url, f"{THREAD}?id=kept", ana.cookies.jar)
+
+
+def test_hostile_words_of_a_thread_are_text(serving: Serving, ana: httpx.Client) -> None:
+    talk_without_graph(serving, [(each, each) for each in HOSTILE])
     page = ana.get(THREAD, params={"id": "main"}).text
     assert "<script>alert" not in page
     assert "<img src=x" not in page
