@@ -8,6 +8,7 @@ from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
+from muniment.memory.stores.postgres.console.threads import PostgresThreadReads
 from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
@@ -71,6 +72,7 @@ class PostgresStore:
         self.usage = PostgresUsage(connections)
         self.overview = PostgresOverviewReads(connections)
         self.memory_pages = PostgresMemoryPageReads(connections)
+        self.threads = PostgresThreadReads(connections)
         self.users = PostgresUserReads(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 
