@@ -16,6 +16,7 @@ class Area:
     path: str
     place: int
     permission: Permission = "read"  # a token without it sees no link
+    is_everybodys: bool = False  # what concerns everybody: only who operates the installation sees a link
 
     def is_current(self, path: str) -> bool:
         """Whether the address of a page is in this area."""

@@ -15,10 +15,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope as AsgiScope
 
+from muniment.faces.console.areas import Area
 from muniment.faces.console.forms import Form, check_form, read_form
 from muniment.faces.console.rendering import make_address, render_page
 from muniment.faces.console.texts import Texts, choose_language, load_texts
 from muniment.faces.http.access import Caller, check_name
+from muniment.faces.http.operator import is_everybodys
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.bootstrap.console_reads import ConsoleReads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions
@@ -110,7 +112,7 @@ class Visit:
             form_key=self.sessions.make_form_key(self.session),
             path=self.request.scope["path"],
             notice=self._describe_notice(notice),
-            areas=[each for each in self.request.app.state.areas if self.grant.permits(each.permission)],
+            areas=[each for each in self.request.app.state.areas if self._can_open(each)],
             **shown,
         )
 
@@ -120,6 +122,11 @@ class Visit:
         place, mark, anchor = path.partition("#")
         address = self.make_link(place, **parameters, **({_NOTICE: notice} if notice else {}), n=n)
         return RedirectResponse(address + mark + anchor, 303)
+
+    def _can_open(self, area: Area) -> bool:
+        """Whether the token opens the page of an area."""
+        concerns_all = area.is_everybodys and not is_everybodys(self.grant, self.service)
+        return self.grant.permits(area.permission) and not concerns_all
 
     def _describe_notice(self, key: str) -> str:
         """Return the text of a notice in the address, which anybody can write there: only notices are shown."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
+from muniment.memory.ports.console.machines import MachineReads
+from muniment.memory.ports.console.nights import NightReads
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.stores.postgres.store import PostgresStore
 
@@ -16,6 +18,8 @@ class ConsoleReads:
     """What the pages read: a port for each area."""
 
     overview: OverviewReads
+    nights: NightReads
+    machines: MachineReads
 
 
 def make_console_reads(memory: Memory) -> ConsoleReads:
@@ -23,4 +27,4 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview)
+    return ConsoleReads(overview=store.overview, nights=store.nights, machines=store.machines)
