@@ -44,11 +44,9 @@ from (
 
 -- name: figures (the jobs of a space, and the bytes of its words, vectors and turns)
 select j.*, (
-    select coalesce(sum(pg_column_size(text) + pg_column_size(embedding) + pg_column_size(words)), 0) from muniment.memories
-    where space_id = %(space)s
+    select coalesce(sum({{stored}}), 0) from muniment.memories where space_id = %(space)s
   )::bigint + (
-    select coalesce(sum(pg_column_size(text) + pg_column_size(embedding) + pg_column_size(words)), 0)
-    from muniment.memory_versions where space_id = %(space)s
+    select coalesce(sum({{stored}}), 0) from muniment.memory_versions where space_id = %(space)s
   )::bigint + (
     select coalesce(sum(pg_column_size(text) + coalesce(pg_column_size(payload), 0) + coalesce(pg_column_size(words), 0)), 0)
     from muniment.turns where space_id = %(space)s
@@ -59,6 +57,9 @@ from (
     count(*) filter (where status = 'doing') as running, count(*) filter (where attempts > 0) as failing
   from jobs.queue where split_part(dedup_key, ':', 1) = %(space)s::text
 ) j
+
+-- name: stored (the bytes of a memory's words and vectors as they are stored; it may wait for its vectors)
+pg_column_size(text) + coalesce(pg_column_size(embedding), 0) + coalesce(pg_column_size(words), 0)
 
 -- name: database_size (the bytes of the database on disk)
 select pg_database_size(current_database()) as bytes
