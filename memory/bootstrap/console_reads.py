@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
+from muniment.memory.ports.console.machines import MachineReads
+from muniment.memory.ports.console.nights import NightReads
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.ports.console.users import UserReads
 from muniment.memory.stores.postgres.store import PostgresStore
@@ -18,6 +20,8 @@ class ConsoleReads:
 
     overview: OverviewReads
     users: UserReads
+    nights: NightReads
+    machines: MachineReads
 
 
 def make_console_reads(memory: Memory) -> ConsoleReads:
@@ -25,4 +29,4 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview, users=store.users)
+    return ConsoleReads(overview=store.overview, users=store.users, nights=store.nights, machines=store.machines)
