@@ -10,9 +10,9 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muniment import __version__
+from muniment.faces.http import former_pages
 from muniment.faces.http.errors import add_handlers
 from muniment.faces.http.guard import Guard
-from muniment.faces.http.page import endpoints as page
 from muniment.faces.http.routes import (
     administration,
     changes,
@@ -62,7 +62,7 @@ def create_app(service: Service, mcp: ASGIApp, mounts: Mapping[str, ASGIApp] = M
     app.state.service = service
     groups = (
         query, changes, memories, erasure, conversations, consents, projections, sessions, transfer, store, operations,
-        configuration, administration, page,
+        configuration, administration, former_pages,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:

@@ -25,8 +25,8 @@ from muniment.memory.config.processes import Serving
 from muniment.memory.errors import MunimentError
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # they tell nothing of anybody
-# Where a browser shows a cookie in place of a token.
-PAGE_PATHS = frozenset({"/config", "/config/login", "/config/logout", "/config/plugin"})
+# Former addresses of pages, from which a browser is sent on.
+PAGE_PATHS = frozenset({"/config", "/config/login", "/config/plugin"})
 STREAM_PATHS = frozenset({"/export", "/import"})
 ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
 STORE_PATHS = "/v1/store/"  # of items: all that a token of some projects opens

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from muniment.memory.client import Memory
 from muniment.memory.ports.console.memories import MemoryPageReads
+from muniment.memory.ports.console.machines import MachineReads
+from muniment.memory.ports.console.nights import NightReads
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.ports.console.threads import ThreadReads
 from muniment.memory.ports.console.users import UserReads
@@ -24,6 +26,8 @@ class ConsoleReads:
     ledger: TurnLedger
     threads: ThreadReads
     users: UserReads
+    nights: NightReads
+    machines: MachineReads
 
 
 def make_console_reads(memory: Memory) -> ConsoleReads:
@@ -37,4 +41,6 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
         ledger=store.ledger,
         users=store.users,
         threads=store.threads,
+        nights=store.nights,
+        machines=store.machines,
     )
