@@ -51,7 +51,7 @@ def test_a_state_and_a_piece_of_work_are_no_rule(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "the product name is Tallyho, one word",
+        "product name is Tallyho, one word, capital T",
         "ids are ulids not uuids",
         "our api was renamed to v2",
         "we moved ci to github actions",
