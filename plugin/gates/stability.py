@@ -1,8 +1,11 @@
-"""Whether a wish holds for good or for the moment, by its form: what it points at, and for how long it says to hold."""
+"""Whether what is said holds for good or for the moment, by its form: what it points at, for how long it says to hold,
+and whether it tells how something was or how its speaker is."""
 
 from __future__ import annotations
 
-from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.extraction.work.english.parts import IRREGULAR
+from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 
 _READ_CHARS = 1_000  # of a sentence
 # How long a wish holds, in so many words.
@@ -23,8 +26,30 @@ _PASSING = lazy_compile(
 )
 
 
+_BASE_FORMS = join_alternatives(load_lexicon("verbs.en").get_words("not_past"))
+_BESIDE = r"(?:\s+(?:just|only|really|also|still|all|both|never|always|once|\w+ly))*"
+# How the speaker is, how something was, and what somebody did. What became of a thing, such as `was renamed`, and what
+# a team has done may well last.
+_STATE = lazy_compile(
+    r"(?i)^\W*(?:(?:and|but|so|well|oh|ok|yes|no|lol|haha|man|wow)\b\W*)*(?:"
+    rf"i(?:'m|\s+am|{_BESIDE}\s+feel)\b|(?:i|we){_BESIDE}\s+(?:was|were|felt|had(?!\s+to\b))\b"
+    rf"|(?:i|it|that|this|he|she|they){_BESIDE}\s+(?:(?!{_BASE_FORMS}\b)\w+ed|{IRREGULAR})\b"
+    rf"|[^,;:]{{1,80}}?\s(?:was|were|wasn't|weren't)\b(?!{_BESIDE}\s+(?:not\s+)?(?:\w+ed|\w+en|made|built|set|put|cut|found)\b))"
+)
+
+
 def is_momentary(sentence: str) -> bool:
     """Return whether a wish is for the moment: it points at something at hand or at a time that passes, and does not
     say that it holds for longer."""
-    read = sentence[:_READ_CHARS]
-    return _PASSING.search(read) is not None and _STANDING.search(read) is None
+    return _PASSING.search(sentence[:_READ_CHARS]) is not None and not is_standing(sentence)
+
+
+def is_standing(sentence: str) -> bool:
+    """Return whether a sentence says in so many words that it holds for longer."""
+    return _STANDING.search(sentence[:_READ_CHARS]) is not None
+
+
+def tells_state(sentence: str) -> bool:
+    """Return whether a sentence tells how its speaker is, how something was, or what somebody did: nothing that anybody
+    lays down by it."""
+    return _STATE.search(sentence[:_READ_CHARS].replace("’", "'")) is not None
