@@ -276,7 +276,8 @@ class MemoryPlugin:
         own, previous = make_turns(context)
         state.work.append(await asyncio.to_thread(self.reader.sanitize_turn, own))
         goal = await asyncio.to_thread(parse_work_request, own.text[:_GOAL_CHARS])
-        if goal and not context.is_machine and not is_continuation(own.text[:_GOAL_CHARS], state.goal):
+        is_new = state.goal is None or not is_continuation(own.text[:_GOAL_CHARS], state.goal)
+        if goal and is_new and not context.is_machine:
             state.goal = goal
         fixes = await asyncio.to_thread(find_fixes, list_work(state.work))
         new = [fix for fix in fixes if fix.key not in state.fixes]
