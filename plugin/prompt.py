@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from muniment.memory.rules.extraction.turn_reader import TurnReader
 
 _NOBODY, _ANY_TIME = "-", datetime(2026, 1, 1, tzinfo=UTC)
-_SAMPLES = (  # what people say at the beginning of a session, so that the patterns of both languages are compiled
-    "Use pnpm, and from now on always write the tests first. We decided to keep Redis for the cart.",
-    "Continue the parser refactor from yesterday. I prefer short answers, and the build failed again.",
-    "我们用 pnpm，以后回答简短一点。接着昨天的工作，继续弄支付模块。",
-)
+# What somebody says at the beginning of a session. It compiles what most first turns need; another language, or another
+# sentence, costs a start more than it spares a turn.
+_SAMPLE = "Use pnpm, and from now on always write the tests first. We decided to keep Redis for the cart."
 _RULES_SECONDS = 0.1  # for reading what the message itself says, before the items that it contradicts are shown
 
 
@@ -81,20 +79,19 @@ class PromptBuilder:
         draft.item_ids, draft.tokens = (*stable.item_ids, *ids), stable.tokens + tokens
 
     def load_rules(self) -> None:
-        """Load and compile what the first turn needs, by reading messages as it does: no time limit of a turn should
+        """Load and compile what the first turn needs, by reading a message as it does: no time limit of a turn should
         count it. It blocks."""
         load_rules()
         load_vocabulary()
         owner, gates, at = ItemOwner(user=_NOBODY, session=_NOBODY), self.settings.plugin.gates, _ANY_TIME
-        for text in _SAMPLES:
-            decide_recall(RecallSignals(text=text), gates)
-            message = make_topic_message(self._prepare_query(text))
-            TopicWindow().add(message, gates.window_turns).measure(message)
-            turn = Turn.make(session=_NOBODY, key=_NOBODY, role="user", text=text, at=at)
-            finds = read_finds(turn, (), self.reader, self.settings).finds
-            items = [make_item(find, owner, at, self.settings.plugin.days) for find in finds]
-            find_overruled(finds, items, owner, at, self.settings.plugin.days)
-            make_stable_block(items, at, gates)
+        decide_recall(RecallSignals(text=_SAMPLE), gates)
+        message = make_topic_message(self._prepare_query(_SAMPLE))
+        TopicWindow().add(message, gates.window_turns).measure(message)
+        turn = Turn.make(session=_NOBODY, key=_NOBODY, role="user", text=_SAMPLE, at=at)
+        finds = read_finds(turn, (), self.reader, self.settings).finds
+        items = [make_item(find, owner, at, self.settings.plugin.days) for find in finds]
+        find_overruled(finds, items, owner, at, self.settings.plugin.days)
+        make_stable_block(items, at, gates)
 
     async def _decide(self, context: TurnContext, owner: ItemOwner, state: SessionState, draft: TurnDraft) -> str:
         """Let the recall gate decide. The topic is measured by the vector only where the words leave it open."""

@@ -52,7 +52,7 @@ def _score(sentence: str) -> Iterator[float]:
     if FORGET_WORD.search(said) and parse_forget_request(said):
         return
     is_asked = classify.is_request(said) or (_ASKED.match(said) and not is_standing(said))
-    if not (is_asked or is_momentary(said) or tells_state(said)):
+    if not (is_asked or is_momentary(said) or tells_state(_ASKED.sub("", said))):
         yield classify.score_statement(said)
 
 

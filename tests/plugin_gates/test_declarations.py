@@ -61,3 +61,39 @@ def test_a_state_and_a_piece_of_work_are_no_rule(said: str) -> None:
 def test_what_holds_is_kept_though_something_was_done(said: str) -> None:
     """P-58: what a thing is called since, and what a team has changed, lasts."""
     assert len(list_written(said)) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We used to run everything on Heroku.",
+        "Back then every release needed three signatures.",
+        "从前我们都用 Jenkins 部署。",
+        "I heard all endpoints need a version in theory.",
+    ],
+)
+def test_what_was_and_hearsay_are_not_kept(said: str) -> None:
+    """P-61: what the engine's rules of work take for not said, the plugin does not write."""
+    assert list_written(said) == []
+
+
+@pytest.mark.parametrize("said", ["Our integration tests are slow.", "Our staging server is broken."])
+def test_how_a_thing_is_is_no_rule(said: str) -> None:
+    """P-61: what a thing is called for good is a name or a kind; how it is may change by tomorrow."""
+    assert [find.type for find in list_written(said) if find.type == "rule"] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Everybody uses ruff here.", "use ruff"),
+        ("In our codebase we deploy Helm charts.", "deploy Helm charts"),
+        ("Our primary database is Postgres.", "primary database is Postgres"),
+        ("from today on use uv", "use uv"),
+        ("从下个月起统一用 pnpm。", "pnpm"),
+    ],
+)
+def test_what_a_team_works_with_is_kept(said: str, told: str) -> None:
+    """P-58: a practice by any verb of using, a name that a thing has for good, and any day from which it holds."""
+    (find,) = list_written(said)
+    assert told in find.content
