@@ -18,9 +18,7 @@ _LEAD = lazy_compile(
     rf"(?i)\s*(?P<open>(?:(?:{_ASIDE}|{PLACE}|{EVER}|please|always|and|also|just)\b\s*[,:]?\s*|[：:]\s*)*)",
     fill=fill_classes,
 )
-_TAIL = lazy_compile(
-    rf"(?i)(?:\s+(?:{PLACE}|{EVER}|please|everywhere|only|always))*[\s.!。！]*$", fill=fill_classes
-)
+_TAIL = lazy_compile(rf"(?i)(?:\s+(?:{PLACE}|{EVER}|please|everywhere|only|always))*[\s.!。！]*$", fill=fill_classes)
 _SCOPE = lazy_compile(rf"(?i)(?:{PLACE}|{EVER})", fill=fill_classes)
 _ORDER = lazy_compile(r"(?i)^(?P<verb>use|prefer|follow|stick\s+(?:to|with)|keep\s+to)\s+(?P<what>\S.*)$")
 _PRACTICE = lazy_compile(
