@@ -67,6 +67,18 @@ async def test_one_call_with_a_statement_twice_writes_it_once(store: MemoryStore
     assert stored[0].id == stored[1].id
 
 
+async def test_an_item_may_come_to_say_what_another_one_says(store: MemoryStore) -> None:
+    """P-84: it is its host that changes it, and both stand under their ids."""
+    first, second = make_item("Use pnpm."), make_item("Use yarn.")
+    await store.upsert([first, second])
+    [changed] = await store.upsert([replace(second, content="use pnpm", updated_at=START + DAY)])
+    assert (changed.id, changed.outcome) == (second.id, "updated")
+    assert {item.id: item.content for item in await store.list(everything())} == {
+        first.id: "Use pnpm.",
+        second.id: "use pnpm",
+    }
+
+
 async def test_a_statement_of_another_place_is_another(store: MemoryStore) -> None:
     texts = [make_item("Use tabs."), make_item("Use tabs.", scope="project"), make_item("Use tabs.", scope="session")]
     assert [each.outcome for each in await store.upsert(texts)] == ["added"] * 3
@@ -240,6 +252,28 @@ async def test_what_was_forgotten_long_ago_is_purged_and_does_not_return(store: 
     await store.compact(ANA, CompactPolicy(at=START + 10_000 * DAY))
     [again] = await store.upsert([item])
     assert again.outcome == "forgotten"
+
+
+async def test_what_has_expired_or_had_no_room_is_written_again(store: MemoryStore) -> None:
+    """P-72, P-88: only what was forgotten is never made again."""
+    ended = make_item("The freeze ends.", ttl=2 * DAY)
+    small = make_item("Answer briefly.", importance=0.0)
+    forgotten = make_item("The office is in Lisbon.")
+    await store.upsert([ended, small, forgotten, make_item("Use pnpm.", importance=1.0)])
+    await store.forget(ANA, [forgotten.id])
+    report = await store.compact(ANA, CompactPolicy(at=START + 3 * DAY, max_items=1))
+    assert (report.expired, report.dropped, report.kept) == (1, 1, 1)
+    again = await store.upsert([replace(ended, ttl=None), small, forgotten])
+    assert [(each.id, each.outcome) for each in again] == [
+        (ended.id, "added"),
+        (small.id, "added"),
+        (forgotten.id, "forgotten"),
+    ]
+    assert len(await store.list(everything())) == 3
+    assert [hit.item.id for hit in await store.search(ask("freeze"))] == [ended.id]
+    assert list(await store.forget(ANA, [small.id])) == [small.id]
+    [last] = await store.upsert([small])
+    assert last.outcome == "forgotten"
 
 
 def _broken(**fields: Any) -> MemoryItem:

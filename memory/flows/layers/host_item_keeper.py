@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision, TurnId
+from muniment.memory.domain.ids import NO_VECTOR, HostItemKey, MemoryId, Revision, TurnId
 from muniment.memory.domain.layers.host_items import HostItem, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Candidate, Turn, find_place
 from muniment.memory.errors import BadInput, NotFound, StoreError
 from muniment.memory.flows.reading.memories import MemoryBrowser
@@ -24,6 +25,7 @@ from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.layers.host_items import HostItemStore
+from muniment.memory.ports.operation.erasure import ErasureStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.provenance.quoted import hold_instruction
@@ -47,6 +49,7 @@ class HostItemKeeper:
     clock: Clock
     installation_key: InstallationKey
     committer: PlanCommitter
+    erasure: ErasureStore
     host_items: HostItemStore
     lifecycle: Lifecycle
     reads: MemoryReads
@@ -119,13 +122,27 @@ class HostItemKeeper:
             return await self._write(scope, replace(candidate, item=replace(key, names_memory=True)), key)
         memory = await self._find_memory(scope, known)
         if memory is None:
-            return KeptHostItem(id=key.id, outcome="forgotten")
+            return await self._keep_again(scope, candidate, key, known)
         if known.digest == key.digest:
             outcome = _describe_known(memory, key)
             return replace(outcome, is_replayed=True)
         if memory.id != key.id:  # it stands for others, too
             return await self._write(scope, candidate, key)
         return await self._change(scope, candidate, key)
+
+    async def _keep_again(self, scope: Scope, candidate: Candidate, key: HostItemKey, known: HostItem) -> KeptHostItem:
+        """Keep an item whose memory is gone: as a new one where nobody has forgotten it, and else not at all."""
+        if known.is_forgotten or known.memory is None or not await self._was_dropped(scope, known.memory):
+            return KeptHostItem(id=key.id, outcome="forgotten")
+        if known.memory == key.id:  # what is left of it holds the id
+            await self.erasure.purge_memories(scope, [known.memory], self.clock.now(), is_early=True)
+        is_free = not await self.browser.get_memories(scope, [MemoryId(key.id)])
+        return await self._write(scope, replace(candidate, item=replace(key, names_memory=is_free)), key)
+
+    async def _was_dropped(self, scope: Scope, memory_id: MemoryId) -> bool:
+        """Whether a memory that is gone has expired or had no room, and was not forgotten."""
+        entries = await self.browser.read_history(scope, memory_id, 1)
+        return bool(entries) and entries[0].action == "TTL"
 
     async def _find_memory(self, scope: Scope, item: HostItem) -> StoredMemory | None:
         """Return the memory of an item; None where it is forgotten, or replaced by nothing."""
@@ -173,9 +190,12 @@ class HostItemKeeper:
         find_place(valid, scope)
 
         async def make_plan(vectors: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
-            rev, _neighbours = await self.reads.find_neighbours(scope, (), 0)
+            rev, neighbours = await self.reads.find_neighbours(scope, _list_key_probes(valid, scope), 0)
             before, now = await self.browser.get_memory(scope, MemoryId(key.id)), self.clock.now()
             after = replace(_apply_candidate(before, valid, scope), updated_at=now)
+            others = (each.memory for near in neighbours for each in near if each.memory.id != before.id)
+            if any(other.stable_key == after.stable_key for other in others):  # it says what another one says
+                after = replace(after, stable_key=None)
             changes = complete_vectors([Change(action="UPDATE", before=before, after=after)], vectors)
             led = HostItem(id=key.id, memory=before.id, digest=key.digest, said=key.said)
             plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=now, changes=changes, host_items=(led,))
@@ -183,6 +203,14 @@ class HostItemKeeper:
 
         receipt = await self.committer.commit_with_retry(scope, make_plan)
         return KeptHostItem(id=key.id, outcome="updated", memory=memory.id, rev=receipt.rev)
+
+
+def _list_key_probes(candidate: Candidate, scope: Scope) -> tuple[NeighbourProbe, ...]:
+    """Return what finds the memory that has the key of a candidate at its place; nothing for one without a key."""
+    if candidate.fact is None:
+        return ()
+    key, place = candidate.fact.key, None if candidate.reach == "user" else find_place(candidate, scope)
+    return (NeighbourProbe(vector=NO_VECTOR, kind=candidate.kind, stable_key=key, attribute=key, place=place),)
 
 
 def _is_there(memory: StoredMemory) -> bool:
