@@ -18,7 +18,7 @@ from muniment.memory.rules.statements.parse import normalize_sentence
 from muniment.plugin.domain.item import MemoryItem
 from muniment.plugin.item_mapping import map_item
 from muniment.testing.fakes import FixedClock
-from tests.engine import NOON, engine, scope, settings
+from tests.engine import NOON, Leaving, engine, scope, settings
 from tests.erasing import commit
 
 MADE = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
@@ -107,6 +107,18 @@ async def test_what_nobody_has_forgotten_is_kept_again(database_url: str) -> Non
         clock.advance(31 * 86_400)
         await memory.admin.maintain(ana)
         assert (await memory.host_items.keep(ana, candidate(one))).outcome == "forgotten"
+
+
+async def test_the_same_words_are_one_item_without_an_embedder(database_url: str) -> None:
+    """P-39, P-63: whatever their case and full stop, and for statements in a person's own words, too."""
+    embedder = Leaving()
+    embedder.left = 0
+    async with engine(database_url, embedder=embedder) as memory:
+        for kind in ("fact", "preference", "rule"):
+            said = f"The {kind} board is on the third floor."
+            one, other = item(said, type=kind), item(said.upper().rstrip("."), type=kind)
+            added, known = [await memory.host_items.keep(scope(), candidate(each)) for each in (one, other)]
+            assert (added.outcome, known.outcome, str(known.memory)) == ("added", "known", one.id)
 
 
 async def test_a_secret_is_refused(database_url: str) -> None:
