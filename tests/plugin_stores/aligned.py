@@ -119,7 +119,7 @@ async def _serve(memory: Memory, tuned: Settings) -> AsyncIterator[TenantStores]
         stores = {}
         for tenant in TENANTS:
             token, _ = await tokens.issue_token(tenant=tenant, owner=None)
-            stores[tenant] = RemoteStore(f"http://127.0.0.1:{port}", token, timeout_seconds=10)
+            stores[tenant] = RemoteStore(f"http://127.0.0.1:{port}", token, timeout_seconds=60)
         yield TenantStores(stores)
         server.should_exit = True
         await serving
