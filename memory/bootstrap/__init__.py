@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         enable_keepalive,
         ensure_checkpoint_database,
         ensure_database,
+        find_checkpoint_address,
         find_owner_address,
         get_server_status,
         grant_login,
@@ -49,6 +50,7 @@ __all__ = [
     "enable_keepalive",
     "ensure_checkpoint_database",
     "ensure_database",
+    "find_checkpoint_address",
     "find_owner_address",
     "get_server_status",
     "grant_login",
@@ -80,8 +82,9 @@ __all__ = [
 _MODULES = {
     "bootstrap.configured": "open_configured_memories open_token_configs",
     "bootstrap.databases": (
-        "enable_keepalive ensure_checkpoint_database ensure_database find_owner_address get_server_status grant_login "
-        "is_same_database migrate_database read_grant_script read_silence_limit scrub_database stop_server"
+        "enable_keepalive ensure_checkpoint_database ensure_database find_checkpoint_address find_owner_address "
+        "get_server_status grant_login is_same_database migrate_database read_grant_script read_silence_limit "
+        "scrub_database stop_server"
     ),
     "bootstrap.documents": "open_documents",
     "bootstrap.gateways": "create_gateway open_gateway",
