@@ -139,7 +139,7 @@ def test_another_users_memory_is_as_one_that_is_not_there(serving: Serving, lisb
                 told = read_text(send_form(bob, path, {"id": [lisbon.hex, nobodys.hex], "action": verb}))
                 assert told.count("not there") == 2
                 assert "Lisbon" not in told
-        for rest in ("preview", "erase"):
+        for rest in ("preview", "preview/erase"):
             both = {"id": [lisbon.hex, nobodys.hex], "action": "erase", "seen": "1.0.0.0.0.0"}
             told = read_text(send_form(bob, f"/console/memories/several/{rest}", both))
             assert told.count("not there") == 2
