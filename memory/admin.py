@@ -100,6 +100,10 @@ class Admin:
         StoreError."""
         return await self.engine.engines.run(scope, lambda engine: engine.run_undo.undo_consolidation(scope, run))
 
+    async def preview_undo(self, scope: Scope, run: UUID) -> UndoResult:
+        """Return what `undo_consolidation` would do; nothing is changed. Raises as it does."""
+        return await self.engine.run_undo.preview_undo(scope, run)
+
     async def cancel_consolidation(self, scope: Scope, run: UUID) -> Run:
         """Cancel a run that waits for a batch endpoint, free its part of the budget, and remove the batch and its
         files.

@@ -8,6 +8,7 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
+from muniment.memory.errors import NotFound
 
 
 @check_calls
@@ -41,6 +42,12 @@ class Jobs:
     async def count_jobs(self) -> dict[str, dict[str, int]]:
         """Return the numbers of jobs in the queue: name -> due, later, running -> number."""
         return await self.engine.store.jobs.count_jobs()
+
+    async def hasten_job(self, job_id: int, *, tenant: str, scope: Scope | None = None) -> None:
+        """Let a worker take a waiting job at once, as after a failure: one of a space, or without one of the tenant or
+        of all spaces. Raises NotFound."""
+        if not await self.engine.store.jobs.hasten_job(job_id, tenant=tenant, scope=scope):
+            raise NotFound
 
     async def enqueue_missed(self) -> int:
         """Enqueue the extraction of every turn that no model has read yet. Returns the number of turns.

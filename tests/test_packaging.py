@@ -31,7 +31,7 @@ assert version("muniment") == muniment.__version__
 assert muniment.load_settings({}).categories["goals"].rag_length == 20
 for package, suffix in (
     ("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.postgres.sql", ".sql"),
-    ("memory.rules.language.lexicons", ".yaml"), ("faces.http.page", ".html"),
+    ("memory.rules.language.lexicons", ".yaml"), ("faces.console.templates", ".html"),
 ):
     folder = files("muniment").joinpath(*package.split("."))
     assert [one.name for one in folder.iterdir() if one.name.endswith(suffix) and one.read_bytes()], package

@@ -20,7 +20,7 @@ from muniment.faces.console.forms import Form, check_form, read_form
 from muniment.faces.console.rendering import make_address, render_page
 from muniment.faces.console.texts import Texts, choose_language, load_texts
 from muniment.faces.http.access import Caller, check_name
-from muniment.faces.http.operator import Operator, check_operator
+from muniment.faces.http.operator import Operator, check_operator, is_everybodys
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.bootstrap.console_reads import ConsoleReads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions
@@ -87,6 +87,11 @@ class Visit:
         """Whether the visitor may look at every user of the tenant, and chooses one."""
         return self.grant.owner is None and not self.grant.agents and self.grant.permits("admin")
 
+    @property
+    def operates_installation(self) -> bool:
+        """Whether the visitor may see and change what concerns everybody: `require_operator` raises where not."""
+        return is_everybodys(self.grant, self.service)
+
     def require_operator(self) -> Operator:
         """Return who operates the installation, for what concerns everybody. Raises NotPermitted for a token that is a
         user's, another tenant's, or of some agents, also where it has the permission `admin`."""
@@ -129,7 +134,7 @@ class Visit:
         return RedirectResponse(address + mark + anchor, 303)
 
     def _sees_area(self, area: Area) -> bool:
-        return self.grant.permits(area.permission) and (self.is_operator or not area.for_operators)
+        return self.grant.permits(area.permission) and (self.operates_installation or not area.for_operators)
 
     def _describe_notice(self, key: str) -> str:
         """Return the text of a notice in the address, which anybody can write there: only notices are shown."""

@@ -31,11 +31,18 @@ class Operator:
         return f"token {self.grant.id}"
 
 
+def is_everybodys(grant: Grant, service: Service) -> bool:
+    """Whether a token may change what concerns everybody: one with the permission `admin` that is of no user, agent or
+    project, and of the tenant of the service."""
+    is_limited = grant.owner is not None or bool(grant.agents) or bool(grant.projects)
+    return grant.permits("admin") and not is_limited and grant.tenant == service.settings.tenant
+
+
 def check_operator(grant: Grant, service: Service) -> Operator:
     """Return the operator that a token is for. Raises NotPermitted for one that is a user's, another tenant's, or lacks
     the permission `admin`."""
     grant.require_permission("admin")
-    if grant.owner is not None or grant.agents or grant.projects or grant.tenant != service.settings.tenant:
+    if not is_everybodys(grant, service):
         raise NotPermitted(_NOT_EVERYBODYS)
     return Operator(grant, service)
 

@@ -45,9 +45,16 @@ class JobQueue(Protocol):
         """Remove the job from the queue."""
         ...
 
-    async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
-        """Put the job back, due after `wait` by the queue's own clock; with `step_aside` later jobs of its space may
-        pass it."""
+    async def reschedule_job(
+        self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False, error_class: str | None = None
+    ) -> None:
+        """Put the job back, due after `wait` by the queue's own clock, with the class of the error of this attempt;
+        with `step_aside` later jobs of its space may pass it."""
+        ...
+
+    async def hasten_job(self, job_id: int, *, tenant: str, scope: Scope | None) -> bool:
+        """Make a waiting job due at once: of a space, or without one of the tenant or of all spaces. Returns whether
+        there is such a job."""
         ...
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:

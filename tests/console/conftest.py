@@ -7,9 +7,9 @@ import pytest
 
 from tests.console.browser import Browser, open_chromium
 from tests.console.visitor import sign_in
-from tests.http.conftest import Serving, environment, own_serving, serving, shared
+from tests.http.conftest import Serving, environment, operated, own_serving, serving, shared
 
-__all__ = ["environment", "own_serving", "serving", "shared"]
+__all__ = ["environment", "operated", "own_serving", "serving", "shared"]
 
 
 @pytest.fixture

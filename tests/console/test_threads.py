@@ -68,10 +68,13 @@ def test_a_line_that_the_reply_has_no_fingerprint_of_is_marked(serving: Serving,
     """What memory would give at the revision is not said to have been given."""
     talk_without_graph(serving, TALK[:1])
     with serving.client(serving.token()) as api:
-        at = {"session": "api", "turns": [
-            {"key": "1", "role": "user", "text": "Where do I live?"},
-            {"key": "2", "role": "assistant", "text": "In Lisbon."},
-        ]}  # fmt: skip
+        at = {
+            "session": "api",
+            "turns": [
+                {"key": "1", "role": "user", "text": "Where do I live?"},
+                {"key": "2", "role": "assistant", "text": "In Lisbon."},
+            ],
+        }
         api.post("/turns", json=at).raise_for_status()
     assert "not recorded" in read_text(ana.get(REPLY, params={"id": "api", "at": 1}))
 

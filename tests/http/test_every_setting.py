@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from muniment.faces.cli.app import run_command
+from tests.console.visitor import read_form_key, sign_in
 from tests.http.conftest import Serving
-from tests.http.test_page import log_in
 from tests.setting_values import list_values, type_value
 
 VALUES = list_values()
@@ -58,17 +58,18 @@ def test_each_over_http_and_on_the_page(operator: httpx.Client, own_serving: Ser
     for start in range(0, len(KEYS), HALF):
         assert operator.put("/v1/config", json={"reset": KEYS[start : start + HALF]}).status_code == 200
     assert read_values(operator) == usual
-    with log_in(own_serving) as (client, hidden):
+    with sign_in(own_serving, owner=None, scopes=("admin",)) as client:
+        hidden = {"form_key": read_form_key(client)}
         stages = {each["stage"]: each["settings"] for each in operator.get("/v1/config").json()["stages"]}
         rev = operator.get("/v1/config").json()["rev"]
         for stage, settings in stages.items():
-            form = {**hidden, "stage": stage, "rev": str(rev)}
+            form, path = {**hidden, "rev": str(rev)}, f"/console/settings/{stage}"
             for key in [each["key"] for each in settings][:: 1 if len(TYPED) == len(KEYS) else 12]:
-                bad = client.post("/config", data={**form, key: type_value(VALUES[key][1])})
+                bad = client.post(path, data={**form, key: type_value(VALUES[key][1])})
                 assert bad.status_code == 422, key
-                assert f'id="problem">{key}: is ' in bad.text
+                assert f'id="problem" lang="en">{key}: is ' in bad.text
             typed = {each["key"]: type_value(goods[each["key"]]) for each in settings}
-            assert client.post("/config", data={**form, **typed}).status_code == 200
+            assert client.post(path, data={**form, **typed}).status_code == 303
             rev += 1
     assert read_values(operator) == goods
 

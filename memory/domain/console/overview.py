@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,3 +13,39 @@ class MemoryCount:
     category: str
     state: str
     count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountChange:
+    """How many memories of a category got into a state on a day (UTC), and how many got out of it."""
+
+    day: date
+    category: str
+    state: str
+    gained: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayActivity:
+    """What went on in a space on a day (UTC): turns of the user, those of which something was written, and searches
+    that found something, that found nothing, and that failed."""
+
+    day: date
+    turns: int = 0
+    remembered: int = 0
+    answered: int = 0
+    unanswered: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceFigures:
+    """The jobs of a space that are due, that wait for a later time, that run, and that have failed before, and the
+    bytes of its words, vectors and turns as they are stored."""
+
+    due: int
+    later: int
+    running: int
+    failing: int
+    bytes: int

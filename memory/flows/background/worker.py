@@ -139,7 +139,10 @@ class Worker:
                 "%s failed: %s; again at %s", ticket.job.name, error_class, verdict.at.isoformat("T", "seconds")
             )
         wait = verdict.at - now  # a duration: by a wrong clock a failing model would be asked without a pause
-        await self._update_queue(lambda: self._queue.reschedule_job(ticket, wait, step_aside=verdict.lets_others_pass))
+        passes = verdict.lets_others_pass
+        await self._update_queue(
+            lambda: self._queue.reschedule_job(ticket, wait, step_aside=passes, error_class=error_class)
+        )
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake_event.set)
         seconds = monotonic() - started
         self._report_outcome(JobOutcome(job=ticket.job, seconds=seconds, error_class=error_class, retry_at=verdict.at))

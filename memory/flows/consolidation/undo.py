@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from muniment.memory.domain.consolidation import UndoResult
+from muniment.memory.domain.consolidation import Run, UndoResult
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
@@ -33,14 +33,7 @@ class RunUndo:
         ModelError."""
 
         async def restore(vectors: VectorCache) -> UndoResult:
-            run = await self.consolidation.get_run(scope, run_id)
-            if run.status == "undone":
-                raise BadInput(f"the consolidation {run_id} is undone already")
-            if run.ended_at is None:
-                raise Busy(
-                    f"the consolidation {run_id} is not over yet ({run.status}): take it back then; one whose process "
-                    "has died is over when the next one begins"
-                )
+            run = await self._get_ended_run(scope, run_id)
             rev, steps = await self.runs.read_run_changes(scope, run.id)
             reversal = plan_undo(steps, run.id)
             changes = complete_vectors(reversal.changes, vectors)
@@ -50,3 +43,21 @@ class RunUndo:
             return UndoResult(run=replace(run, status="undone"), restored=restored, left=len(steps) - restored)
 
         return await self.committer.run_with_vectors(scope, restore)
+
+    async def preview_undo(self, scope: Scope, run_id: UUID) -> UndoResult:
+        """Return what undoing the run would restore and leave, and change nothing. Raises as `undo_consolidation`."""
+        run = await self._get_ended_run(scope, run_id)
+        _, steps = await self.runs.read_run_changes(scope, run.id)
+        restored = len(plan_undo(steps, run.id).changes)
+        return UndoResult(run=run, restored=restored, left=len(steps) - restored)
+
+    async def _get_ended_run(self, scope: Scope, run_id: UUID) -> Run:
+        run = await self.consolidation.get_run(scope, run_id)
+        if run.status == "undone":
+            raise BadInput(f"the consolidation {run_id} is undone already")
+        if run.ended_at is None:
+            raise Busy(
+                f"the consolidation {run_id} is not over yet ({run.status}): take it back then; one whose process "
+                "has died is over when the next one begins"
+            )
+        return run

@@ -82,15 +82,22 @@ class PostgresJobQueue(JobQueue):
     async def finish_job(self, ticket: JobTicket) -> None:
         await self._execute_together("finish", id=ticket.id, worker=ticket.worker)
 
-    async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
+    async def reschedule_job(
+        self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False, error_class: str | None = None
+    ) -> None:
         priority = _ASIDE if step_aside else JOB_PRIORITY
-        params = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": priority}
+        params: dict[str, Any] = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": priority}
+        params["error"] = error_class
         try:
             await self._execute_together("reschedule", **params)
         except StoreError as error:
             if error.data.get("constraint") != _DEDUP_INDEX:
                 raise
             await self._execute_together("reschedule", **params)  # its twin was enqueued at this moment
+
+    async def hasten_job(self, job_id: int, *, tenant: str, scope: Scope | None) -> bool:
+        space = scope.space if scope else None
+        return await self._fetch_row("hasten", id=job_id, tenant=tenant, space=space) is not None
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
         async with self._connections.working() as conn:

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
+from muniment.memory.stores.postgres.console.machines import PostgresMachineReads
+from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
+from muniment.memory.stores.postgres.console.nights import PostgresNightReads
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
 from muniment.memory.stores.postgres.console.threads import PostgresThreadReads
 from muniment.memory.stores.postgres.console.users import PostgresUserReads
@@ -70,8 +73,11 @@ class PostgresStore:
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.overview = PostgresOverviewReads(connections)
+        self.memory_pages = PostgresMemoryPageReads(connections)
         self.threads = PostgresThreadReads(connections)
         self.users = PostgresUserReads(connections)
+        self.nights = PostgresNightReads(connections)
+        self.machines = PostgresMachineReads(connections)
         self.embedder_switch = PostgresEmbedderSwitch(connections, model)
 
     def for_model(self, model: str) -> PostgresStore:

@@ -1226,6 +1226,7 @@ CREATE TABLE jobs.queue (
     scheduled_at timestamp with time zone,
     attempts integer DEFAULT 0 NOT NULL,
     worker_id bigint,
+    error text,
     CONSTRAINT queue_status CHECK ((status = ANY (ARRAY['todo'::text, 'doing'::text])))
 );
 
@@ -1250,6 +1251,8 @@ COMMENT ON COLUMN jobs.queue.scheduled_at IS 'Not before this time, by the datab
 COMMENT ON COLUMN jobs.queue.attempts IS 'How many attempts have failed.';
 
 COMMENT ON COLUMN jobs.queue.worker_id IS 'The worker that runs it; null when it waits, and when its worker has died.';
+
+COMMENT ON COLUMN jobs.queue.error IS 'The class of the error of the last attempt that failed, never its message; null where none has.';
 
 ALTER TABLE jobs.queue ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME jobs.queue_id_seq

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
-from muniment.memory.domain.console.overview import MemoryCount
-from muniment.memory.domain.scope import Reader
+from muniment.memory.domain.console.overview import CountChange, DayActivity, MemoryCount, SpaceFigures
+from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.ports.console.overview import OverviewReads
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SQL = load_blocks("console_overview")
@@ -23,3 +24,24 @@ class PostgresOverviewReads(OverviewReads):
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             rows = await (await conn.execute(_SQL["memory_counts"], {"space": reader.scope.space})).fetchall()
         return [MemoryCount(**row) for row in rows]
+
+    async def list_count_changes(self, reader: Reader, since: date) -> Sequence[CountChange]:
+        params = {"space": reader.scope.space, "allowed": sorted(reader.allowed), "since": since}
+        async with self._connections.reading(reader.scope) as conn:
+            rows = await (await conn.execute(_SQL["count_changes"], params)).fetchall()
+        return [CountChange(**row) for row in rows]
+
+    async def list_days(self, scope: Scope, since: date) -> Sequence[DayActivity]:
+        async with self._connections.reading(scope) as conn:
+            rows = await (await conn.execute(_SQL["days"], {"space": scope.space, "since": since})).fetchall()
+        return [DayActivity(**row) for row in rows]
+
+    async def read_figures(self, scope: Scope) -> SpaceFigures:
+        async with self._connections.reading(scope) as conn:
+            row = require_row(await (await conn.execute(_SQL["figures"], {"space": scope.space})).fetchone())
+        return SpaceFigures(**row)
+
+    async def read_database_size(self) -> int:
+        async with self._connections.transaction() as conn:
+            row = require_row(await (await conn.execute(_SQL["database_size"])).fetchone())
+        return int(row["bytes"])

@@ -1,3 +1,65 @@
 -- name: memory_counts (how many memories of a space there are, by category and state)
 select category, state, count(*) as count from muniment.memories
 where space_id = %(space)s group by category, state order by category, state
+
+-- name: count_changes (how many memories got into a category and state on a day, and out of it; the former days count as the first)
+with version as (
+  select memory_id, from_rev as rev, category, state, updated_at from muniment.memory_versions where space_id = %(space)s
+  union all
+  select memory_id, rev, category, state, updated_at from muniment.memories where space_id = %(space)s
+), step as (
+  select v.category, v.state, (coalesce(j.ts, v.updated_at) at time zone 'UTC')::date as day,
+    lag(v.category) over life as former_category, lag(v.state) over life as former_state
+  from version v left join muniment.journal j on j.space_id = %(space)s and j.rev = v.rev and j.memory_id = v.memory_id
+  window life as (partition by v.memory_id order by v.rev)
+), move as (
+  select category, state, day, 1 as gained, 0 as lost from step
+  where (category, state) is distinct from (former_category, former_state)
+  union all
+  select former_category, former_state, day, 0, 1 from step
+  where former_state is not null and (category, state) is distinct from (former_category, former_state)
+)
+select category, state, greatest(day, %(since)s::date) as day, sum(gained)::int as gained, sum(lost)::int as lost from move
+where category = any(%(allowed)s) group by category, state, greatest(day, %(since)s::date)
+order by 3, category, state
+
+-- name: days (what went on in a space on each day (UTC))
+select day, sum(turns)::int as turns, sum(remembered)::int as remembered, sum(answered)::int as answered,
+  sum(unanswered)::int as unanswered, sum(failed)::int as failed
+from (
+  select (at at time zone 'UTC')::date as day, count(*) as turns, 0 as remembered, 0 as answered, 0 as unanswered, 0 as failed
+  from muniment.turns
+  where space_id = %(space)s and role = 'user' and kind = 'message' and at >= %(since)s::date::timestamp at time zone 'UTC'
+  group by 1
+  union all
+  select (at at time zone 'UTC')::date, 0, count(distinct turn_id), 0, 0, 0 from muniment.extractions
+  where space_id = %(space)s and written > 0 and at >= %(since)s::date::timestamp at time zone 'UTC' group by 1
+  union all
+  select (ts at time zone 'UTC')::date, 0, 0, count(*) filter (where status = 'ok'),
+    count(*) filter (where status = 'skipped'), count(*) filter (where status = 'error')
+  from muniment.events
+  where space_id = %(space)s and node = 'context' and op = 'search' and ts >= %(since)s::date::timestamp at time zone 'UTC'
+  group by 1
+) told group by day order by day
+
+-- name: figures (the jobs of a space, and the bytes of its words, vectors and turns)
+select j.*, (
+    select coalesce(sum({{stored}}), 0) from muniment.memories where space_id = %(space)s
+  )::bigint + (
+    select coalesce(sum({{stored}}), 0) from muniment.memory_versions where space_id = %(space)s
+  )::bigint + (
+    select coalesce(sum(pg_column_size(text) + coalesce(pg_column_size(payload), 0) + coalesce(pg_column_size(words), 0)), 0)
+    from muniment.turns where space_id = %(space)s
+  )::bigint as bytes
+from (
+  select count(*) filter (where status = 'todo' and coalesce(scheduled_at, now()) <= now()) as due,
+    count(*) filter (where status = 'todo' and scheduled_at > now()) as later,
+    count(*) filter (where status = 'doing') as running, count(*) filter (where attempts > 0) as failing
+  from jobs.queue where split_part(dedup_key, ':', 1) = %(space)s::text
+) j
+
+-- name: stored (the bytes of a memory's words and vectors as they are stored; it may wait for its vectors)
+pg_column_size(text) + coalesce(pg_column_size(embedding), 0) + coalesce(pg_column_size(words), 0)
+
+-- name: database_size (the bytes of the database on disk)
+select pg_database_size(current_database()) as bytes

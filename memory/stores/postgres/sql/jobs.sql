@@ -71,8 +71,14 @@ with twin as (
   returning mine.id
 )
 update jobs.queue mine set status = 'todo', worker_id = null, attempts = attempts + 1,
-  scheduled_at = now() + %(wait)s::interval, priority = least(priority, %(priority)s)
+  scheduled_at = now() + %(wait)s::interval, priority = least(priority, %(priority)s), error = %(error)s
 where {{own}} and not exists (select from twin)
+
+-- name: hasten (makes a waiting job due at once: of a space, or of a tenant and of all spaces)
+update jobs.queue set scheduled_at = now()
+where id = %(id)s and status = 'todo' and (%(space)s::text is null or split_part(dedup_key, ':', 1) = %(space)s::text)
+  and (args ->> 'tenant' = %(tenant)s or %(space)s::text is null and args ->> 'owner' = '')
+returning id
 
 -- name: own (a job that this worker holds)
 mine.id = %(id)s and mine.status = 'doing' and mine.worker_id = %(worker)s
