@@ -139,7 +139,7 @@ class AskForm:
             filters=_list_filters(visit.texts.language),
         )
 
-    def render(self, visit: Visit, problem: str = "", wrong: str = "") -> Markup:
+    def render_fields(self, visit: Visit, problem: str = "", wrong: str = "") -> Markup:
         """Return the fields with what the address gives; a problem stands beside the field that it names."""
         given = visit.request.query_params
         if not wrong and not has_details(given):
@@ -203,7 +203,7 @@ async def show_ask(visit: Visit) -> Response:
         is_asked="q" in given,
         agents=[(each, each) for each in list_agents(visit)],
         agent=choose_agent(visit),
-        fields=AskForm.read(visit).render(visit, problem, wrong),
+        fields=AskForm.read(visit).render_fields(visit, problem, wrong),
         parameters=list_parameters(visit),
         ask_why=_link_question(visit),
         sides=sides,
