@@ -3,8 +3,9 @@
 python -m benchmarks.console [--memories 10000] [--rounds 50] [--json]
 
 In a home of its own runs `muniment serve` over a memory of so many statements. Each area of the console is opened by a
-client that is logged in, one request after the other; the first request of each is not counted. The times are those of
-the client on the same machine. The bytes are those of the page and of what it loads, as they go over the wire."""
+client that is logged in, one request after the other; the first request of each is not counted. Then the same questions
+are asked by `memory.query` and on the page, by turns. The times are those of the client on the same machine. The bytes
+are those of the page and of what it loads, as they go over the wire."""
 
 from __future__ import annotations
 
@@ -62,6 +63,30 @@ async def measure_page(client: httpx.AsyncClient, path: str, rounds: int) -> dic
     }
 
 
+async def measure_questions(client: httpx.AsyncClient, token: str, rounds: int) -> dict[str, Any]:
+    """Ask each question by `memory.query` and on the page, in turns; the milliseconds of both, and the share."""
+    taken: dict[str, list[float]] = {"query": [], "page": []}
+    for number in range(rounds + 1):
+        text, agent = f"How many jars are on shelf {number * 7}?", "supervisor"
+        requests = {
+            "query": client.build_request(
+                "POST",
+                "/memory/query",
+                json={"query": text, "agent": agent},
+                headers={"Authorization": f"Bearer {token}"},
+            ),
+            "page": client.build_request("GET", make_address("/ask", q=text, agent=agent)),
+        }
+        for name, request in requests.items():
+            began = perf_counter()
+            answer = await client.send(request)
+            answer.raise_for_status()
+            if number:  # the first of each is not counted
+                taken[name].append(1_000 * (perf_counter() - began))
+    medians = {name: statistics.median(each) for name, each in taken.items()}
+    return {**{name: round(each, 1) for name, each in medians.items()}, "share": medians["page"] / medians["query"]}
+
+
 async def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Start the service in a home of its own, fill a memory, and open each area."""
     home = make_home(CONFIG)
@@ -83,7 +108,8 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
             await client.post("/console/login", data={"token": token.get_secret_value()})
             paths = [make_address(area.path) for area in load_pages()[1]]
             pages = {path: await measure_page(client, path, args.rounds) for path in paths}
-        return {"memories": written, "pages": pages, "machine": await harness.machine(address)}
+            questions = await measure_questions(client, token.get_secret_value(), args.rounds)
+        return {"memories": written, "pages": pages, "questions": questions, "machine": await harness.machine(address)}
     finally:
         if service.process is not None and service.process.returncode is None:
             await service.stop()
@@ -92,10 +118,15 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
-    """A row for each area."""
+    """A row for each area, and one for a question."""
     header = ("page", "p50 ms", "p95 ms", "bytes of the page", "bytes with what it loads")
     rows = [(path, *each.values()) for path, each in found["pages"].items()]
     yield harness.grid(f"The console over {found['memories']:,} memories", header, rows)
+    asked = found["questions"]
+    row = (asked["query"], asked["page"], f"{asked['share']:.2f}")
+    yield harness.grid(
+        "A question, with an embedder that costs nothing", ("memory.query, ms", "page, ms", "share"), [row]
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
