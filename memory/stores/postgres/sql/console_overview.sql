@@ -54,7 +54,7 @@ select j.*, (
 from (
   select count(*) filter (where status = 'todo' and coalesce(scheduled_at, now()) <= now()) as due,
     count(*) filter (where status = 'todo' and scheduled_at > now()) as later,
-    count(*) filter (where status = 'doing') as running, count(*) filter (where attempts > 0) as failing
+    count(*) filter (where status = 'doing') as running, count(*) filter (where error is not null) as failing
   from jobs.queue where split_part(dedup_key, ':', 1) = %(space)s::text
 ) j
 
