@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.errors import LockNotAvailable
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from muniment.graph import tables
-from muniment.graph.janitor import run_janitor
+from muniment.graph.janitor import CheckpointTables, run_janitor
 from muniment.graph.redaction import Redact
 from muniment.graph.saver import (
     SCHEMA,
@@ -110,6 +111,41 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
         bootstrap.run_worker(settings, memory),
     ):
         yield saver
+
+
+@dataclass(frozen=True, slots=True)
+class _OneConnection:
+    """The saver's tables over one connection."""
+
+    conn: CheckpointConnection
+
+    def cursor(self) -> AbstractAsyncContextManager[AsyncCursor[DictRow]]:
+        """A cursor for the saver's tables. Raises StoreDown."""
+        return self._open_cursor()
+
+    @asynccontextmanager
+    async def _open_cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
+        async with translate_errors(), self.conn.transaction(), self.conn.cursor(binary=True) as cursor:
+            await set_search_path(self.conn)
+            yield cursor
+
+
+@asynccontextmanager
+async def open_existing_tables(settings: Settings) -> AsyncIterator[CheckpointTables | None]:
+    """Open a connection to the saver's tables by these settings, or None where there are none: nothing is created. The
+    memory of these settings has to be open.
+
+    Raises BadConfig, StoreDown, Denied."""
+    address = await bootstrap.find_checkpoint_address(settings)
+    async with (
+        translate_errors(),
+        await CheckpointConnection.connect(
+            address, autocommit=True, prepare_threshold=None, row_factory=dict_row
+        ) as conn,
+    ):
+        await _configure_connection(conn)
+        has_tables = await _query_bool(conn, tables.HAS_TABLES)
+        yield _OneConnection(conn) if has_tables else None
 
 
 async def _configure_connection(conn: CheckpointConnection) -> None:

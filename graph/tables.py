@@ -201,6 +201,25 @@ SPACE_THREAD_SIZES: LiteralString = f"with wanted as materialized ({SPACE_THREAD
 
 THREAD_SIZES: LiteralString = f"with wanted as ({ALL_THREADS}) {_SIZES_QUERY}"
 
+NAMED_THREAD_SIZES: LiteralString = f"with wanted as (select unnest(%(threads)s::text[]) as thread_id) {_SIZES_QUERY}"
+
+# What memory put before the model in turns of a thread, which their times name: of each the last checkpoint with it.
+# Texts and numbers are in the row of a checkpoint, lists apart.
+TURN_RECORDS: LiteralString = """
+with turn as (
+  select distinct on (values ->> 'at') values, versions from (
+    select checkpoint_id, checkpoint -> 'channel_values' as values, checkpoint -> 'channel_versions' as versions
+    from checkpoints where thread_id = %(thread)s and checkpoint_ns = ''
+  ) c
+  where values ->> 'at' = any(%(times)s) and values ->> 'rev' is not null
+  order by values ->> 'at', checkpoint_id desc
+)
+select t.values ->> 'at' as at, (t.values ->> 'rev')::bigint as rev, t.values ->> 'stable' as stable,
+  t.values ->> 'header' as header, t.values ->> 'moving' as moving, b.type, b.blob as shown
+from turn t left join checkpoint_blobs b on b.thread_id = %(thread)s and b.checkpoint_ns = ''
+  and b.channel = 'shown' and b.version = t.versions ->> 'shown'
+"""
+
 # Each thread of the supervisor as it is now; `user_id` is its space, a hash of tenant and owner.
 CREATE_THREADS_VIEW: LiteralString = f"""
 create view supervisor_checkpoints as

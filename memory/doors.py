@@ -8,6 +8,7 @@ from uuid import UUID
 from muniment.memory.admin import Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.host_items import KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
@@ -17,6 +18,7 @@ from muniment.memory.engine import Engine
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
+from muniment.memory.rules.policy.edits import Edit
 from muniment.memory.sessions import Sessions
 
 
@@ -40,6 +42,11 @@ class Doors:
     def host_items(self) -> HostItems:
         """What hosts keep under ids of their own."""
         return HostItems(self.engine)
+
+    @property
+    def edits(self) -> Edits:
+        """What a person changes of a memory by hand."""
+        return Edits(self.engine)
 
     @property
     def resources(self) -> Resources:
@@ -92,3 +99,49 @@ class HostItems:
     async def pin(self, scope: Scope, item_id: UUID, *, pinned: bool) -> Receipt:
         """Pin or unpin the memory to which an id leads. Raises NotFound where it leads to none, StoreError."""
         return await self.engine.host_item_keeper.pin_item(scope, item_id, pinned=pinned)
+
+
+@check_calls
+class Edits:
+    """Changes of a memory by hand, each of them a new version. It shares the engine of `Memory`.
+
+    The id of a memory may be given by its beginning."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def change_memory(
+        self,
+        scope: Scope,
+        memory_id: MemoryId | str,
+        *,
+        text: str | None = None,
+        category: str | None = None,
+        importance: int | None = None,
+        aliases: Sequence[str] | None = None,
+        expected_rev: Revision | None = None,
+    ) -> Receipt:
+        """Give a memory other words, another category, another importance from 1 to 5, or other names; None leaves a
+        part as it is.
+
+        The words pass the write gate and the redaction like any others, and from then on they are the user's own. With
+        `expected_rev`, the revision of the memory that was seen, a memory that has changed since raises Conflict.
+        Raises NotFound, BadInput for what cannot be kept and for a memory that is not in force, StoreError,
+        ModelError."""
+        id_ = await self.engine.browser.find_id(scope, memory_id)
+        edit = Edit(
+            text=text, category=category, importance=importance, aliases=None if aliases is None else (*aliases,)
+        )
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.hand_edits.edit_memory(scope, id_, edit, expected_rev)
+        )
+
+    async def restore_version(self, scope: Scope, memory_id: MemoryId | str, version: Revision) -> Receipt:
+        """Let a memory say again what it said at a revision; that is a new version, too, and can be taken back.
+
+        Raises NotFound where it was not there at that revision, BadInput for a memory that is not in force and where
+        another says the same by now, StoreError, ModelError."""
+        id_ = await self.engine.browser.find_id(scope, memory_id)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.hand_edits.restore_version(scope, id_, version)
+        )

@@ -63,7 +63,7 @@ from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
-from muniment.memory.flows.writing.requested_texts import RequestedTexts
+from muniment.memory.flows.writing.requested_texts import HandEdits, RequestedTexts
 from muniment.memory.flows.writing.requests import Requests
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
@@ -136,6 +136,7 @@ class Engine:
     draft_groups: DraftGroups
     writer: Writer
     requested_texts: RequestedTexts
+    hand_edits: HandEdits
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer

@@ -18,6 +18,7 @@ from muniment.memory.domain.layers.session import (
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.engine import Engine
+from muniment.memory.rules.provenance.quoted import is_repetition
 
 
 @check_calls
@@ -106,6 +107,11 @@ class Sessions:
         return await self.engine.engines.run(
             scope, lambda engine: engine.chat_keeper.recall_message(scope, agent, request)
         )
+
+    def recognize_statements(self, statements: Sequence[str], hashes: Sequence[int]) -> tuple[bool, ...]:
+        """Return for each statement whether a text of these shingle hashes says it: those of a reply's `recalled` were
+        before the model."""
+        return tuple(is_repetition(each, hashes) for each in statements)
 
     async def sanitize_messages(self, turns: Sequence[Turn]) -> Sequence[Turn]:
         """Return messages as `append_messages` stores them, by whose hashes a client's are known again."""

@@ -29,7 +29,7 @@ from muniment.faces.http.routes import (
     transfer,
 )
 from muniment.faces.http.service import Service
-from muniment.faces.mcp.endpoint import METHODS, PATH, McpEndpoint
+from muniment.faces.mcp.deferred import METHODS, PATH
 
 _DESCRIPTION = (
     "The long-term memory of agents. Every request but those of the group `operations` shows a token of "
@@ -46,7 +46,7 @@ class _McpRoute(Route):
         return match, {**known, "route": self}
 
 
-def create_app(service: Service, mcp: McpEndpoint, mounts: Mapping[str, ASGIApp] = MappingProxyType({})) -> ASGIApp:
+def create_app(service: Service, mcp: ASGIApp, mounts: Mapping[str, ASGIApp] = MappingProxyType({})) -> ASGIApp:
     """Return the application of a service. Its memory, its tokens and its endpoint of MCP are open while it runs.
 
     What is at and below a path of `mounts`, such as `/gateway`, is answered by that application alone; of `/` it is

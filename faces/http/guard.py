@@ -17,7 +17,7 @@ from muniment.faces.http.errors import make_defect, make_engine_error, make_erro
 from muniment.faces.http.request_log import LOG
 from muniment.faces.http.service import Service
 from muniment.faces.http.strict_json import check_values
-from muniment.faces.mcp.endpoint import PATH as MCP_PATH
+from muniment.faces.mcp.deferred import PATH as MCP_PATH
 from muniment.faces.serving.receiver import BodyTooLarge, ClientGone, Receiver
 from muniment.faces.serving.request_ids import REQUEST_ID, choose_request_id, locate_error
 from muniment.faces.serving.running import refuse_body, run_until_gone
@@ -32,7 +32,8 @@ ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
 STORE_PATHS = "/v1/store/"  # of items: all that a token of some projects opens
 CHANGES_PATH = "/memory/changes"
 LIVE_PATH = "/console/live"  # what an open page of the console follows
-LONG_PAGES = ("/erase", "/export")  # ends of pages of the console that may take as long as a transfer
+# Ends of pages of the console that may take as long as a transfer.
+LONG_PAGES = ("/erase", "/export", "/several/preview")
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp
 from muniment.faces.http.app import create_app
 from muniment.faces.http.request_log import start_log
 from muniment.faces.http.service import Service
-from muniment.faces.mcp.endpoint import McpEndpoint
+from muniment.faces.mcp.deferred import DeferredEndpoint, make_endpoint
 from muniment.faces.serving.process import (
     forbid_core_files as forbid_core_files,  # noqa: PLC0414 - for the command
     listen_on as listen_on,  # noqa: PLC0414 - for the command
@@ -54,7 +55,8 @@ async def serve_requests(
 ) -> None:
     """Answer requests until SIGTERM or Ctrl-C, those below a path of `mounts` by that application. Then it is not
     ready, ends what is under way, and returns."""
-    rules, mcp = service.settings.serve, McpEndpoint(service.memory, service.tokens.key, service.ending)
+    rules = service.settings.serve
+    mcp = DeferredEndpoint(partial(make_endpoint, service.memory, service.tokens.key, service.ending))
     start_log()
     async with mcp.run():
         await serve_application(

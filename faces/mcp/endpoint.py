@@ -28,8 +28,6 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.scope import Grant
 from muniment.memory.errors import NotPermitted
 
-PATH = "/mcp"
-METHODS = ("POST", "DELETE")  # no stream of the server's own: it never begins to speak
 _MAX_SESSIONS = 2_000  # of clients of the protocol before 2026-07-28, which are asked within a session; 40 kB each
 _MAX_OF_TOKEN = 20
 _PROJECT, _MAX_NAME_CHARS = b"x-muniment-project", 200

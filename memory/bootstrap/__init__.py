@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         enable_keepalive,
         ensure_checkpoint_database,
         ensure_database,
+        find_checkpoint_address,
         find_owner_address,
         get_server_status,
         grant_login,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from muniment.memory.flows.shares import Shares
     from muniment.memory.flows.token_configs import TokenConfigs
     from muniment.memory.flows.tokens import Tokens
+    from muniment.memory.models.preload import load_in_background
 
 __all__ = [
     "ProxyAccounts",
@@ -48,10 +50,12 @@ __all__ = [
     "enable_keepalive",
     "ensure_checkpoint_database",
     "ensure_database",
+    "find_checkpoint_address",
     "find_owner_address",
     "get_server_status",
     "grant_login",
     "is_same_database",
+    "load_in_background",
     "make_chat_model",
     "make_embedder",
     "make_redactor",
@@ -78,8 +82,9 @@ __all__ = [
 _MODULES = {
     "bootstrap.configured": "open_configured_memories open_token_configs",
     "bootstrap.databases": (
-        "enable_keepalive ensure_checkpoint_database ensure_database find_owner_address get_server_status grant_login "
-        "is_same_database migrate_database read_grant_script read_silence_limit scrub_database stop_server"
+        "enable_keepalive ensure_checkpoint_database ensure_database find_checkpoint_address find_owner_address "
+        "get_server_status grant_login is_same_database migrate_database read_grant_script read_silence_limit "
+        "scrub_database stop_server"
     ),
     "bootstrap.documents": "open_documents",
     "bootstrap.gateways": "create_gateway open_gateway",
@@ -93,6 +98,7 @@ _MODULES = {
     "flows.shares": "Shares",
     "flows.token_configs": "TokenConfigs",
     "flows.tokens": "Tokens",
+    "models.preload": "load_in_background",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

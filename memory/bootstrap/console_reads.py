@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
+from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.machines import MachineReads
 from muniment.memory.ports.console.nights import NightReads
 from muniment.memory.ports.console.overview import OverviewReads
+from muniment.memory.ports.console.threads import ThreadReads
 from muniment.memory.ports.console.users import UserReads
+from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.stores.postgres.store import PostgresStore
 
 __all__ = ["ConsoleReads", "make_console_reads"]
@@ -19,6 +22,9 @@ class ConsoleReads:
     """What the pages read: a port for each area."""
 
     overview: OverviewReads
+    memories: MemoryPageReads
+    ledger: TurnLedger
+    threads: ThreadReads
     users: UserReads
     nights: NightReads
     machines: MachineReads
@@ -29,4 +35,12 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview, users=store.users, nights=store.nights, machines=store.machines)
+    return ConsoleReads(
+        overview=store.overview,
+        memories=store.memory_pages,
+        ledger=store.ledger,
+        users=store.users,
+        threads=store.threads,
+        nights=store.nights,
+        machines=store.machines,
+    )

@@ -51,6 +51,15 @@ async def ensure_checkpoint_database(settings: Settings) -> str:
     return threads
 
 
+async def find_checkpoint_address(settings: Settings) -> str:
+    """Return the same address in a process whose memory is open: its database is started and migrated already. Raises
+    StoreDown."""
+    url = settings.checkpoints_url
+    if url is None:
+        return await _find_login_address(settings)
+    return keepalive.add_keepalive(url.get_secret_value(), settings.database.silent_seconds)
+
+
 async def scrub_database(settings: Settings, on_table: Callable[[int], None] | None = None) -> ScrubResult:
     """Rewrite the files of the database, and of that of the checkpoints, without deleted rows. May be repeated. After
     each table `on_table` is called with the number of those done. Raises Denied, Conflict, StoreDown, StoreError."""

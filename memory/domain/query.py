@@ -108,6 +108,20 @@ class Omission:
     id: MemoryId
     reason: Reason
     score: float
+    relevance: float = field(default=0.0, compare=False)  # by meaning and words alone, in [0, 1]
+    memory: StoredMemory | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cuts:
+    """What a candidate has to reach to be in an answer. Relevance and shares are in [0, 1], a cosine in [-1, 1]."""
+
+    threshold: float = 0.0  # least relevance
+    gate: float = 0.0  # least relevance of the best one, without which nothing is relevant
+    best_share: float = 0.0  # of the best one's relevance
+    least_cosine: float | None = None  # of one without a telling word; None asks for none
+    top_k: int = 0
+    budget_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +145,8 @@ class Answer:
     returns: Returns = "bullets"
     omissions: tuple[Omission, ...] = ()
     degraded: bool = False
-    stages: tuple[Stage, ...] = field(default=(), compare=False)  # only with `explain`
+    stages: tuple[Stage, ...] = field(default=(), compare=False)  # this and what follows: only with `explain`
+    cuts: Cuts | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +184,7 @@ class ListRequest:
 
     categories: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    fact_kinds: tuple[str, ...] = ()  # then a memory without a fact is left out
     trusts: tuple[str, ...] = ()
     states: tuple[str, ...] = ("active",)
     pinned: bool | None = None
@@ -177,9 +193,14 @@ class ListRequest:
     until: datetime | None = None  # changed then or earlier
     contains: str | None = None  # in the text, whatever the case
     beginning: str | None = None  # of the id, in hexadecimal digits
+    source: str | None = None
+    session_id: str | None = None  # in which it was said
+    agent_id: str | None = None
+    after: tuple[Revision, MemoryId] | None = None  # the last memory of the page before, by its revision and its id
     everywhere: bool = False  # also what is not found where the scope is, and what has expired
     limit: int = 100
     offset: int = 0
+    counted: bool = True  # whether all that match are counted; otherwise the total is that of the page and those before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from muniment.memory.rules.policy.consent import find_current_fields
 from muniment.memory.rules.procedures.procedure import CATEGORY
 from muniment.memory.rules.redaction.redact import Redactor
 from muniment.memory.rules.retrieval import render
+from muniment.memory.rules.retrieval.cuts import list_cuts
 from muniment.memory.rules.retrieval.intents import find_dimensions
 from muniment.memory.rules.retrieval.listing import list_newest
 from muniment.memory.rules.retrieval.question import find_periods, find_proper_nouns, find_unknown_words, parse_question
@@ -371,6 +372,7 @@ class Recall:
             omissions=tuple(omission for omission in omissions if omission.id not in shown),
             degraded=degraded,
             stages=watch.list_stages() if watch else (),
+            cuts=list_cuts(ranking, token_budget) if watch else None,
         )
         return Retrieval(
             search=search, snapshot=snapshot, ranking=ranking, token_budget=token_budget, answer=answer, header=header

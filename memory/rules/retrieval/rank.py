@@ -122,10 +122,7 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
     scored_hits = _sort_hits(search_hits, context)
     best = max((scored.relevance for scored in scored_hits[:GATE_CANDIDATES]), default=0.0)
     if best < context.gate:
-        yield from (
-            Omission(id=scored.search_hit.memory.id, reason="below threshold", score=scored.score)
-            for scored in scored_hits
-        )
+        yield from (_leave_out(scored, "below threshold") for scored in scored_hits)
         return
     order, bests = list(range(len(scored_hits))), [best] * len(scored_hits)
     if len(context.names) > 1:
@@ -138,7 +135,7 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
         if reason is None:
             reason = _find_redundancy_reason(memory, context, shown, category_counts)
         if reason is not None:
-            yield Omission(id=memory.id, reason=reason, score=scored.score)
+            yield _leave_out(scored, reason)
             continue
         shown.append(memory)
         category_counts[memory.category] += 1
@@ -203,6 +200,11 @@ class _ScoredHit(NamedTuple):
     relevance: float
     parts: tuple[float, ...]  # of the score, in the order of _SCORE_PARTS
     search_hit: SearchHit
+
+
+def _leave_out(scored: _ScoredHit, reason: Reason) -> Omission:
+    memory = scored.search_hit.memory
+    return Omission(id=memory.id, reason=reason, score=scored.score, relevance=scored.relevance, memory=memory)
 
 
 def _sort_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:

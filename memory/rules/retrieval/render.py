@@ -17,7 +17,7 @@ from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import StoredMemory
-from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query
+from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query, Reason
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import SearchSnapshot
 from muniment.memory.payload import cite_source, dump_compact, encode_answer, encode_hit, fence_text
@@ -113,22 +113,26 @@ class TokenBudget:
             if isinstance(hit, Omission):
                 omissions.append(hit)
             elif len(packed) >= self.top_k:
-                omissions.append(Omission(id=hit.memory.id, reason="beyond top_k", score=hit.score))
+                omissions.append(_leave_out(hit, "beyond top_k"))
             elif (
                 not tries
                 or (cost := count_tokens(self.render_hit(hit), self.vocabulary) + JOINT_TOKENS)
                 > self.max_tokens - spent
             ):
                 tries = max(0, tries - 1)
-                omissions.append(Omission(id=hit.memory.id, reason="over budget", score=hit.score))
+                omissions.append(_leave_out(hit, "over budget"))
             else:
                 packed.append(hit)
                 spent += cost
             if (len(packed) >= self.top_k or not tries) and not self.is_exhaustive:
                 break
         while packed and (spent := count_tokens(self.render_block(packed), self.vocabulary)) > self.max_tokens:
-            omissions.append(Omission(id=packed[-1].memory.id, reason="over budget", score=packed.pop().score))
+            omissions.append(_leave_out(packed.pop(), "over budget"))
         return packed, spent if packed else empty, omissions
+
+
+def _leave_out(hit: Hit, reason: Reason) -> Omission:
+    return Omission(id=hit.memory.id, reason=reason, score=hit.score, relevance=hit.relevance, memory=hit.memory)
 
 
 def make_query_budget(query: Query, rev: Revision, vocabulary: str, *, degraded: bool) -> TokenBudget:

@@ -298,7 +298,7 @@ def _build_statement(
     text = _SEARCH["newest" if listed else "search"].replace("{entered}", _SEARCH["shared" if shared else "entered"])
     text = text.replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
     text = text.replace("{rivals}", _SEARCH["rivals" if rivals else "no_rivals"])
-    text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
+    text = text.replace("{ranked}", _SEARCH["ranked"] if explain else "")
     text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")
     for name in _OPEN:

@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
+from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
 from muniment.memory.stores.postgres.console.machines import PostgresMachineReads
 from muniment.memory.stores.postgres.console.nights import PostgresNightReads
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
+from muniment.memory.stores.postgres.console.threads import PostgresThreadReads
 from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
@@ -71,6 +73,8 @@ class PostgresStore:
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.overview = PostgresOverviewReads(connections)
+        self.memory_pages = PostgresMemoryPageReads(connections)
+        self.threads = PostgresThreadReads(connections)
         self.users = PostgresUserReads(connections)
         self.nights = PostgresNightReads(connections)
         self.machines = PostgresMachineReads(connections)

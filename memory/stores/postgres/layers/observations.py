@@ -62,10 +62,11 @@ class PostgresObservations(ObservationStore):
     ) -> list[Observation]:
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             cursor = await conn.execute(_OBSERVATIONS[block], {**params, "space": reader.scope.space})
-            return _parse_observations(await cursor.fetchall())
+            return parse_observations(await cursor.fetchall())
 
 
-def _parse_observations(found: Sequence[DictRow]) -> list[Observation]:
+def parse_observations(found: Sequence[DictRow]) -> list[Observation]:
+    """Parse rows of the `columns` block of observations.sql."""
     return [
         Observation(
             id=ObservationId(row["observation_id"]),

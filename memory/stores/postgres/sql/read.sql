@@ -52,6 +52,9 @@ and m.category = any(%(categories)s)
 -- name: by_kinds
 and m.kind = any(%(kinds)s)
 
+-- name: by_fact_kinds
+and m.fact->>'kind' = any(%(fact_kinds)s)
+
 -- name: by_trusts
 and m.trust = any(%(trusts)s)
 
@@ -72,6 +75,18 @@ and strpos(lower(m.text), lower(%(contains)s)) > 0
 
 -- name: by_beginning
 and m.memory_id between rpad(%(beginning)s, 32, '0')::uuid and rpad(%(beginning)s, 32, 'f')::uuid
+
+-- name: by_source
+and m.source = %(source)s
+
+-- name: by_session_id
+and m.session_id = %(session_id)s
+
+-- name: by_agent_id
+and m.agent_id = %(agent_id)s
+
+-- name: by_after (what follows a memory in the order of a list)
+and (m.rev < %(after_rev)s or (m.rev = %(after_rev)s and m.memory_id > %(after_id)s))
 
 -- name: related (the active memories with an edge to a memory, strongest first)
 select r.strength, {m.memory_columns}

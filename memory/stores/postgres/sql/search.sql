@@ -28,13 +28,13 @@ with entered as materialized (
     union all
     select memory_id, share, standing + {{boost}} + %(keyword)s * share from keyword
   ) f order by score desc, memory_id limit %(candidates)s
-), {{tied}},{ranked} picked as (
+), {{tied}}, picked as (
   select memory_id, share, edges from best left join tied using (memory_id)
   union all
   select memory_id, k.share, t.edges
   from (select memory_id from tied{watched}) o left join tied t using (memory_id) left join keyword k using (memory_id)
   where memory_id not in (select memory_id from best)
-)
+){ranked}
 select h.*, f.* from (
   select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
     (select n from scope) as among, (select mean from scope) as mean, (select spread from scope) as spread,
@@ -168,20 +168,24 @@ null::text
 -- name: no_rivals
 null::text
 
--- name: ranked (the rank in each channel, and the words that are shared)
-dense as materialized (
-  select memory_id, rank() over (order by cosine desc) as place from base where cosine is not null
+-- name: ranked (the rank in each channel, which counts no lower than the last one picked)
+, dense as materialized (
+  select memory_id, rank() over (order by cosine desc) as place from base
+  where cosine >= (select min(cosine) from base where memory_id in (select memory_id from picked))
 ), worded as materialized (
-  select memory_id, rank() over (order by share desc) as place,
-    (select jsonb_agg(o.n order by o.n) from posting o where o.memory_id = k.memory_id) as words
-  from keyword k where share > 0
-),
+  select memory_id, rank() over (order by share desc) as place from keyword
+  where share > 0 and share >= (select min(share) from picked where share > 0)
+)
 
--- name: places (joins the ranks)
+-- name: places (joins the ranks, and the words that are shared)
 left join dense d on d.memory_id = p.memory_id left join worded w on w.memory_id = p.memory_id
+  left join (
+    select memory_id, jsonb_agg(n order by n) as words from posting
+    where memory_id in (select memory_id from picked) group by memory_id
+  ) s on s.memory_id = p.memory_id
 
 -- name: ranks (the ranks as JSON)
-jsonb_build_object('dense', d.place, 'keyword', w.place, 'words', w.words)
+jsonb_build_object('dense', d.place, 'keyword', w.place, 'words', case when w.place is not null then s.words end)
 
 -- name: unranked (no ranks)
 null::jsonb
