@@ -1,3 +1,3 @@
 -- Why an attempt at a job failed stays with the job, so that a person sees what it waits for.
 alter table jobs.queue add column error text;
-comment on column jobs.queue.error is 'The class of the error of the last attempt, never its message; null where it did not fail.';
+comment on column jobs.queue.error is 'The class of the error of the last attempt that failed, never its message; null where none has.';

@@ -1252,7 +1252,7 @@ COMMENT ON COLUMN jobs.queue.attempts IS 'How many attempts have failed.';
 
 COMMENT ON COLUMN jobs.queue.worker_id IS 'The worker that runs it; null when it waits, and when its worker has died.';
 
-COMMENT ON COLUMN jobs.queue.error IS 'The class of the error of the last attempt, never its message; null where it did not fail.';
+COMMENT ON COLUMN jobs.queue.error IS 'The class of the error of the last attempt that failed, never its message; null where none has.';
 
 ALTER TABLE jobs.queue ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME jobs.queue_id_seq
