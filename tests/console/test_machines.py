@@ -112,7 +112,7 @@ def test_workers_and_usage_are_for_operators(serving: Serving, ana: httpx.Client
 
     run_in(serving, spend)
     shown = read_text(operator.get("/console/machines"))
-    for words in ("Workers", "tiny-9", "1,234 tokens in 1 requests", "5.60", "reading turns"):
+    for words in ("Workers", "tiny-9", "1,234 tokens in 1 request", "5.60", "reading turns"):
         assert words in shown
     for words in ("Models in the last", "tiny-9", "Last sign of life"):
         assert words not in ana.get("/console/machines").text
