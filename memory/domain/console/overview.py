@@ -28,7 +28,7 @@ class CountChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayActivity:
-    """What went on in a space on a day (UTC): turns of the user, those of which something was written, and searches
+    """What went on in a space on a day (UTC): turns of the user, those that something is remembered of, and searches
     that found something, that found nothing, and that failed."""
 
     day: date
