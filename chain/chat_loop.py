@@ -93,7 +93,8 @@ class ChatLoop:
     def _begin_turn(self, text: str, fields: dict[str, Any]) -> TurnContext:
         at = self.now()
         system = [] if self.system is None else [Message(role="system", text=self.system)]
-        asked = Message(role="user", text=text, id=str(uuid4()), at=at)
+        is_machine = fields.get("is_machine") is True
+        asked = Message(role="user", text=text, id=str(uuid4()), at=at, is_machine=is_machine)
         messages = (*system, *self.messages, asked)
         return TurnContext(turn_id=str(uuid4()), identity=self.identity, messages=messages, at=at, **fields)
 

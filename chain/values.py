@@ -46,6 +46,7 @@ class Message:
     tool_call_id: str | None = None  # of a tool's message: the call that it answers
     name: str | None = None  # of a tool's message: the tool
     is_aside: bool = False  # of an exchange that a middleware answered itself: no model is shown it in a later turn
+    is_machine: bool = False  # of a message of the user that nobody has typed, as `TurnContext` has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from muniment.memory.admin import Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.layers.host_items import KeptHostItem
+from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
@@ -95,6 +95,11 @@ class HostItems:
         """Forget an item with its memory, which can be restored until it is purged; nothing makes it again under this
         id. Without a change where it was not there. Raises StoreError."""
         return await self.engine.host_item_keeper.forget_item(scope, item_id)
+
+    async def drop(self, scope: Scope, memory_id: MemoryId, reason: DropReason) -> Receipt:
+        """Let a memory go that has expired or has no room: unlike one that was forgotten it may be kept again, under
+        each id that led to it. Without a change where it was gone already. Raises NotFound, StoreError."""
+        return await self.engine.lifecycle.drop_memory(scope, memory_id, reason)
 
     async def pin(self, scope: Scope, item_id: UUID, *, pinned: bool) -> Receipt:
         """Pin or unpin the memory to which an id leads. Raises NotFound where it leads to none, StoreError."""

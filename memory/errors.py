@@ -59,6 +59,10 @@ class ProtocolMismatch(BadInput):
     """The store of items speaks another version."""
 
 
+class DuplicateMemory(BadInput):
+    """Another memory says this by now: forget that one first."""
+
+
 class KeyReused(BadInput):
     """The idempotency key belongs to another request: give each request a key of its own."""
 

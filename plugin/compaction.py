@@ -34,7 +34,8 @@ async def write_leaving(
 ) -> frozenset[str]:
     """Write what the messages say that leave a thread, and return the ids of the items that changed by it.
 
-    What was written from them before is known, and what was forgotten stays forgotten. Raises what the store raises."""
+    What was written from them before is known, and what was forgotten stays forgotten. A message that nobody has typed
+    says nothing. Raises what the store raises."""
     changed: set[str] = set()
     turns = make_leaving_turns(context, messages)
     for n, turn in enumerate(turns):
@@ -48,12 +49,14 @@ async def write_leaving(
 
 
 def make_leaving_turns(context: TurnContext, messages: Sequence[Message]) -> list[Turn]:
-    """Return messages of a thread as turns, in order. The same message is always the same turn."""
+    """Return messages of a thread as turns, in order. The same message is always the same turn.
+
+    One that nobody has typed is a turn of the system: it says nothing of the user."""
     return [_make_turn(context, message, ()) for message in messages]
 
 
 def _make_turn(context: TurnContext, message: Message, recalled: tuple[int, ...]) -> Turn:
-    role: Role = message.role
+    role: Role = "system" if message.role == "user" and message.is_machine else message.role
     return Turn.make(
         session=context.identity.session,
         key=message.id or context.turn_id,

@@ -18,6 +18,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.extraction.work.read import PREDICATES
+from muniment.memory.rules.statements.parse import normalize_sentence
 from muniment.memory.rules.statements.predicates import CATEGORIES
 from muniment.plugin.domain.item import ItemOwner, ItemScope, ItemSource, ItemType, MemoryItem
 
@@ -74,7 +75,8 @@ def map_item(item: MemoryItem, key: HostItemKey | None = None) -> MappedItem:
     candidate = Candidate(
         text=item.content,
         category=CATEGORIES[kind],
-        fact=Fact(kind=kind, predicate=PREDICATES.get(kind, NOTE), object=item.content),
+        # Its key is that of the words, so that the engine, too, lets one item of a type say them at a place.
+        fact=Fact(kind=kind, predicate=PREDICATES.get(kind, NOTE), object=normalize_sentence(item.content)),
         importance=step_importance(item.importance),
         confidence=item.confidence,
         trust=item.source,

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Self
 from muniment.chain.hook_call import HookCalls, HookFault
 from muniment.chain.values import Addition, Message, Placement, ToolOutput, TurnContext, TurnOutput
 from muniment.memory.errors import MunimentError
-from muniment.memory.rules.extraction.requested import load_rules
 from muniment.memory.rules.extraction.turn_reader import TurnReader
 from muniment.memory.rules.language.tokens import extract_terms
 from muniment.memory.rules.procedures.requests import is_continuation, parse_work_request
 from muniment.memory.rules.redaction.redact import Redactor
-from muniment.memory.rules.retrieval.render import warm_up as load_vocabulary
 from muniment.plugin.commands.handler import COMMAND_SECONDS, PluginState, run_command
 from muniment.plugin.commands.parsing import Command, parse_command
 from muniment.plugin.compaction import RecordLeaving, make_turns, write_leaving
@@ -27,6 +25,7 @@ from muniment.plugin.domain.policy import choose_policy
 from muniment.plugin.embedding import TextEmbedder, guard_embedder
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.privacy import decide_source
+from muniment.plugin.gates.recall import MACHINE_TURN
 from muniment.plugin.ports import ProblemReporting, QueueingStore, RemoteCounts, read_counts, read_queue
 from muniment.plugin.problems import Problem, ProblemLog
 from muniment.plugin.prompt import PromptBuilder
@@ -197,7 +196,7 @@ class MemoryPlugin:
         """Load what the first turn needs, so that it does not wait: the rules, the embedder, and the files of the store
         and the book. At most so long; what fails here fails again when it is asked for."""
         loading = [self.embedder.embedder.load_model(seconds)] if self.embedder is not None else []
-        calls = [lambda: asyncio.to_thread(_load_rules)]
+        calls = [partial(asyncio.to_thread, self.prompt.load_rules)] if self.prompt is not None else []
         if self.book is not None and self.store is not None:
             calls.append(partial(self._open_files, self.store, self.book))
         hooks = HookCalls()
@@ -278,7 +277,8 @@ class MemoryPlugin:
         if len(own.text) <= self.settings.limits.turn_chars:
             state.work.append(await asyncio.to_thread(self.reader.sanitize_turn, own))
         goal = await asyncio.to_thread(parse_work_request, own.text[:_GOAL_CHARS])
-        if goal and not is_continuation(own.text[:_GOAL_CHARS], state.goal):
+        is_new = state.goal is None or not is_continuation(own.text[:_GOAL_CHARS], state.goal)
+        if goal and is_new and not context.is_machine:
             state.goal = goal
         fixes = await asyncio.to_thread(find_fixes, list_work(state.work))
         new = [fix for fix in fixes if fix.key not in state.fixes]
@@ -287,10 +287,14 @@ class MemoryPlugin:
             owner=owner,
             at=context.at,
             gates=draft.policy.gates,
-            keywords=extract_terms(state.goal or "", _MOST_KEYWORDS),
+            keywords=extract_terms((goal if context.is_machine else state.goal) or "", _MOST_KEYWORDS),
             is_shadow=draft.policy.is_shadow,
         )
-        result = await self.writer.write_turn(request, own, previous, new)
+        if context.is_machine:  # nobody has said it: only what its tools have shown is kept
+            result = await self.writer.write_fixes(request, new)
+            result.refusals[MACHINE_TURN] += 1
+        else:
+            result = await self.writer.write_turn(request, own, previous, new)
         if result.written or result.changed:
             self.sessions.note_write(owner, frozenset(result.changed))
         if not draft.overruled.isdisjoint(result.changed):
@@ -332,11 +336,6 @@ class MemoryPlugin:
             self.problems.note_success("book")
         except _FAULTS as error:
             self.problems.note_problem("book", error)
-
-
-def _load_rules() -> None:
-    load_rules()
-    load_vocabulary()
 
 
 def list_work(work: Iterable[Turn]) -> list[Turn]:

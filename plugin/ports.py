@@ -37,7 +37,9 @@ class MemoryStore(Protocol):
     async def upsert(self, items: Sequence[MemoryItem]) -> Sequence[StoredItem]:
         """Write items, each once for its id and content, and return what became of each, in order.
 
-        An item that was forgotten is not made again: its outcome is `forgotten`."""
+        An item that was forgotten is not made again: its outcome is `forgotten`. What has expired, or was dropped for
+        lack of room, may be written again under its id. A change is refused that would let two items of one type and
+        place say the same: both stay as they were."""
         ...
 
     async def forget(self, owner: ItemOwner, ids: Sequence[str]) -> Sequence[str]:

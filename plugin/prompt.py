@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.extraction.requested import load_rules
+from muniment.memory.rules.retrieval.render import warm_up as load_vocabulary
 from muniment.plugin.compaction import make_turns
 from muniment.plugin.domain.item import ItemOwner, MemoryItem
 from muniment.plugin.gates.recall import FRESH, RecallSignals, decide_recall
 from muniment.plugin.gates.references import find_reference
 from muniment.plugin.gates.topic import TopicWindow, make_topic_message
 from muniment.plugin.ports import read_counts
-from muniment.plugin.reading.finds import find_overruled, read_finds
+from muniment.plugin.reading.finds import find_overruled, make_item, only_asks, read_finds
 from muniment.plugin.recall import Recall, Stopwatch, make_found_block, make_stable_block
 from muniment.plugin.sessions import Sessions, SessionState, StableBlock, TurnDraft
 
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
     from muniment.memory.config.settings import Settings
     from muniment.memory.rules.extraction.turn_reader import TurnReader
 
+_NOBODY, _ANY_TIME = "-", datetime(2026, 1, 1, tzinfo=UTC)
+# What somebody says at the beginning of a session. It compiles what most first turns need; another language, or another
+# sentence, costs a start more than it spares a turn.
+_SAMPLE = "Use pnpm, and from now on always write the tests first. We decided to keep Redis for the cart."
 _RULES_SECONDS = 0.1  # for reading what the message itself says, before the items that it contradicts are shown
 
 
@@ -57,8 +65,9 @@ class PromptBuilder:
             draft.is_hit = bool(hits or state.stable.items)
             draft.remote_reads = read_counts(self.recall.store).reads - before
         stable = state.stable or StableBlock()
-        says_something = draft.recall or reason == FRESH  # a courtesy and a machine contradict nobody
-        if says_something and (hits or stable.items):
+        # A courtesy, a machine and a question contradict nobody.
+        may_contradict = (draft.recall or reason == FRESH) and not only_asks(context.user_text)
+        if may_contradict and (hits or stable.items):
             gone = await self._find_overruled(context, owner, [*stable.items, *(hit.item for hit in hits)])
             draft.overruled = gone
             hits = tuple(hit for hit in hits if hit.item.id not in gone)
@@ -68,6 +77,21 @@ class PromptBuilder:
                 _show_stable(stable, draft, blocks)
         blocks["user"], ids, tokens = make_found_block(hits, stable, at, gates)
         draft.item_ids, draft.tokens = (*stable.item_ids, *ids), stable.tokens + tokens
+
+    def load_rules(self) -> None:
+        """Load and compile what the first turn needs, by reading a message as it does: no time limit of a turn should
+        count it. It blocks."""
+        load_rules()
+        load_vocabulary()
+        owner, gates, at = ItemOwner(user=_NOBODY, session=_NOBODY), self.settings.plugin.gates, _ANY_TIME
+        decide_recall(RecallSignals(text=_SAMPLE), gates)
+        message = make_topic_message(self._prepare_query(_SAMPLE))
+        TopicWindow().add(message, gates.window_turns).measure(message)
+        turn = Turn.make(session=_NOBODY, key=_NOBODY, role="user", text=_SAMPLE, at=at)
+        finds = read_finds(turn, (), self.reader, self.settings).finds
+        items = [make_item(find, owner, at, self.settings.plugin.days) for find in finds]
+        find_overruled(finds, items, owner, at, self.settings.plugin.days)
+        make_stable_block(items, at, gates)
 
     async def _decide(self, context: TurnContext, owner: ItemOwner, state: SessionState, draft: TurnDraft) -> str:
         """Let the recall gate decide. The topic is measured by the vector only where the words leave it open."""
@@ -82,6 +106,9 @@ class PromptBuilder:
             best_score=max((hit.score for hit in state.hits), default=None),
         )
         decision = decide_recall(signals, gates)
+        if not decision.allowed and decision.reason != FRESH:  # it belongs to no topic
+            draft.recall_reason = decision.reason
+            return decision.reason
         embedder = self.recall.embedder
         message = make_topic_message(text)
         if decision.reason == FRESH:
@@ -94,9 +121,8 @@ class PromptBuilder:
         draft.recall, draft.recall_reason = decision.allowed, decision.reason
         if decision.allowed:
             state.window, state.turns_in_window = TopicWindow(), 0
-        if decision.allowed or decision.reason == FRESH:
-            state.window = state.window.add(message, gates.window_turns)
-            state.turns_in_window += 1
+        state.window = state.window.add(message, gates.window_turns)
+        state.turns_in_window += 1
         return decision.reason
 
     async def _find_overruled(

@@ -89,6 +89,14 @@ class ItemWriter:
             await self._write_finds(request, (*fixes, *found.finds), result)
         return result
 
+    async def write_fixes(self, request: WriteRequest, fixes: Sequence[Find]) -> WriteResult:
+        """Write the fixes that the tools of a turn have verified, and nothing of its words. Raises what the store
+        raises."""
+        result = WriteResult()
+        with Stopwatch(result.milliseconds, f"{self.settings.plugin.store} write"):
+            await self._write_finds(request, fixes, result)
+        return result
+
     async def _write_finds(self, request: WriteRequest, finds: Sequence[Find], result: WriteResult) -> None:
         if not finds:
             return

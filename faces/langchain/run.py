@@ -16,7 +16,7 @@ from muniment.chain.values import Identity, Message, ToolCall, ToolOutput, TurnC
 from muniment.faces.langchain.placement import find_last_user_message, find_turn_start
 from muniment.memory.codec import is_text_list
 from muniment.memory.domain.scope import Scope
-from muniment.nodes.chain.messages import convert_messages, list_shown
+from muniment.nodes.chain.messages import convert_messages, is_from_machine, list_shown
 
 _RUN = "langchain.run"
 
@@ -53,7 +53,7 @@ def make_context(run: Run, at: datetime, agent: str | None) -> TurnContext:
         identity=identity,
         messages=convert_messages(run.messages),
         at=at,
-        is_machine=extra.get("is_machine") is True,
+        is_machine=message is not None and is_from_machine(message),
         tags=tuple(tags) if tags and is_text_list(tags) else (),
         path=path if isinstance(path, str) else None,
         attributes=MappingProxyType({_RUN: run}),

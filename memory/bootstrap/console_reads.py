@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
-from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.machines import MachineReads
+from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.nights import NightReads
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.ports.console.threads import ThreadReads

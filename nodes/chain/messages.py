@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from muniment.chain.values import Message, MessageRole, ToolCall
 
 _ASIDE = "muniment_aside"  # in `additional_kwargs`, which checkpoints keep
+_MACHINE = "is_machine"  # there, too
 _SOURCE, _SUMMARY = "lc_source", "summarization"  # by which LangChain marks a summary
 _ROLES: dict[str, MessageRole] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 _Message = TypeVar("_Message", bound=BaseMessage)
@@ -40,6 +41,11 @@ def is_summary(message: BaseMessage) -> bool:
     return message.additional_kwargs.get(_SOURCE) == _SUMMARY
 
 
+def is_from_machine(message: BaseMessage) -> bool:
+    """Whether nobody has typed a message of the user: a tool, a schedule or another program asks."""
+    return message.additional_kwargs.get(_MACHINE) is True
+
+
 def _convert_message(message: AnyMessage) -> Message:
     calls = message.tool_calls if isinstance(message, AIMessage) else ()
     result = message if isinstance(message, ToolMessage) else None
@@ -53,4 +59,5 @@ def _convert_message(message: AnyMessage) -> Message:
         tool_call_id=result.tool_call_id if result else None,
         name=result.name if result else None,
         is_aside=is_aside(message),
+        is_machine=is_from_machine(message),
     )

@@ -36,8 +36,11 @@ def resolve_gates(name: str, settings: PluginSettings) -> GateSettings:
     """Return what the gates decide by under a policy. Raises as `choose_policy` does."""
     if name != DEFAULT and name not in settings.policies:
         raise BadConfig(f"plugin.policies has no {name!r}", key="plugin.policies")
+    changes = settings.policies.get(name)
+    if not changes:
+        return settings.gates
     gates = settings.gates.model_dump()
-    for field, value in settings.policies.get(name, {}).items():
+    for field, value in changes.items():
         gates[field] = int(value) if isinstance(gates.get(field), int) and value.is_integer() else value
     try:
         return GateSettings.model_validate(gates)

@@ -11,7 +11,7 @@ from muniment.memory.rules.extraction.gate import find_skip_reason
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.plugin.gates.decision import Decision
 from muniment.plugin.gates.remarks import find_remark
-from muniment.plugin.gates.stability import is_momentary
+from muniment.plugin.gates.stability import is_momentary, tells_state
 
 # Why a find is written.
 REQUESTED = "requested"  # the person asked to keep it
@@ -95,4 +95,4 @@ def _is_of_work(said: str, candidate: Candidate) -> bool:
     facts, preferences and what they want kept, is conversation."""
     if candidate.category == "constraints":
         return True
-    return not is_momentary(said) and _SPEAKER.search(said) is None
+    return not (is_momentary(said) or tells_state(said)) and _SPEAKER.search(said) is None

@@ -14,8 +14,9 @@ from muniment.memory.rules.extraction import classify
 from muniment.memory.rules.extraction.clauses import split_sentences
 from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, parse_forget_request
 from muniment.memory.rules.extraction.gate import find_skip_reason
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance import quoted
-from muniment.plugin.gates.stability import is_momentary
+from muniment.plugin.gates.stability import is_momentary, is_standing, tells_state
 from muniment.plugin.reading import order_forms
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _MAX_CHARS = 200  # of a sentence; a longer one tells a story
 _MAX_SENTENCES = 20
 _OFFSET = 2.6  # log odds at which the confidence is one half: the measure is made for statements about a person
 _IMPORTANCE = 3
+_ASKED = lazy_compile(r"(?i)^\W*(?:please|pls|plz)\b|^\W*(?:请|麻烦)")  # a piece of work, unless it says that it holds
 _EDGES = " \t\r\n,，.。!！;；:：\"“”'"
 
 
@@ -49,7 +51,8 @@ def _score(sentence: str) -> Iterator[float]:
         return
     if FORGET_WORD.search(said) and parse_forget_request(said):
         return
-    if not classify.is_request(said) and not is_momentary(said):
+    is_asked = classify.is_request(said) or (_ASKED.match(said) and not is_standing(said))
+    if not (is_asked or is_momentary(said) or tells_state(_ASKED.sub("", said))):
         yield classify.score_statement(said)
 
 

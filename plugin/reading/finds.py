@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import Fact, FactKind, is_note, is_structured
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 from muniment.memory.domain.turn import Candidate, ForgetRequest
 from muniment.memory.errors import TooLarge
-from muniment.memory.rules.extraction.gate import validate_candidate
+from muniment.memory.rules.extraction.gate import find_skip_reason, validate_candidate
 from muniment.memory.rules.language.tokens import fold_text, get_lexeme_set
 from muniment.memory.rules.merging.wording import compare_texts
 from muniment.memory.rules.provenance.quoted import is_echo
@@ -44,6 +44,7 @@ _OF_PROJECT: frozenset[ItemType] = frozenset({"rule", "decision", "fix", "todo"}
 _PROJECT_CATEGORIES = frozenset({"projects", "knowledge", "tasks"})
 _MAX_CHARS = 280
 _TOLD_SHARE = 0.6  # of an instruction's words in a note that says the same
+_QUESTIONS = frozenset({"question", "question about the assistant"})
 _QUOTES = frozenset('"“”')
 _TASTES = frozenset({"likes", "dislikes"})  # which say nothing of how to work
 
@@ -100,6 +101,12 @@ def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, setting
         else:
             finds.setdefault(find.key, find)
     return TurnFinds(finds=tuple(finds.values()), refusals=tuple(refusals), forget_requests=extraction.forget_requests)
+
+
+def only_asks(text: str) -> bool:
+    """Return whether all that a message says are questions, of which nothing is read. A question without its mark may
+    be an order."""
+    return text.rstrip().endswith(("?", "？")) and find_skip_reason(text, "user") in _QUESTIONS
 
 
 def _is_in(candidate: Candidate, instructions: Sequence[Candidate]) -> bool:

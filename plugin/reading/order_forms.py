@@ -7,43 +7,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from muniment.memory.rules.extraction.work.chinese.parts import fill_classes as fill_chinese
+from muniment.memory.rules.extraction.work.english.parts import GROUP, PLACE, fill_classes
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import has_cjk
+from muniment.plugin.gates.stability import EVER, EVER_ZH
 
 _ASIDE = r"just\s+so\s+you\s+know|for\s+the\s+record|for\s+your\s+information|fyi|note\s+that|btw|by\s+the\s+way"
-_PLACE = r"(?:in|for|on|across)\s+(?:this|our|the)\s+(?:repo(?:sitory)?|project|codebase|team|company)"
-_EVER = r"from\s+(?:now|here)\s+on|going\s+forward|henceforth|in\s+(?:the\s+)?future"
-_EVER_ZH = "以后|今后|往后|从现在(?:起|开始)|从今(?:以后|往后|起)?"
 _LEAD = lazy_compile(
-    rf"(?i)\s*(?P<open>(?:(?:{_ASIDE}|{_PLACE}|{_EVER}|please|always|and|also|just)\b\s*[,:]?\s*|[：:]\s*)*)"
+    rf"(?i)\s*(?P<open>(?:(?:{_ASIDE}|{PLACE}|{EVER}|please|always|and|also|just)\b\s*[,:]?\s*|[：:]\s*)*)",
+    fill=fill_classes,
 )
-_TAIL = lazy_compile(rf"(?i)(?:\s+(?:{_PLACE}|{_EVER}|here|please|everywhere|only|always))*[\s.!。！]*$")
-_SCOPE = lazy_compile(rf"(?i)(?:{_PLACE}|{_EVER})")
+_TAIL = lazy_compile(rf"(?i)(?:\s+(?:{PLACE}|{EVER}|please|everywhere|only|always))*[\s.!。！]*$", fill=fill_classes)
+_SCOPE = lazy_compile(rf"(?i)(?:{PLACE}|{EVER})", fill=fill_classes)
 _ORDER = lazy_compile(r"(?i)^(?P<verb>use|prefer|follow|stick\s+(?:to|with)|keep\s+to)\s+(?P<what>\S.*)$")
 _PRACTICE = lazy_compile(
-    r"(?i)^(?:we|everyone|everybody|(?:the|our)\s+team)(?:\s+(?:all|always|only|usually|generally|mostly|just))*"
-    r"(?P<verb>(?:'re|\s+are|\s+is)\s+on|\s+(?:use|follow|write|prefer|stick\s+(?:to|with)|(?:build|deploy|test|work)\s+with)s?)"
-    r"\s+(?P<what>\S.*)$"
+    rf"(?i)^(?:we|<everyone>|{GROUP})(?:\s+(?:all|always|just|\w+ly))*"
+    r"(?P<verb>(?:'re|\s+are|\s+is)\s+on|\s+(?:<adopt>|follow|prefer))s?\s+(?P<what>\S.*)$",
+    fill=fill_classes,
 )
 _NORM = lazy_compile(
-    r"(?i)^(?:(?:our|all|every|each)\s+(?:[\w-]+\s+){1,3}?(?:are|is|follows?|uses?|go(?:es)?\s+through)"
-    r"|(?:[a-z][\w-]*\s+){0,2}[a-z][\w-]*s\s+(?:follow|use|go\s+through))\s+(?P<what>\S.*)$"
+    r"(?i)^(?:(?:our|all|every|each)\s+(?:[\w-]+\s+){1,3}?(?:(?P<is>is|are)|follows?|uses?|<habit>)"
+    r"|(?:[a-z][\w-]*\s+){0,2}[a-z][\w-]*s\s+(?:follow|use|<habit>))\s+(?P<what>\S.*)$",
+    fill=fill_classes,
 )
+# What something is for good: a name, or a kind in the plural. An adjective or a participle tells how it is.
+_NAMED = lazy_compile(r"[A-Z]|(?<!s)s$")
 _OUR = lazy_compile(r"(?i)^our\s+")
 _DENIAL = lazy_compile(r"(?i)^(?:(?:do\s+not|don't|don’t|never|no\s+longer)\s+use|never|not|no)\s+(?P<what>\S.*)$")
 _ORDER_ZH = lazy_compile(
-    r"^(?:我们|咱们|团队)?(?:这里|这边|项目)?[里中内]?(?:请|麻烦|总是|都|一律|统一|始终|[，,]|\s)*(?:使用|采用|用)"
-    r"\s*(?P<what>\S.*)$"
+    r"^(?:<place>|<group>|我们|咱们)?(?:这里|这边|项目)?[里中内]?(?:请|麻烦|总是|都|一律|统一|始终|[，,]|\s)*(?:使用|采用|用)"
+    r"\s*(?P<what>\S.*)$",
+    fill=fill_chinese,
 )
 _NORM_ZH = lazy_compile(
-    r"^[\u3400-\u9fff]{2,8}?(?:[要得]|必须|应该?|需要?|统一|都|一律|始终)*(?:使用|采用|用|遵循|符合|遵守|按照?)"
+    r"^[\u3400-\u9fff]{2,8}?(?:[要得都]|必须|应该?|需要?|统一|一律|始终)*(?:使用|采用|用|遵循|符合|遵守|按照?)"
     r"\s*(?P<what>\S.*)$"
 )
 _DENIAL_ZH = lazy_compile(r"^(?:不要|不再|不|别|不许|禁止)(?:使用|采用|用)\s*(?P<what>\S.*)$")
 _PERSON_ZH = lazy_compile("[你您他她它咱我这那哪怎什谁帮给把]")
-_EVER_FIRST = lazy_compile(rf"(?i)^\s*(?:(?:please|and|ok|okay)\s*,?\s+)*(?:{_EVER})\s*,?\s+(?P<act>\S.*)$")
-_EVER_LAST = lazy_compile(rf"(?i)^\s*(?P<act>\S.*?)\s*,?\s+(?:{_EVER})[\s.!]*$")
-_EVER_FIRST_ZH = lazy_compile(rf"^\s*(?:请|麻烦)?(?:{_EVER_ZH})[，,\s]*(?:请|麻烦|都)?(?P<act>\S.*)$")
+_EVER_FIRST = lazy_compile(rf"(?i)^\s*(?:(?:please|and|ok|okay)\s*,?\s+)*{EVER}\s*,?\s+(?P<act>\S.*)$")
+_EVER_LAST = lazy_compile(rf"(?i)^\s*(?P<act>\S.*?)\s*,?\s+{EVER}[\s.!]*$")
+_EVER_FIRST_ZH = lazy_compile(rf"^\s*(?:请|麻烦)?{EVER_ZH}[，,\s]*(?:请|麻烦|都)?(?P<act>\S.*)$")
 # A question without its mark: a preposition, a word that asks, and before its verb an auxiliary with its subject.
 _ASKS = lazy_compile(
     r"(?i)^\W*(?:(?:so|and|but)\s+)?(?:at|in|on|by|for|from|to|with|until|since)\s+(?:what|which|whose|whom)"
@@ -59,7 +64,7 @@ _AT_HAND = lazy_compile(
 _PURPOSE = lazy_compile(r"(?i)\s+(?:for|in)\s+")
 _MAX_WORDS = 4  # of a kind's name, and of what it is for
 _MAX_CJK = 14  # characters
-_USE = frozenset({"use", "stick to", "stick with", "prefer", "keep to", "are on", "is on", "re on"})
+_USE = frozenset({"use", "go with", "stick to", "stick with", "prefer", "keep to", "are on", "is on", "re on"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,9 @@ def read_order(clause: str) -> str | None:
             verb = " ".join(match["verb"].replace("'", " ").split()).lower()
             return f"{'use' if verb in _USE else verb} {match['what']}"
         norm = _NORM.match(clause)
-        return _OUR.sub("", clause) if norm and is_kind(norm["what"]) else None
+        if norm is None or not is_kind(norm["what"]) or (norm["is"] and not _NAMED.search(norm["what"])):
+            return None
+        return _OUR.sub("", clause)
     if match := _ORDER_ZH.match(clause):
         return f"用{match['what']}" if is_kind(match["what"]) else None
     norm = _NORM_ZH.match(clause)

@@ -112,7 +112,11 @@ def _change_settings(settings: Settings, policy: str, folder: Path, *, vectors: 
 
 async def _run_turn(host: Host, turn: RecordedTurn) -> None:
     context = TurnContext(
-        turn_id=_name_turn(turn), identity=turn.identity, messages=(*turn.earlier, turn.asked), at=turn.at
+        turn_id=_name_turn(turn),
+        identity=turn.identity,
+        messages=(*turn.earlier, turn.asked),
+        at=turn.at,
+        is_machine=turn.asked.is_machine,
     )
 
     async def answer(prepared: TurnContext) -> TurnOutput:

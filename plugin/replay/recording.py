@@ -1,5 +1,5 @@
-"""Recorded sessions as JSON lines, a message in each: session, role, text, at; where there is one user, project, name
-and is_error."""
+"""Recorded sessions as JSON lines, a message in each: session, role, text, at; where there is one user, project, name,
+is_error and is_machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, cast, get_args
 from muniment.chain.values import Identity, Message, MessageRole
 from muniment.memory.errors import BadInput
 
-_FIELDS = frozenset({"session", "role", "text", "at", "user", "project", "name", "is_error"})
+_FIELDS = frozenset({"session", "role", "text", "at", "user", "project", "name", "is_error", "is_machine"})
 _ROLES = get_args(MessageRole)
 _MOST_LINES = 200_000
 _DEFAULT_USER = "me"
@@ -100,7 +100,14 @@ def _parse_line(number: int, line: str) -> RecordedMessage:
         raise BadInput(f"line {number}: role is one of {', '.join(_ROLES)}")
     identity = Identity(user=texts["user"] or _DEFAULT_USER, session=texts["session"] or "", project=texts["project"])
     at, role = _read_time(raw, number), cast("MessageRole", texts["role"])
-    message = Message(role=role, text=texts["text"] or "", id=f"m{number}", at=at, name=texts["name"])
+    message = Message(
+        role=role,
+        text=texts["text"] or "",
+        id=f"m{number}",
+        at=at,
+        name=texts["name"],
+        is_machine=raw.get("is_machine") is True,
+    )
     return RecordedMessage(identity=identity, message=message, at=at, is_error=raw.get("is_error") is True)
 
 

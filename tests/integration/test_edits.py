@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import Fact, FactKind, StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import ListRequest, Query
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.errors import BadInput, Conflict, DuplicateMemory, NotFound
 from tests.engine import engine, note, said, scope
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -175,7 +175,7 @@ async def test_what_two_memories_would_say_alike_is_refused(database_url: str) -
         mia = sentence("The user has the cat Mia", fact=fact("has_pet", "Mia", kind="relationship"))
         lucky = sentence("The user has the dog Lucky", fact=fact("has_pet", "Lucky", kind="relationship"))
         one, _two = (change.after for change in (await memory.keep_candidates(scope(), [mia, lucky])).changes)
-        with pytest.raises(BadInput, match="another memory says this"):
+        with pytest.raises(DuplicateMemory):
             await memory.edits.change_memory(scope(), one.id, text="The user has the cat Lucky")
 
 

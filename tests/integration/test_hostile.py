@@ -13,7 +13,7 @@ import pytest
 from muniment.memory import query_codec
 from muniment.memory.domain.ids import Revision, Vector
 from muniment.memory.domain.query import Query
-from muniment.memory.errors import BadInput, StoreDown, StoreError
+from muniment.memory.errors import BadInput, DuplicateMemory, StoreDown, StoreError
 from muniment.memory.models.hash_embedder import HashEmbedder
 from tests.engine import engine, note, said, scope, statement
 
@@ -91,7 +91,7 @@ async def test_restoring_what_a_newer_memory_says(database_url: str) -> None:
         first = (await memory.keep_candidates(scope(), [statement("The user wants a boat")])).changes[0].after.id
         await memory.forget(scope(), first)
         second = (await memory.keep_candidates(scope(), [statement("The user wants a boat")])).changes[0].after.id
-        with pytest.raises(BadInput, match="another memory says this by now"):
+        with pytest.raises(DuplicateMemory):
             await memory.restore(scope(), first)
         await memory.forget(scope(), second)
         assert (await memory.restore(scope(), first)).changes[0].after.state == "active"

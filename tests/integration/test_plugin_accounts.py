@@ -135,6 +135,34 @@ async def test_row_level_security_alone_keeps_users_apart(database_url: str) -> 
             conn.execute("select session_id, item_ids from muniment.plugin_turns")
 
 
+async def test_old_turns_go_when_the_oldest_is_due(database_url: str) -> None:
+    """A space is due when its oldest report is past its days, to the second, in whatever order they were written;
+    younger reports stay until their own time."""
+    clock, day = FixedClock(NOON), timedelta(days=1)
+    async with engine(database_url, clock=clock) as memory:
+        accounts = make_plugin_accounts(memory)
+        book, kept = EngineBook(accounts), accounts.retention
+
+        async def record(*days: int) -> str:
+            for number in days:
+                await book.record_turn(replace(REPORT, turn_id=f"t{number}", at=NOON + number * day))
+            await book.read_last_turn(ANA)  # writes what waits
+            return str((await memory.read_status(scope()))["tended_next"])
+
+        await record(20)
+        await memory.admin.maintain(scope())
+        assert await record(15, 10) == (NOON + 10 * day + kept).isoformat()
+        assert await record(0) == (NOON + kept).isoformat()
+        assert await record(5) == (NOON + kept).isoformat()
+        clock.advance(kept.total_seconds() - 1)
+        for seconds, left, due in ((0, 5, 0), (2, 4, 5), (5 * 86_400, 3, 10), (5 * 86_400, 2, 15), (5 * 86_400, 1, 20)):
+            clock.advance(seconds)
+            await memory.admin.maintain(scope())
+            assert (await book.read_stats("default", "ana", NOON)).turns == left
+            assert (await memory.read_status(scope()))["tended_next"] == (NOON + due * day + kept).isoformat()
+        await book.close()
+
+
 async def test_erasure_and_retention_remove_them(database_url: str) -> None:
     """An erased user has no row left, and what waited in a buffer is not written after; old rows go by themselves."""
     clock = FixedClock(NOON)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI
 from tests import engine
+from tests.langchain.chains import Recorder
 
 PATIENCE_SECONDS = 30.0  # the usual two pass on a machine that has other work
 
@@ -32,3 +35,21 @@ async def memory(settings: Settings) -> AsyncIterator[Memory]:
     made = bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=FixedClock(engine.NOON))
     async with made as opened:
         yield opened
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., ScriptedOpenAI]]:
+    servers: list[ScriptedOpenAI] = []
+
+    def begin(*replies: Any) -> ScriptedOpenAI:
+        servers.append(ScriptedOpenAI(list(replies) or "Fine.").__enter__())
+        return servers[-1]
+
+    yield begin
+    for server in servers:
+        server.__exit__(None, None, None)

@@ -75,11 +75,47 @@ def test_raw_words_are_refused(content: str, message: str, reason: str) -> None:
     assert decide_content(content, ["something else", message]).reason == reason
 
 
+_WORDS = " ".join(f"w{n}" for n in range(30))
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "reason"),
+    [
+        # A run of words, by its length and by whole words.
+        (" ".join(_WORDS.split()[:24]), _WORDS, OPEN),
+        (" ".join(_WORDS.split()[:25]), _WORDS, VERBATIM),
+        (" ".join(_WORDS.split()[-25:]), _WORDS, VERBATIM),
+        (f"Noted: {' '.join(_WORDS.split()[:25])}", _WORDS, VERBATIM),
+        (f"{' '.join(_WORDS.split()[:25])} and more", _WORDS, VERBATIM),
+        (f"{' '.join(_WORDS.split()[:24])} w2", f"{' '.join(_WORDS.split()[:24])} w24", OPEN),
+        # The same telling with others in the place of its persons.
+        (
+            f"The user {' '.join(_WORDS.split()[:12])} the team {' '.join(_WORDS.split()[12:25])}",
+            f"I {' '.join(_WORDS.split()[:12])} we {' '.join(_WORDS.split()[12:25])}",
+            VERBATIM,
+        ),
+        # A sentence with its speaker, by its length, by whole words, and wherever it ends.
+        ("The user said: I quit", "I quit", VERBATIM),
+        ("The user said: I", "I", OPEN),
+        ("tommy cat is illegal", "my cat is ill", OPEN),
+        ("Noted: my cat is ill", "Well…my cat is ill！So what", VERBATIM),
+        ("Noted: my cat is ill", "a list\nmy cat is ill\nand more", VERBATIM),
+        ("The cat is ill", "The cat is ill", OPEN),
+    ],
+)
+def test_what_is_raw_by_its_bounds(content: str, message: str, reason: str) -> None:
+    """P-7, P-85."""
+    assert decide_content(content, [message]).reason == reason
+    assert decide_content(content, [message]).allowed == (reason == OPEN)
+    assert decide_content(content, []).allowed
+
+
 def test_statement_about_a_secret_is_refused() -> None:
     """P-86: what redaction has taken a secret out of says nothing."""
     content = str(Redactor(REDACTION).sanitize_text("The user's password is hunter2hunter2"))
     assert "hunter2" not in content
     assert decide_content(content, []).reason == REDACTED
+    assert not decide_content(content, []).allowed
 
 
 def make_hit(number: int, score: float, *, pinned: bool = False, words: int = 5) -> MemoryHit:
@@ -113,7 +149,28 @@ def test_hits_are_packed_by_score_number_and_tokens() -> None:
     packed = pack_hits([*ranked, make_hit(6, 0.19)], gates, render, count_words)
     assert [hit.score for hit in packed.hits] == [0.9, 0.7, 0.6]
     assert packed.tokens == 17
-    assert [reason for _, reason in packed.refused] == [OVER_TOKENS, OVER_ITEMS, LOW_SCORE]
+    ids = [str(UUID(int=number)) for number in (2, 5, 6)]
+    assert packed.refused == tuple(zip(ids, (OVER_TOKENS, OVER_ITEMS, LOW_SCORE), strict=True))
+
+
+def test_the_bounds_themselves_are_within_them() -> None:
+    """P-77..P-79: what has just the least score, and what fills the cap to its last token, is shown; one token more is
+    not."""
+    assert GATES.min_score == 0.2
+    hits = [make_hit(1, 0.2), make_hit(2, 0.2)]
+    tokens = count_words(render(hits))
+    exact = pack_hits(hits, change_gates(tokens=tokens), render, count_words)
+    assert (exact.hits, exact.tokens, exact.refused) == (tuple(hits), tokens, ())
+    below = pack_hits(hits, change_gates(tokens=tokens - 1), render, count_words)
+    assert below.refused == ((hits[1].item.id, OVER_TOKENS),)
+    assert below.tokens == count_words(render(hits[:1]))
+
+
+def test_hits_keep_the_order_in_which_they_came() -> None:
+    """P-21, P-45: the pinned ones and the others each as they were ranked, whatever their scores."""
+    ranked = [make_hit(n, score, pinned=n in (2, 4)) for n, score in enumerate((0.5, 0.3, 0.9, 0.6), 1)]
+    packed = pack_hits(ranked, GATES, render, count_words)
+    assert [hit.item.id for hit in packed.hits] == [ranked[n].item.id for n in (1, 3, 0, 2)]
 
 
 def test_pinned_items_come_first_and_need_no_score() -> None:

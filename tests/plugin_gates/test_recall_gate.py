@@ -134,6 +134,45 @@ def test_each_signal_decides_alone(changes: dict[str, object], reason: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, SPACE_CHANGED),
+        ({"has_space_changed": False}, TOPIC_CHANGE),
+        ({"has_space_changed": False, "topic_similarity": None}, WINDOW_OVER),
+        ({"has_space_changed": False, "topic_similarity": None, "turns_in_window": 0}, STALE_CACHE),
+        (
+            {"has_space_changed": False, "topic_similarity": 1.0, "turns_in_window": 0, "cache_age_seconds": 0.0},
+            WEAK_RESULTS,
+        ),
+    ],
+)
+def test_of_several_signals_the_first_is_the_reason(changes: dict[str, object], reason: str) -> None:
+    """P-51..P-57, P-80, P-81: what changed the space before what ages; and what was measured is told."""
+    every = replace(
+        FOLLOWING,
+        has_space_changed=True,
+        topic_similarity=0.0,
+        turns_in_window=9,
+        cache_age_seconds=999.0,
+        best_score=0.0,
+    )
+    signals = replace(every, **changes)  # type: ignore[arg-type] # a table of fields
+    decision = decide_recall(signals, GATES)
+    assert decision.reason == reason
+    told = {"turns": signals.turns_in_window, "age": signals.cache_age_seconds, "topic": signals.topic_similarity}
+    assert dict(decision.facts) == {name: value for name, value in told.items() if value is not None}
+
+
+def test_a_bare_resumption_and_a_courtesy_are_told_apart() -> None:
+    """P-53, P-55: words that name the work search in the midst of a fresh topic, too, and a machine never does."""
+    assert decide_recall(replace(FOLLOWING, text="continue the auth refactor"), GATES).reason == REFERENCE
+    assert decide_recall(replace(FOLLOWING, text="continue", has_space_changed=True), GATES).reason == SPACE_CHANGED
+    assert decide_recall(replace(FOLLOWING, text="ok"), GATES).reason == "acknowledgement"
+    for text in ("ok", "continue the auth refactor"):
+        assert decide_recall(RecallSignals(text=text, is_machine=True), GATES).reason == MACHINE_TURN
+
+
+@pytest.mark.parametrize(
     ("best", "hits", "reads", "reason"),
     [
         (None, 0, 0, NOT_FOUND),
@@ -141,12 +180,17 @@ def test_each_signal_decides_alone(changes: dict[str, object], reason: str) -> N
         (0.45, 1, 0, GOOD_LOCAL),
         (None, 0, 30, OVER_RATE),
         (0.9, 3, 30, GOOD_LOCAL),
+        (0.9, 0, 0, NOT_FOUND),
+        (None, 3, 0, NOT_FOUND),
+        (0.44, 3, 29, WEAK_LOCAL),
+        (0.44, 3, 31, OVER_RATE),
     ],
 )
 def test_the_service_is_asked_on_a_miss_or_a_weak_best(best: float | None, hits: int, reads: int, reason: str) -> None:
     """P-54, P-82: and never more often than the settings allow."""
     decision = decide_remote(best, hits, reads, GATES)
     assert (decision.reason, decision.allowed) == (reason, reason in (NOT_FOUND, WEAK_LOCAL))
+    assert decision.facts == {"best": best or 0.0, "hits": hits, "reads": reads}
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def test_what_is_asked_for_and_what_a_tool_has_shown_is_written() -> None:
         ("answer in German from now on", False),
         ("short answers", False),
         ("以后都写短一点", False),
+        ("从下周起写短一点", False),
         ("我喜欢简洁的回答", False),
     ],
 )

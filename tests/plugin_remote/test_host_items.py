@@ -17,7 +17,8 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.statements.parse import normalize_sentence
 from muniment.plugin.domain.item import MemoryItem
 from muniment.plugin.item_mapping import map_item
-from tests.engine import engine, scope, settings
+from muniment.testing.fakes import FixedClock
+from tests.engine import NOON, Leaving, engine, scope, settings
 from tests.erasing import commit
 
 MADE = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
@@ -78,6 +79,46 @@ async def test_forgotten_before_it_came(database_url: str) -> None:
         await memory.host_items.forget(ana, UUID(late.id))
         assert (await memory.host_items.keep(ana, candidate(late))).outcome == "forgotten"
         assert [each.text for each in await memory.list(ana)] == ["The release is on Fridays."]
+
+
+async def test_what_nobody_has_forgotten_is_kept_again(database_url: str) -> None:
+    """P-72, P-88: what had no room may come again under each id that led to it, also after what was left of it is
+    purged."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        ana = replace(scope(), session=None, thread=None)
+        one, other = item("The project uses pnpm for all packages."), item("The project uses pnpm for all packages.")
+        for each in (one, other):
+            await memory.host_items.keep(ana, candidate(each))
+        await memory.host_items.drop(ana, MemoryId(UUID(one.id)), "no room")
+        assert await memory.list(ana) == []
+        assert not (await memory.host_items.drop(ana, MemoryId(UUID(one.id)), "no room")).changes
+        again = await memory.host_items.keep(ana, candidate(other))
+        assert (again.outcome, str(again.memory)) == ("added", other.id)
+        merged = await memory.host_items.keep(ana, candidate(one))
+        assert (merged.outcome, str(merged.memory)) == ("known", other.id)
+        await memory.host_items.drop(ana, MemoryId(UUID(other.id)), "expired")
+        clock.advance(31 * 86_400)
+        assert (await memory.admin.maintain(ana)).purged == 1
+        assert read_rows(database_url) == []
+        again = await memory.host_items.keep(ana, candidate(one))
+        assert (again.outcome, str(again.memory)) == ("added", one.id)
+        await memory.host_items.forget(ana, UUID(one.id))
+        clock.advance(31 * 86_400)
+        await memory.admin.maintain(ana)
+        assert (await memory.host_items.keep(ana, candidate(one))).outcome == "forgotten"
+
+
+async def test_the_same_words_are_one_item_without_an_embedder(database_url: str) -> None:
+    """P-39, P-63: whatever their case and full stop, and for statements in a person's own words, too."""
+    embedder = Leaving()
+    embedder.left = 0
+    async with engine(database_url, embedder=embedder) as memory:
+        for kind in ("fact", "preference", "rule"):
+            said = f"The {kind} board is on the third floor."
+            one, other = item(said, type=kind), item(said.upper().rstrip("."), type=kind)
+            added, known = [await memory.host_items.keep(scope(), candidate(each)) for each in (one, other)]
+            assert (added.outcome, known.outcome, str(known.memory)) == ("added", "known", one.id)
 
 
 async def test_a_secret_is_refused(database_url: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.errors import BadInput, RemoteStoreError
+from muniment.memory.errors import BadInput, DuplicateMemory, RemoteStoreError
 from muniment.plugin.domain.item import CompactPolicy, ItemOwner, MemoryItem
 from muniment.plugin.ports import MemoryStore
 from muniment.plugin.stores.remote.store import RemoteStore
@@ -65,6 +65,32 @@ async def test_one_call_with_a_statement_twice_writes_it_once(store: MemoryStore
     stored = await store.upsert([make_item("Use tabs."), make_item("Use tabs."), make_item("Use spaces in YAML.")])
     assert [each.outcome for each in stored] == ["added", "known", "added"]
     assert stored[0].id == stored[1].id
+
+
+async def test_an_item_does_not_come_to_say_what_another_one_says(store: MemoryStore) -> None:
+    """P-63, P-84: the change is refused, both stay as they were, and the others of the call are written."""
+    first, second, third = make_item("Use pnpm."), make_item("Use yarn."), make_item("Use bun.", scope="project")
+    await store.upsert([first, second, third])
+    given = [replace(each, content="use pnpm", updated_at=START + DAY) for each in (second, third)]
+    refused, changed = await store.upsert(given)
+    assert (refused.id, refused.outcome, refused.reason) == (second.id, "refused", str(DuplicateMemory()))
+    assert (changed.id, changed.outcome) == (third.id, "updated")
+    assert {item.id: item.content for item in await store.list(everything())} == {
+        first.id: "Use pnpm.",
+        second.id: "Use yarn.",
+        third.id: "use pnpm",
+    }
+    await store.forget(ANA, [second.id])
+    [changed] = await store.upsert([replace(first, type="todo", updated_at=START + DAY)])
+    assert changed.outcome == "updated"
+
+
+async def test_one_statement_of_two_types_and_places_is_found_three_times(store: MemoryStore) -> None:
+    """P-73: nothing that was kept is left out because something else says the same."""
+    said = "Retry the queue twice."
+    items = [make_item(said), make_item(said, type="todo"), make_item(said, scope="project")]
+    await store.upsert(items)
+    assert {hit.item.id for hit in await store.search(ask("retry the queue"))} == {item.id for item in items}
 
 
 async def test_a_statement_of_another_place_is_another(store: MemoryStore) -> None:
@@ -240,6 +266,28 @@ async def test_what_was_forgotten_long_ago_is_purged_and_does_not_return(store: 
     await store.compact(ANA, CompactPolicy(at=START + 10_000 * DAY))
     [again] = await store.upsert([item])
     assert again.outcome == "forgotten"
+
+
+async def test_what_has_expired_or_had_no_room_is_written_again(store: MemoryStore) -> None:
+    """P-72, P-88: only what was forgotten is never made again."""
+    ended = make_item("The freeze ends.", ttl=2 * DAY)
+    small = make_item("Answer briefly.", importance=0.0)
+    forgotten = make_item("The office is in Lisbon.")
+    await store.upsert([ended, small, forgotten, make_item("Use pnpm.", importance=1.0)])
+    await store.forget(ANA, [forgotten.id])
+    report = await store.compact(ANA, CompactPolicy(at=START + 3 * DAY, max_items=1))
+    assert (report.expired, report.dropped, report.kept) == (1, 1, 1)
+    again = await store.upsert([replace(ended, ttl=None), small, forgotten])
+    assert [(each.id, each.outcome) for each in again] == [
+        (ended.id, "added"),
+        (small.id, "added"),
+        (forgotten.id, "forgotten"),
+    ]
+    assert len(await store.list(everything())) == 3
+    assert [hit.item.id for hit in await store.search(ask("freeze"))] == [ended.id]
+    assert list(await store.forget(ANA, [small.id])) == [small.id]
+    [last] = await store.upsert([small])
+    assert last.outcome == "forgotten"
 
 
 def _broken(**fields: Any) -> MemoryItem:

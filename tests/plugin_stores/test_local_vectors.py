@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -214,6 +215,30 @@ async def test_what_was_rolled_back_crowds_out_nothing(local: LocalStore) -> Non
     with pytest.raises(Exception, match="failed"):
         await local.upsert(gone, also=fail)
     assert [hit.item.id for hit in await local.search(query)] == [left.id]
+
+
+async def test_what_was_rolled_back_crowds_out_nothing_where_memory_is_short(
+    tmp_path: Path, embedder: TopicEmbedder
+) -> None:
+    """P-117: items of two users in one write take each other's place in memory, and are read again halfway."""
+    options = LocalOptions(profile=PROFILE, query_seconds=0.2, cache_megabytes=0)
+    store = LocalStore(tmp_path / "plugin.sqlite", embedder=embedder, options=options)
+    left, gone, query = _make_crowd()
+    ben, vector = replace(ANA, user="ben"), np.eye(1, 8, 5, dtype=np.float32)[0]
+
+    def make_near(text: str, **fields: Any) -> MemoryItem:
+        return make_item(text, embedding=vector, embedding_model="topics", **fields)
+
+    await store.upsert([left, make_near("A cat.", owner=ben)])
+
+    def fail(connection: sqlite3.Connection, _: object) -> None:
+        raise sqlite3.IntegrityError
+
+    others = [make_near(f"Room {number} is blue.", owner=ben) for number in range(64)]  # a block of them is compared
+    with pytest.raises(Exception, match="failed"):
+        await store.upsert([*gone, *others, make_near("Ships sail.")], also=fail)
+    assert [hit.item.id for hit in await store.search(query)] == [left.id]
+    await store.close()
 
 
 async def test_what_another_process_removes_crowds_out_nothing(

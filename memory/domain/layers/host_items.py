@@ -9,6 +9,7 @@ from uuid import UUID
 from muniment.memory.domain.ids import MemoryId, Revision
 
 HostOutcome: TypeAlias = Literal["added", "updated", "known", "merged", "forgotten", "refused"]
+DropReason: TypeAlias = Literal["expired", "no room"]  # why an item goes that nobody asked to be forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

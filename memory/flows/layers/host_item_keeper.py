@@ -15,7 +15,7 @@ from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn, find_place
-from muniment.memory.errors import BadInput, NotFound, StoreError
+from muniment.memory.errors import BadInput, DuplicateMemory, NotFound, StoreError
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
@@ -24,6 +24,7 @@ from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.layers.host_items import HostItemStore
+from muniment.memory.ports.operation.erasure import ErasureStore
 from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.merging.placement import sanitize_candidate
 from muniment.memory.rules.provenance.quoted import hold_instruction
@@ -47,6 +48,7 @@ class HostItemKeeper:
     clock: Clock
     installation_key: InstallationKey
     committer: PlanCommitter
+    erasure: ErasureStore
     host_items: HostItemStore
     lifecycle: Lifecycle
     reads: MemoryReads
@@ -119,13 +121,27 @@ class HostItemKeeper:
             return await self._write(scope, replace(candidate, item=replace(key, names_memory=True)), key)
         memory = await self._find_memory(scope, known)
         if memory is None:
-            return KeptHostItem(id=key.id, outcome="forgotten")
+            return await self._keep_again(scope, candidate, key, known)
         if known.digest == key.digest:
             outcome = _describe_known(memory, key)
             return replace(outcome, is_replayed=True)
         if memory.id != key.id:  # it stands for others, too
             return await self._write(scope, candidate, key)
         return await self._change(scope, candidate, key)
+
+    async def _keep_again(self, scope: Scope, candidate: Candidate, key: HostItemKey, known: HostItem) -> KeptHostItem:
+        """Keep an item whose memory is gone: as a new one where nobody has forgotten it, and else not at all."""
+        if known.is_forgotten or known.memory is None or not await self._was_dropped(scope, known.memory):
+            return KeptHostItem(id=key.id, outcome="forgotten")
+        if known.memory == key.id:  # what is left of it holds the id
+            await self.erasure.purge_memories(scope, [known.memory], self.clock.now(), is_early=True)
+        is_free = not await self.browser.get_memories(scope, [MemoryId(key.id)])
+        return await self._write(scope, replace(candidate, item=replace(key, names_memory=is_free)), key)
+
+    async def _was_dropped(self, scope: Scope, memory_id: MemoryId) -> bool:
+        """Whether a memory that is gone has expired or had no room, and was not forgotten."""
+        entries = await self.browser.read_history(scope, memory_id, 1)
+        return bool(entries) and entries[0].action == "TTL"
 
     async def _find_memory(self, scope: Scope, item: HostItem) -> StoredMemory | None:
         """Return the memory of an item; None where it is forgotten, or replaced by nothing."""
@@ -162,7 +178,7 @@ class HostItemKeeper:
         return replace(kept, outcome="added") if is_new and kept.outcome == "known" else kept
 
     async def _change(self, scope: Scope, candidate: Candidate, key: HostItemKey) -> KeptHostItem:
-        """Let the memory that has the id of the item say what the item says."""
+        """Let the memory that has the id of the item say what the item says, unless another one says it already."""
         if refusal := self.redactor.find_denial_reason(scope):
             return KeptHostItem(id=key.id, outcome="refused", reason=refusal)
         safe = hold_instruction(sanitize_candidate(candidate, self.redactor))
@@ -181,7 +197,10 @@ class HostItemKeeper:
             plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=now, changes=changes, host_items=(led,))
             return plan, Rejections()
 
-        receipt = await self.committer.commit_with_retry(scope, make_plan)
+        try:
+            receipt = await self.committer.commit_with_retry(scope, make_plan)
+        except DuplicateMemory as duplicate:
+            return KeptHostItem(id=key.id, outcome="refused", reason=str(duplicate), memory=memory.id)
         return KeptHostItem(id=key.id, outcome="updated", memory=memory.id, rev=receipt.rev)
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.layers.host_items import DropReason
 from muniment.memory.domain.memory import MAY_REPLACE, StoredMemory, list_replaced
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -74,6 +75,18 @@ class Lifecycle:
 
         async def make_change(memory: StoredMemory) -> Change | None:
             return None if memory.state == "soft_deleted" else make_deletion(memory, self.clock.now(), self.settings)
+
+        return await self._commit_change(scope, memory_id, make_change)
+
+    async def drop_memory(self, scope: Scope, memory_id: MemoryId, reason: DropReason) -> Receipt:
+        """Soft-delete a memory that nobody asked to be forgotten: what says it later may be written again. Raises
+        NotFound."""
+
+        async def make_change(memory: StoredMemory) -> Change | None:
+            if memory.state == "soft_deleted":
+                return None
+            deletion = make_deletion(memory, self.clock.now(), self.settings)
+            return replace(deletion, action="TTL", meta={"why": reason})
 
         return await self._commit_change(scope, memory_id, make_change)
 

@@ -346,11 +346,10 @@ def build_probes(draft: Draft, scope: Scope) -> list[NeighbourProbe]:
     """Return what the store needs to find the neighbours of each candidate.
 
     The attribute of a text without structure is that of all such texts: it shares only the key. Where no candidate has
-    an attribute, no key is searched."""
+    an attribute, no key is searched. That of an item of a host is its key, so that it is found without a vector."""
     facts = [candidate.fact for candidate in draft.candidates]
-    attributes = [
-        None if fact is None or is_note(fact) else fact.attribute if is_structured(fact) else fact.key for fact in facts
-    ]
+    keyed = [each.fact if each.item or not is_note(each.fact) else None for each in draft.candidates]
+    attributes = [None if fact is None else fact.attribute if is_structured(fact) else fact.key for fact in keyed]
     keys = [fact.key if fact and any(attributes) else None for fact in facts]
     places = [None if each.reach == "user" else find_place(each, scope) for each in draft.candidates]
     found = zip(draft.candidates, draft.vectors, keys, attributes, places, strict=True)

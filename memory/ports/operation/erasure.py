@@ -32,11 +32,14 @@ class ErasureStore(Protocol):
         `ids` all threads of the space."""
         ...
 
-    async def purge_memories(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> ErasureReceipt:
-        """Remove those of the memories that are not active and whose `purge_at` has come.
+    async def purge_memories(
+        self, scope: Scope, ids: Sequence[MemoryId], at: datetime, *, is_early: bool = False
+    ) -> ErasureReceipt:
+        """Remove those of the memories that are not active and whose `purge_at` has come, or is to come if `is_early`.
 
         Their vectors, versions, relations, requests, events and the contents of their journal lines go too. The
-        journal keeps that they existed, and gets one last line for each."""
+        journal keeps that they existed, and gets one last line for each. The ids of hosts' items that led to one lead
+        nowhere; where it went without that anybody has asked for it, they are as if they had never been given."""
         ...
 
     async def erase_memory(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> ErasureReceipt:

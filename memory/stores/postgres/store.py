@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
-from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
 from muniment.memory.stores.postgres.console.machines import PostgresMachineReads
+from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
 from muniment.memory.stores.postgres.console.nights import PostgresNightReads
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
 from muniment.memory.stores.postgres.console.threads import PostgresThreadReads

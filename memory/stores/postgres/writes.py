@@ -16,7 +16,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.plan import Change, KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import RequestKey, Scope
-from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.errors import BadInput, DuplicateMemory, StoreError
 from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.records import dump_receipt, load_receipt
 from muniment.memory.rules.projections.types import project_memory
@@ -73,9 +73,7 @@ class PostgresWrites(MemoryWrites):
             if error.data.get("sqlstate") == _REPLAYED:
                 return Receipt(rev=plan.expected_rev, replayed=True)
             if error.data.get("constraint") == _BY_KEY:
-                raise BadInput(
-                    "another memory says this by now; to bring the old one back, forget that one first"
-                ) from None
+                raise DuplicateMemory from None
             raise
 
     async def commit_group(self, plans: Sequence[WritePlan]) -> Sequence[Receipt]:

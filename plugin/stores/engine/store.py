@@ -98,7 +98,8 @@ class EngineStore(OperationStore):
         return [id_ for id_ in ids if (await self._forget_item(make_scope(owner), parse_id(id_))).changes]
 
     async def compact(self, owner: ItemOwner, policy: CompactPolicy) -> CompactReport:
-        """Forget what has expired, and over the bound the least important and oldest, and return how many.
+        """Let go what has expired, and over the bound the least important and oldest, and return how many. It may be
+        written again.
 
         Near-duplicates become one as they are written, and what was forgotten is purged by the engine's maintenance, by
         its own settings: neither is counted. Raises BadInput, StoreError."""
@@ -108,8 +109,10 @@ class EngineStore(OperationStore):
         gone = {memory.id for memory in expired}
         left = [memory for memory in memories if memory.id not in gone]
         dropped = _choose_least(left, policy)
-        for memory in (*expired, *dropped):
-            await self._memory.forget(scope, memory.id)
+        for memory in expired:
+            await self._memory.host_items.drop(scope, memory.id, "expired")
+        for memory in dropped:
+            await self._memory.host_items.drop(scope, memory.id, "no room")
         return CompactReport(expired=len(expired), dropped=len(dropped), kept=len(left) - len(dropped))
 
     async def list(self, query: ListQuery) -> Sequence[MemoryItem]:

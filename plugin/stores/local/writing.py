@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from muniment.memory.errors import DuplicateMemory
 from muniment.plugin.domain.item import ItemOwner, MemoryItem, Outcome, StoredItem
 from muniment.plugin.item_codec import MAX_WORDS
 from muniment.plugin.stores.local.rows import (
@@ -130,7 +131,7 @@ class ItemWriter:
         if self._was_forgotten(space, item):
             return StoredItem(given_id=item.id, id=item.id, outcome="forgotten")
         if standing is not None:
-            return StoredItem(given_id=item.id, id=item.id, outcome=self._update_row(space, standing, given))
+            return self._update_row(space, standing, given)
         same = self._find_same(space, owner, block, at)
         if same is not None:
             return StoredItem(given_id=item.id, id=same.item.id, outcome=self._merge_into(space, same, given))
@@ -184,18 +185,24 @@ class ItemWriter:
         self.has_erased = True
 
     def _find_same(self, space: int, owner: ItemOwner, block: _Block, at: int) -> ItemRow | None:
-        """Return the item that says the same: in equal words, or near by its vector and told apart by no rule. One that
-        has expired since is removed, so that the given one begins anew."""
+        """Return the item that says the same: in equal words, or near by its vector and told apart by no rule."""
         item = block.items[at].item
-        values = self.connection.execute(SQL["find_same"], (space, digest_sameness(self._salt, item))).fetchone()
-        if values is not None:
-            row = parse_row(values, owner)
-            expires_at = row.item.expires_at
-            if expires_at is None or expires_at > item.created_at:
-                return row
-            self.remove_row(space, row)
-            return None
+        if (twin := self._find_twin(space, digest_sameness(self._salt, item), item)) is not None:
+            return twin
         return next((row for row in self._list_near(owner, block, at) if says_same(item, row.item)), None)
+
+    def _find_twin(self, space: int, digest: bytes, item: MemoryItem) -> ItemRow | None:
+        """Return the item of the type, place and words of a digest. One that has expired when `item` was written is
+        removed, so that this begins anew."""
+        values = self.connection.execute(SQL["find_same"], (space, digest)).fetchone()
+        if values is None:
+            return None
+        row = parse_row(values, ItemOwner(user=item.user_id, tenant=item.tenant_id))
+        expires_at = row.item.expires_at
+        if expires_at is None or expires_at > (item.updated_at or item.created_at):
+            return row
+        self.remove_row(space, row)
+        return None
 
     def _list_near(self, owner: ItemOwner, block: _Block, at: int) -> list[ItemRow]:
         """Return the items of the type and place whose vectors are as near as those of duplicates, the nearest first.
@@ -241,14 +248,17 @@ class ItemWriter:
             least=self.duplicate_similarity,
         )
 
-    def _update_row(self, space: int, standing: ItemRow, given: GivenItem) -> Outcome:
-        """Change an item that is there, unless what is there is the same or was said later."""
+    def _update_row(self, space: int, standing: ItemRow, given: GivenItem) -> StoredItem:
+        """Change an item that is there, unless what is there is the same or was said later, or another one says it."""
         new, old = given.item, standing.item
         plain = replace(new, embedding=None, embedding_model=None, last_accessed_at=old.last_accessed_at)
         if plain == old or (new.updated_at or new.created_at) < (old.updated_at or old.created_at):
-            return "known"
+            return StoredItem(given_id=new.id, id=new.id, outcome="known")
+        digest = digest_sameness(self._salt, new)
+        if digest != standing.sameness and self._find_twin(space, digest, new) is not None:
+            return StoredItem(given_id=new.id, id=new.id, outcome="refused", reason=str(DuplicateMemory()))
         self._replace_row(space, standing, new, given)
-        return "updated"
+        return StoredItem(given_id=new.id, id=new.id, outcome="updated")
 
     def _merge_into(self, space: int, row: ItemRow, given: GivenItem) -> Outcome:
         merged = _combine_items(row.item, given.item)

@@ -77,9 +77,11 @@ class PostgresErasure(ErasureStore):
             threads = await (await conn.execute(_ERASURE["threads"], params)).fetchall()
         return frozenset(row["thread_id"] for row in threads if row["thread_id"] is not None)
 
-    async def purge_memories(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> ErasureReceipt:
+    async def purge_memories(
+        self, scope: Scope, ids: Sequence[MemoryId], at: datetime, *, is_early: bool = False
+    ) -> ErasureReceipt:
         async with self._erasing(scope) as (conn, space):
-            cursor = await conn.execute(_ERASURE["due"], space | {"ids": list(ids), "at": at})
+            cursor = await conn.execute(_ERASURE["due"], space | {"ids": list(ids), "at": at, "early": is_early})
             due = await cursor.fetchall()
             if due:
                 line = {"node": "worker", "why": "purge", "at": at, "actor": None}

@@ -3,7 +3,9 @@ select rev from muniment.spaces where space_id = %(space)s for update
 
 -- name: due (those of the memories that are due to be purged)
 select memory_id, rev, category from muniment.memories
-where space_id = %(space)s and memory_id = any(%(ids)s) and state <> 'active' and purge_at <= %(at)s order by memory_id
+where space_id = %(space)s and memory_id = any(%(ids)s) and state <> 'active'
+  and (purge_at <= %(at)s or %(early)s and purge_at is not null)
+order by memory_id
 
 -- name: bump (advances the space's revision)
 update muniment.spaces set rev = rev + %(count)s,
@@ -50,9 +52,19 @@ update muniment.requests set digest = '', receipt = jsonb_set('{"replayed": true
 where space_id = %(space)s and digest <> ''
 
 -- name: host_items (leaves of items that became the memories that they were there; nothing makes them again. An erasure
--- takes the digest of their words, too: it would let a short text be guessed)
-update muniment.host_items set memory_id = null, digest = '', said = case when %(why)s = 'purge' then said end
-where space_id = %(space)s and memory_id = any(%(ids)s)
+-- takes the digest of their words, too: it would let a short text be guessed. Of what a purge takes that had expired
+-- or had no room nothing is left: it may be made again)
+with dropped as (
+  delete from muniment.host_items h where h.space_id = %(space)s and h.memory_id = any(%(ids)s) and {{was_dropped}}
+)
+update muniment.host_items h
+set memory_id = null, digest = '', said = case when %(why)s = 'purge' then said end
+where h.space_id = %(space)s and h.memory_id = any(%(ids)s) and not {{was_dropped}}
+
+-- name: was_dropped (whether the memory of an item goes without that anybody has asked for it)
+(%(why)s::text = 'purge' and h.forgotten_at is null and coalesce((
+    select j.action = 'TTL' from muniment.journal j
+    where j.space_id = %(space)s and j.memory_id = h.memory_id order by j.rev desc limit 1), false))
 
 -- name: forget_heirs (lets what one of the memories replaced be replaced by none)
 update muniment.{table} set superseded_by = null where space_id = %(space)s and superseded_by = any(%(ids)s)
