@@ -23,7 +23,7 @@ class Texts:
     language: str
     catalogue: dict[str, str]
 
-    def __call__(self, key: str, **values: Any) -> str:
+    def __call__(self, key: str, /, **values: Any) -> str:
         """Return a text with the values put in. Raises KeyError for an unknown key or a value that is missing."""
         return self.catalogue[key].format(**values) if values else self.catalogue[key]
 
@@ -31,7 +31,7 @@ class Texts:
         """Whether there is a text under a key."""
         return key in self.catalogue
 
-    def format_count(self, key: str, number: int, **values: Any) -> str:
+    def format_count(self, key: str, number: int, /, **values: Any) -> str:
         """Return the text of a number of things: that under `key.one` or `key.other`, with `n` put in."""
         form = "one" if number == 1 else "other"
         return self.catalogue[f"{key}.{form}"].format(n=self.format_number(number), **values)

@@ -13,6 +13,7 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.usage import Charge, Settlement
+from muniment.memory.errors import NotFound
 from muniment.plugin.book.engine_book import EngineBook
 from muniment.plugin.domain.book import TurnReport
 from muniment.plugin.domain.item import ItemOwner
@@ -23,8 +24,8 @@ from tests.console.visitor import read_text, send_form, sign_in
 from tests.http.conftest import Serving
 
 
-def fail_job(serving: Serving, owner: str = "ana") -> int:
-    """A job of a user that has failed once and waits for an hour; its number."""
+def fail_job(serving: Serving, owner: str = "ana", error: str | None = "ModelUnavailable") -> int:
+    """A job of a user that was tried once and waits for an hour; its number."""
 
     async def work(memory: Memory) -> int:
         queue = memory.engine.store.jobs
@@ -34,8 +35,7 @@ def fail_job(serving: Serving, owner: str = "ana") -> int:
             ticket = await queue.take_job(worker, ["embed"])
             assert ticket is not None
             mine = (ticket.job.scope.tenant, ticket.job.scope.owner) == (serving.tenant, owner)
-            error = "ModelUnavailable" if mine else None
-            await queue.reschedule_job(ticket, timedelta(hours=1), error_class=error)
+            await queue.reschedule_job(ticket, timedelta(hours=1), error_class=error if mine else None)
             if mine:
                 await queue.unregister_worker(worker)
                 return ticket.id
@@ -55,10 +55,34 @@ def test_a_failed_job_is_shown_with_its_error_and_tried_again(serving: Serving, 
     assert "No job waits" in read_text(ana.get("/console/machines"))
     id_ = fail_job(serving)
     shown = read_text(ana.get("/console/machines"))
-    assert "waits after a failure 1 failed ( ModelUnavailable )" in shown
+    assert "waits after a failure 1 attempt ( ModelUnavailable )" in shown
     assert count_due(serving) == 0
     done = send_form(ana, "/console/machines/retry", {"id": str(id_)})
     assert "The job is due" in read_text(ana.get(done.headers["location"]))
+    assert count_due(serving) == 1
+
+
+def test_a_job_that_was_not_ready_is_no_failure(serving: Serving, ana: httpx.Client) -> None:
+    """P-22: what waits for the answers of a batch was tried, and did not fail."""
+    fail_job(serving, error=None)
+    shown = read_text(ana.get("/console/machines"))
+    assert "0 wait after a failure" in shown
+    assert "waits 1 attempt" in shown
+
+
+def test_a_job_is_tried_again_in_a_terminal(serving: Serving, ana: httpx.Client) -> None:
+    """P-22: the command that the page shows; a number of no job is refused."""
+    id_ = fail_job(serving)
+    assert f"muniment work --drain --retry {id_}" in read_text(ana.get("/console/machines"))
+
+    async def retry(memory: Memory) -> None:
+        await memory.jobs.hasten_job(id_, tenant=serving.tenant)
+        with pytest.raises(NotFound):
+            await memory.jobs.hasten_job(2**62, tenant=serving.tenant)
+        with pytest.raises(NotFound):
+            await memory.jobs.hasten_job(id_, tenant=f"{serving.tenant}-2")
+
+    run_in(serving, retry)
     assert count_due(serving) == 1
 
 
@@ -88,7 +112,7 @@ def test_workers_and_usage_are_for_operators(serving: Serving, ana: httpx.Client
 
     run_in(serving, spend)
     shown = read_text(operator.get("/console/machines"))
-    for words in ("Workers", "tiny-9", "1,234 tokens in 1 requests", "5.60", "reading turns"):
+    for words in ("Workers", "tiny-9", "1,234 tokens in 1 request", "5.60", "reading turns"):
         assert words in shown
     for words in ("Models in the last", "tiny-9", "Last sign of life"):
         assert words not in ana.get("/console/machines").text

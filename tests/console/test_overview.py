@@ -51,13 +51,14 @@ def test_turns_and_searches_are_counted(serving: Serving, ana: httpx.Client) -> 
             turn = make_turn(text)
             await memory.conversation.record(scope, [turn])
             await memory.learn(scope, turn)
+        await memory.ingest(scope, [note("Ana keeps bees on her roof")])  # with the turn that it rests on
         answer = await memory.query(scope, "executor", Query(text="live in Lisbon", threshold=0.0))
         await memory.conversation.flush(scope)
         return bool(answer.hits)
 
     found = run_in(serving, talk)
     text = read_text(ana.get("/"))
-    assert "something was kept of it: 1 nothing was kept: 1" in text
+    assert "something was kept of it: 2 nothing was kept: 1" in text
     assert f"found something: {int(found)} found nothing: {int(not found)} failed: 0" in text
 
 
@@ -77,7 +78,15 @@ def test_only_an_operator_sees_what_models_cost(serving: Serving, ana: httpx.Cli
     assert "Models today" not in ana.get("/").text
     text = read_text(operator.get("/", params={"user": "ana"}))
     assert "Models today" in text
-    assert "Database on disk" in text
+    assert "Database on disk" not in text
+
+
+def test_the_size_of_the_database_is_for_who_operates_it(operated: Serving) -> None:
+    """P-104: it is of all tenants."""
+    with sign_in(operated, owner=None, scopes=("admin",)) as client:
+        assert "Database on disk" in read_text(client.get("/", params={"user": "ana"}))
+    with sign_in(operated, owner=None, tenant="acme", scopes=("admin",)) as client:
+        assert "Database on disk" not in read_text(client.get("/", params={"user": "ana"}))
 
 
 def test_the_first_page_is_sound_with_hostile_words(

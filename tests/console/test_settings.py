@@ -13,6 +13,11 @@ STAGE = "/console/settings/retrieval"
 OPERATOR = {"owner": None, "scopes": ("admin",)}
 
 
+def make_bearer(operated: Serving) -> dict[str, str]:
+    """The header of an operator's request to the API."""
+    return {"Authorization": f"Bearer {operated.token(**OPERATOR)}"}
+
+
 def read_rev(client: httpx.Client, path: str = STAGE) -> str:
     """The revision in the form of a stage."""
     return client.get(path).text.partition('name="rev" value="')[2].partition('"')[0]
@@ -28,6 +33,8 @@ def test_an_operator_changes_and_resets_a_setting(operated: Serving) -> None:
         assert "Changed by token " in page
         history = read_text(client.get("/console/settings"))
         assert "recall.top_k 8 7 token " in history
+        told = httpx.get(f"{operated.url}/v1/config/history", headers=make_bearer(operated)).json()["changes"]
+        assert [(each["key"], each["former"], each["value"]) for each in told[:1]] == [("recall.top_k", 8, 7)]
         send_form(client, STAGE, {"rev": read_rev(client), "recall.top_k": "7", "reset": "recall.top_k"})
         assert 'name="recall.top_k" value="8"' in client.get(STAGE).text
         same = send_form(client, STAGE, {"rev": read_rev(client), "recall.top_k": "8"})
@@ -95,11 +102,12 @@ def test_the_pages_are_sound_in_every_view(chromium: Browser, operated: Serving)
         send_form(client, STAGE, {"rev": read_rev(client), "reset": "recall.top_k"})
 
 
-def test_a_person_changes_a_setting_by_the_keyboard(chromium: Browser, operated: Serving) -> None:
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_a_person_changes_a_setting_by_the_keyboard(chromium: Browser, operated: Serving, *, script: bool) -> None:
     """P-24: a bad value is announced and stays in its field; a good one is saved."""
     with (
         sign_in(operated, **OPERATOR) as client,
-        chromium.open_tab(operated.url, client.cookies.jar, status=422) as tab,
+        chromium.open_tab(operated.url, client.cookies.jar, status=422, script=script) as tab,
     ):
         keyboard = tab.page.keyboard
         tab.open(STAGE)
@@ -114,5 +122,6 @@ def test_a_person_changes_a_setting_by_the_keyboard(chromium: Browser, operated:
                 keyboard.press("Enter")
             if text == "many":
                 assert tab.page.locator("[role=alert]").inner_text().startswith("recall.top_k: is text of 4 characters")
+                assert tab.page.locator("[id='recall.top_k']").input_value() == "many"
         assert tab.page.locator("#status").inner_text() == "1 setting is changed."
         send_form(client, STAGE, {"rev": read_rev(client), "reset": "recall.top_k"})

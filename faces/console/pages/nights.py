@@ -15,7 +15,7 @@ from muniment.memory.errors import BadInput, NotFound
 
 _RUNS = 30  # on a page, at first
 _MAX_RUNS = 1_000
-_PAIRS = 50  # on a page
+_PAIRS = 30  # on a page
 
 
 async def show_runs(visit: Visit) -> Response:

@@ -93,7 +93,7 @@ async def _read_activity(visit: Visit, today: date) -> dict[str, Any]:
     told = {each.day: each for each in await visit.reads.overview.list_days(scope, since)}
     days = [since + timedelta(days=n) for n in range(_ACTIVE_DAYS)]
     each_day = [told.get(day, DayActivity(day=day)) for day in days]
-    turns = [(each.remembered, max(0, each.turns - each.remembered)) for each in each_day]
+    turns = [(each.remembered, each.turns - each.remembered) for each in each_day]
     searches = [(each.answered, each.unanswered, each.failed) for each in each_day]
     return {
         "activity": {"turns": _make_stacks(days, turns), "searches": _make_stacks(days, searches)},

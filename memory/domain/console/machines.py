@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCount:
-    """How many jobs of a name are due, wait for a later time, run, and have failed before."""
+    """How many jobs of a name are due, wait for a later time, run, and failed when they were tried last."""
 
     name: str
     due: int
@@ -20,7 +20,8 @@ class JobCount:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedJob:
     """A job of the queue. `owner` is whose memory it is about, empty for one of all; `error` the class of the error of
-    its last attempt, never its message; it is not taken before `scheduled_at`."""
+    its last attempt, never its message, and None where it did not fail, as one that waits for answers of a batch; it is
+    not taken before `scheduled_at`."""
 
     id: int
     name: str

@@ -28,7 +28,7 @@ class CountChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayActivity:
-    """What went on in a space on a day (UTC): turns of the user, those of which something was written, and searches
+    """What went on in a space on a day (UTC): turns of the user, those that something is remembered of, and searches
     that found something, that found nothing, and that failed."""
 
     day: date
@@ -41,7 +41,7 @@ class DayActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceFigures:
-    """The jobs of a space that are due, that wait for a later time, that run, and that have failed before, and the
+    """The jobs of a space that are due, that are for later, that run, and that failed at their last attempt; and the
     bytes of its words, vectors and turns as they are stored."""
 
     due: int

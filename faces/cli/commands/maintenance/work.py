@@ -37,6 +37,10 @@ def run_worker(
     catch_up: Annotated[
         bool, typer.Option("--catch-up", help="Let the model read also the turns that it has not read, which costs.")
     ] = False,
+    retry: Annotated[
+        int | None,
+        typer.Option("--retry", min=1, metavar="JOB", help="Take this waiting job at once: a number of the console."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Do background jobs: let a model look at what was said, and tend the memories of every user while nobody looks.
@@ -63,6 +67,8 @@ def run_worker(
       muniment work --drain --json
 
       muniment work --drain --catch-up
+
+      muniment work --drain --retry 1234
     """
     if drain and once:
         raise BadInput("--drain and --once: give one of them")
@@ -70,10 +76,14 @@ def run_worker(
     if concurrency is not None:
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"concurrency": concurrency})})
     max_jobs = 1 if once else None
-    session.run_async(_run_worker(settings, drain=drain, max_jobs=max_jobs, catch_up=catch_up, as_json=as_json))
+    session.run_async(
+        _run_worker(settings, drain=drain, max_jobs=max_jobs, catch_up=catch_up, retry=retry, as_json=as_json)
+    )
 
 
-async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, catch_up: bool, as_json: bool) -> None:
+async def _run_worker(
+    settings: Settings, *, drain: bool, max_jobs: int | None, catch_up: bool, retry: int | None, as_json: bool
+) -> None:
     # The bootstrap brings the database's driver: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
@@ -96,6 +106,8 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
         _stop_on_signals(worker.stop)
         if catch_up:
             await _enqueue_missed(memory, as_json=as_json)
+        if retry is not None:
+            await memory.jobs.hasten_job(retry, tenant=settings.tenant)
         await worker.run(drain=drain, max_jobs=max_jobs)
         waiting = await memory.jobs.count_jobs()
     _print_summary(counts, waiting, as_json=as_json)

@@ -23,17 +23,20 @@ select category, state, greatest(day, %(since)s::date) as day, sum(gained)::int 
 where category = any(%(allowed)s) group by category, state, greatest(day, %(since)s::date)
 order by 3, category, state
 
--- name: days (what went on in a space on each day (UTC))
+-- name: days (what went on in a space on each day (UTC); a turn is remembered that a look wrote something of, or a memory rests on)
 select day, sum(turns)::int as turns, sum(remembered)::int as remembered, sum(answered)::int as answered,
   sum(unanswered)::int as unanswered, sum(failed)::int as failed
 from (
-  select (at at time zone 'UTC')::date as day, count(*) as turns, 0 as remembered, 0 as answered, 0 as unanswered, 0 as failed
-  from muniment.turns
-  where space_id = %(space)s and role = 'user' and kind = 'message' and at >= %(since)s::date::timestamp at time zone 'UTC'
+  select (t.at at time zone 'UTC')::date as day, count(*) as turns, count(kept.turn_id) as remembered,
+    0 as answered, 0 as unanswered, 0 as failed
+  from muniment.turns t left join (
+    select turn_id from muniment.extractions where space_id = %(space)s and written > 0
+    union
+    select unnest(turns) from muniment.memories where space_id = %(space)s
+  ) kept on kept.turn_id = t.turn_id
+  where t.space_id = %(space)s and t.role = 'user' and t.kind = 'message'
+    and t.at >= %(since)s::date::timestamp at time zone 'UTC'
   group by 1
-  union all
-  select (at at time zone 'UTC')::date, 0, count(distinct turn_id), 0, 0, 0 from muniment.extractions
-  where space_id = %(space)s and written > 0 and at >= %(since)s::date::timestamp at time zone 'UTC' group by 1
   union all
   select (ts at time zone 'UTC')::date, 0, 0, count(*) filter (where status = 'ok'),
     count(*) filter (where status = 'skipped'), count(*) filter (where status = 'error')
@@ -54,7 +57,7 @@ select j.*, (
 from (
   select count(*) filter (where status = 'todo' and coalesce(scheduled_at, now()) <= now()) as due,
     count(*) filter (where status = 'todo' and scheduled_at > now()) as later,
-    count(*) filter (where status = 'doing') as running, count(*) filter (where attempts > 0) as failing
+    count(*) filter (where status = 'doing') as running, count(*) filter (where error is not null) as failing
   from jobs.queue where split_part(dedup_key, ':', 1) = %(space)s::text
 ) j
 
