@@ -10,6 +10,7 @@ from uuid import UUID
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import Consent, Decision, Proposal
+from muniment.memory.domain.console.inbox import InboxKind
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.memory import State, StoredMemory, compose_document, find_replaced
@@ -57,6 +58,14 @@ class _Ruling:
     def make_request_meta(self, request: Consent) -> dict[str, Any]:
         """Return the journal's data of a decided request."""
         return {"consent": self.decision, "field": request.field, "value": request.value, "by": self.by}
+
+    def name_decision(self, of: Consent | StoredMemory) -> dict[str, Any]:
+        """Return the journal's data by which the decision on a request or a memory is found, to be taken back; none
+        for an end that nobody decided."""
+        if self.decision not in ("approved", "rejected"):
+            return {}
+        kind: InboxKind = "consent" if isinstance(of, Consent) else "skill" if of.kind == "procedural" else "instruction"
+        return {"decision": str(of.id), "about": kind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -294,14 +303,14 @@ class Consents:
                 changes += await self._retire_statement(scope, request, memory, ruling, now)
             elif memory is not None:
                 # The memory itself does not change, nor does the time of its last change.
-                meta = ruling.make_request_meta(request)
+                meta = ruling.make_request_meta(request) | ruling.name_decision(request)
                 changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
         for id_ in memories:
             memory = await self.reads.get_memory(reader, id_)
             if memory is None or memory.state not in states:
                 raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
             after = publish_memory(memory, now) if is_approved else replace(memory, state="rejected", updated_at=now)
-            meta = {"consent": ruling.decision, "by": ruling.by}
+            meta = {"consent": ruling.decision, "by": ruling.by} | ruling.name_decision(memory)
             changes.append(Change(action="UPDATE" if is_approved else "DELETE", before=memory, after=after, meta=meta))
             replaced = find_replaced(memory) if is_approved else None
             former = await self.reads.get_memory(reader, replaced) if replaced else None
@@ -318,7 +327,7 @@ class Consents:
         self, scope: Scope, request: Consent, memory: StoredMemory, ruling: _Ruling, now: datetime
     ) -> list[Change]:
         """Return the changes that take the statement of a rejected request out of memory; the first is of `memory`."""
-        meta = ruling.make_request_meta(request)
+        meta = ruling.make_request_meta(request) | ruling.name_decision(request)
         if (former := await self._find_former(scope, request, memory)) is not None:
             after = replace(memory, updated_at=now, category=former.category, text=former.text, fact=former.fact)
             after = replace(after, stable_key=former.stable_key, context=former.context, event_time=former.event_time)
@@ -330,9 +339,8 @@ class Consents:
         listing = ListRequest(states=("active",), contains=request.value, limit=_MAX_SUPPORTING, everywhere=True)
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), listing)
         others = find_supporting_memories(request, page.memories)
-        return changes + [
-            self._make_deletion(other, now, {"why": "consent", "by": ruling.by}) for other in others if other != memory
-        ]
+        meta = {"why": "consent", "by": ruling.by} | ruling.name_decision(request)
+        return changes + [self._make_deletion(other, now, meta) for other in others if other != memory]
 
     async def _find_former(self, scope: Scope, request: Consent, memory: StoredMemory) -> StoredMemory | None:
         """Return the version of a memory with the value that the field had when the request was made, or None."""

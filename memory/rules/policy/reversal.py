@@ -1,0 +1,60 @@
+"""Taking a person's decision back: what it changed becomes what it was, unless it was changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import takewhile
+
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.journal import JournalEntry
+from muniment.memory.domain.memory import State, StoredMemory
+from muniment.memory.domain.plan import Change
+from muniment.memory.errors import BadInput
+
+# What a decision may change of a memory. A pin, or how often it was retrieved, is none of its business.
+_DECIDED = (
+    "state", "purge_at", "superseded_by", "tags", "category", "text", "fact", "stable_key", "context", "event_time",
+    "importance", "turns",
+)  # fmt: skip
+_OUT_OF_FORCE: frozenset[State] = frozenset({"soft_deleted", "superseded", "rejected"})
+
+
+def select_latest_lines(lines: Sequence[JournalEntry]) -> list[JournalEntry]:
+    """Return the lines of the last decision among those of one thing, newest first; none where it is taken back."""
+    if not lines or "decision" not in lines[0].meta:
+        return []
+    at = lines[0].ts
+    return list(takewhile(lambda line: "decision" in line.meta and line.ts == at, lines))
+
+
+def plan_reversal(
+    lines: Sequence[JournalEntry],
+    then: Mapping[MemoryId, StoredMemory],
+    now: Mapping[MemoryId, StoredMemory],
+    *,
+    by: str,
+    at: datetime,
+) -> tuple[Change, ...]:
+    """Return the changes that take a decision back, a line of the journal for each of its own.
+
+    `then` has its memories as they were before it, `now` as they are. Raises BadInput where one is gone, or was changed
+    since."""
+    return tuple(_reverse_line(line, then.get(line.memory_id), now.get(line.memory_id), by, at) for line in lines)
+
+
+def _reverse_line(
+    line: JournalEntry, then: StoredMemory | None, now: StoredMemory | None, by: str, at: datetime
+) -> Change:
+    if then is None or now is None:
+        raise BadInput("what was decided is gone by now, and cannot be brought back", id=str(line.memory_id))
+    meta = {"why": "undone", "undone": line.meta["decision"], "by": by}
+    before = replace(now, **{name: getattr(then, name) for name in _DECIDED})
+    if before == now:  # the decision was about a request alone
+        return Change(action="UPDATE", before=now, after=now, meta=meta)
+    if now.rev != line.rev:
+        raise BadInput("what was decided has changed since: change it by hand", id=str(line.memory_id))
+    is_return = now.state in _OUT_OF_FORCE and before.state not in _OUT_OF_FORCE
+    action = "RESTORE" if is_return else "UPDATE"
+    return Change(action=action, before=now, after=replace(before, updated_at=max(at, now.updated_at)), meta=meta)
