@@ -8,6 +8,8 @@ from uuid import UUID
 from muniment.memory.admin import Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
+from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.host_items import KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
@@ -17,6 +19,7 @@ from muniment.memory.engine import Engine
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
+from muniment.memory.rules.policy.edits import Edit
 from muniment.memory.sessions import Sessions
 
 
@@ -40,6 +43,16 @@ class Doors:
     def host_items(self) -> HostItems:
         """What hosts keep under ids of their own."""
         return HostItems(self.engine)
+
+    @property
+    def edits(self) -> Edits:
+        """What a person changes of a memory by hand."""
+        return Edits(self.engine)
+
+    @property
+    def inbox(self) -> Inbox:
+        """What waits for a person, and the answers."""
+        return Inbox(self.engine)
 
     @property
     def resources(self) -> Resources:
@@ -92,3 +105,97 @@ class HostItems:
     async def pin(self, scope: Scope, item_id: UUID, *, pinned: bool) -> Receipt:
         """Pin or unpin the memory to which an id leads. Raises NotFound where it leads to none, StoreError."""
         return await self.engine.host_item_keeper.pin_item(scope, item_id, pinned=pinned)
+
+
+@check_calls
+class Edits:
+    """Changes of a memory by hand, each of them a new version. It shares the engine of `Memory`.
+
+    The id of a memory may be given by its beginning."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def change_memory(
+        self,
+        scope: Scope,
+        memory_id: MemoryId | str,
+        *,
+        text: str | None = None,
+        category: str | None = None,
+        importance: int | None = None,
+        aliases: Sequence[str] | None = None,
+        expected_rev: Revision | None = None,
+    ) -> Receipt:
+        """Give a memory other words, another category, another importance from 1 to 5, or other names; None leaves a
+        part as it is.
+
+        The words pass the write gate and the redaction like any others, and from then on they are the user's own. With
+        `expected_rev`, the revision of the memory that was seen, a memory that has changed since raises Conflict.
+        Raises NotFound, BadInput for what cannot be kept and for a memory that is not in force, StoreError,
+        ModelError."""
+        id_ = await self.engine.browser.find_id(scope, memory_id)
+        edit = Edit(
+            text=text, category=category, importance=importance, aliases=None if aliases is None else (*aliases,)
+        )
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.hand_edits.edit_memory(scope, id_, edit, expected_rev)
+        )
+
+    async def restore_version(self, scope: Scope, memory_id: MemoryId | str, version: Revision) -> Receipt:
+        """Let a memory say again what it said at a revision; that is a new version, too, and can be taken back.
+
+        Raises NotFound where it was not there at that revision, BadInput for a memory that is not in force and where
+        another says the same by now, StoreError, ModelError."""
+        id_ = await self.engine.browser.find_id(scope, memory_id)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.hand_edits.restore_version(scope, id_, version)
+        )
+
+
+@check_calls
+class Inbox:
+    """What waits for a person: values for the profile, instructions of documents, skills, and contradictions. It shares
+    the engine of `Memory`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def count_waiting(self, scope: Scope, *, known: InboxCounts | None = None) -> InboxCounts:
+        """Return how many things wait; the `known` counts where the space is as it was then. Raises StoreError."""
+        return await self.engine.inbox.count_waiting(scope, known)
+
+    async def list_items(
+        self, scope: Scope, *, kinds: Sequence[InboxKind] = (), limit: int = 20, offset: int = 0
+    ) -> Sequence[InboxItem]:
+        """Return a page of what waits, newest first, of these kinds or of all. Raises BadInput, StoreError."""
+        return await self.engine.inbox.list_items(scope, kinds, limit, offset)
+
+    async def list_decided(self, scope: Scope, limit: int = 10) -> Sequence[DecidedItem]:
+        """Return the latest decisions that can be taken back, newest first. Raises BadInput, StoreError."""
+        return await self.engine.inbox.list_decided(scope, limit)
+
+    async def settle_contradiction(self, scope: Scope, memory_id: MemoryId, *, replaces: bool) -> Receipt:
+        """Let a memory take the place of those that it perhaps replaces, or let all of them stand.
+
+        Raises NotFound for a memory about which nothing is in doubt, StoreError."""
+        return await self.engine.inbox.settle_contradiction(scope, memory_id, replaces=replaces)
+
+    async def settle_conflict(self, scope: Scope, slot: UUID, keep: MemoryId | None) -> Receipt:
+        """Let one memory of a disputed slot take the place of the others; with None forget all of them.
+
+        Raises NotFound for a slot in which nothing is disputed, and for a memory that is not in it, StoreError."""
+        return await self.engine.inbox.settle_conflict(scope, slot, keep)
+
+    async def correct_item(self, scope: Scope, item: UUID, text: str) -> None:
+        """Say yes to other words than those that wait: another value for the profile, or another text of a memory.
+
+        Raises NotFound, BadInput for what cannot be kept, StoreError, ModelError."""
+        await self.engine.engines.run(scope, lambda engine: engine.inbox.correct_item(scope, item, text))
+
+    async def undo_decision(self, scope: Scope, decision: UUID) -> Receipt:
+        """Take the last decision on a thing back: its memories become what they were, and it waits again.
+
+        Raises NotFound where there is none lately, BadInput where what was decided has changed since, StoreError,
+        ModelError."""
+        return await self.engine.engines.run(scope, lambda engine: engine.inbox.undo_decision(scope, decision))

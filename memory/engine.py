@@ -30,6 +30,7 @@ from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.chat_keeper import ChatKeeper
 from muniment.memory.flows.layers.host_item_keeper import HostItemKeeper
+from muniment.memory.flows.layers.inbox import Inbox
 from muniment.memory.flows.layers.message_stream import MessageStream
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.resources import ResourceKeeper
@@ -63,7 +64,7 @@ from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
 from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
-from muniment.memory.flows.writing.requested_texts import RequestedTexts
+from muniment.memory.flows.writing.requested_texts import HandEdits, RequestedTexts
 from muniment.memory.flows.writing.requests import Requests
 from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
@@ -85,6 +86,7 @@ MakeEmbedder = Callable[[str], Embedder]
 _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", "engines")
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
+    "inbox_reads",
 )  # fmt: skip
 _LAYER_PORTS = ("chats", "host_items", "messages", "observations", "resources", "sessions")
 
@@ -136,6 +138,7 @@ class Engine:
     draft_groups: DraftGroups
     writer: Writer
     requested_texts: RequestedTexts
+    hand_edits: HandEdits
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer
@@ -144,6 +147,7 @@ class Engine:
     forgotten: Forgotten
     model_extraction: ModelExtraction
     host_item_keeper: HostItemKeeper
+    inbox: Inbox
     resource_keeper: ResourceKeeper
     session_builder: SessionBuilder
     session_keeper: SessionKeeper

@@ -36,11 +36,15 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "pin": ("memories.pin:pin_memory", "Pin a memory: it ranks higher and its changes are told first."),
     "unpin": ("memories.pin:unpin_memory", "Take the pin off a memory."),
     "alias": ("memories.alias:change_aliases", "Give a memory other names of what it is about, by which it is found."),
+    "edit": ("memories.edit:edit_memory", "Change a memory by hand."),
     "forget": (
         "memories.forget:forget_memory",
         "Forget a memory: it is in no answer any more, and can be restored for write.soft_delete_days (30).",
     ),
-    "restore": ("memories.restore:restore_memory", "Bring a forgotten memory back."),
+    "restore": (
+        "memories.restore:restore_memory",
+        "Bring a forgotten memory back, or with --version what a memory said at a revision of `muniment history`.",
+    ),
     "erase": (
         "erasure.erase:erase_user",
         "Erase a user for good: memories, history, what was said, jobs, tokens, and the checkpoints of every thread.",

@@ -150,6 +150,12 @@ class PatchBody(Body):
 
     pinned: bool | None = None
     aliases: Aliases | None = Field(None, description="Other names of what it is about, in place of those it has.")
+    text: Text | None = Field(None, description="What it says from now on; the words are the user's own.")
+    category: Name | None = None
+    importance: Annotated[int | None, Field(ge=1, le=5)] = None
+    rev: Annotated[int | None, Field(ge=0, le=2**63 - 1, description="The revision of the memory that was seen.")] = (
+        None
+    )
 
 
 class TurnBody(Body):

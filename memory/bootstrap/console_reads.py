@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
+from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.ports.console.users import UserReads
+from muniment.memory.ports.ledger import TurnLedger
 from muniment.memory.stores.postgres.store import PostgresStore
 
 __all__ = ["ConsoleReads", "make_console_reads"]
@@ -17,6 +19,8 @@ class ConsoleReads:
     """What the pages read: a port for each area."""
 
     overview: OverviewReads
+    memories: MemoryPageReads
+    ledger: TurnLedger
     users: UserReads
 
 
@@ -25,4 +29,4 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview, users=store.users)
+    return ConsoleReads(overview=store.overview, memories=store.memory_pages, ledger=store.ledger, users=store.users)

@@ -177,6 +177,10 @@ class ListRequest:
     until: datetime | None = None  # changed then or earlier
     contains: str | None = None  # in the text, whatever the case
     beginning: str | None = None  # of the id, in hexadecimal digits
+    source: str | None = None
+    session_id: str | None = None  # in which it was said
+    agent_id: str | None = None
+    after: tuple[Revision, MemoryId] | None = None  # the last memory of the page before, by its revision and its id
     everywhere: bool = False  # also what is not found where the scope is, and what has expired
     limit: int = 100
     offset: int = 0

@@ -51,6 +51,18 @@ def test_life_of_a_memory(muniment: Muniment) -> None:
     assert [row.split("\t")[2] for row in table] == ["RESTORE", "DELETE", "UPDATE", "UPDATE", "ADD"]
 
 
+def test_a_memory_is_changed_by_hand(muniment: Muniment) -> None:
+    """Its words and its importance change, and what it said before comes back."""
+    written = muniment("remember", "Production runs on Kubernetes", "--json").json
+    short = written["changes"][0]["id"][:8]
+    before = muniment("show", short, "--json").json
+    edited = muniment("edit", short, "--text", "Production runs on Nomad", "--importance", "5", "--json").json
+    assert edited["changes"][0]["text"] == "Production runs on Nomad"
+    assert muniment("edit", short, "--importance", "5").out == "It is so already.\n"
+    assert muniment("edit", short).code == 2
+    assert "Kubernetes" in muniment("restore", short, "--version", str(before["rev"])).out
+
+
 def test_other_names(muniment: Muniment) -> None:
     """Names are added, listed and taken away; a memory is found by them."""
     written = muniment("remember", "Production runs on Kubernetes", "--alias", "k8s", "--json").json

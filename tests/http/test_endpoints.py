@@ -75,6 +75,24 @@ def test_the_life_of_a_memory(ana: httpx.Client) -> None:
     assert ana.patch(f"/memories/{id_}", json={}).status_code == 422
 
 
+def test_a_memory_is_changed_by_hand_and_a_version_comes_back(ana: httpx.Client) -> None:
+    """What was seen is what is changed, and the same key changes it once."""
+    kept = keep(ana, "I live in Lisbon")
+    path, rev = f"/memories/{kept['id']}", ana.get(f"/memories/{kept['id']}").json()["rev"]
+    body = {"text": "The user lives in Porto", "importance": 5, "rev": rev}
+    for _ in range(2):
+        changed = ana.patch(path, json=body, headers={"Idempotency-Key": "edit"})
+        assert changed.status_code == 200, changed.text
+    assert [change["text"] for change in changed.json()["changes"]] == ["The user lives in Porto"]
+    assert ana.patch(path, json=body | {"text": "The user lives in Rome"}).status_code == 409
+    assert ana.patch(path, json={"text": "I met you."}).status_code == 422
+    assert ana.patch(path, json={"pinned": True, "importance": 1}).status_code == 422
+    assert ana.patch(path, json={"category": "no such"}).status_code == 403
+    assert ana.post(f"{path}/restore", params={"version": rev}).status_code == 200
+    assert ana.get(path).json()["text"] == "The user lives in Lisbon"
+    assert ana.get("/memories", params={"session_id": "no such"}).json()["total"] == 0
+
+
 def test_places_sources_and_ends(ana: httpx.Client) -> None:
     """What holds in a project or a session is found there alone, over every route; filters narrow to it."""
     project, session = {"X-Muniment-Project": "harbour"}, {"session": "s1"}

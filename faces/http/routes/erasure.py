@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import ModuleType
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from muniment.faces.http.answers import ErasureAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.memory import codec
+from muniment.memory.domain.erasure import ErasureReceipt
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.errors import BadInput
 
@@ -33,7 +35,14 @@ async def erase_user(
 
 
 async def erase_for_good(caller: Caller, memory_id: MemoryId | None = None) -> Response:
-    """Erase a memory, or for None all of the user's, with all traces, and answer with the receipt.
+    """Erase a memory, or for None all of the user's, and answer with the receipt. Raises as `erase_with_receipt`."""
+    receipt = await erase_with_receipt(caller, memory_id)
+    answer = {"id": receipt.id, "what": receipt.what, "at": receipt.at, "counts": receipt.counts}
+    return make_response(codec.encode_value(answer))
+
+
+async def erase_with_receipt(caller: Caller, memory_id: MemoryId | None = None) -> ErasureReceipt:
+    """Erase a memory, or for None all of the user's, with all traces, and return the receipt, checkpoints included.
 
     Raises Denied for a token of some agents: traces are in every category. Raises NotFound, Conflict, StoreError."""
     caller.check_unlimited()
@@ -44,10 +53,8 @@ async def erase_for_good(caller: Caller, memory_id: MemoryId | None = None) -> R
         checkpointer.open_savers(service.settings, service.memory.conversation.redact) as savers,
     ):
         result = await erasure.erase_with_checkpoints(service.memory, savers, caller.scope, memory_id)
-    receipt = result.receipt
-    counts = receipt.counts | result.checkpoints
-    answer = {"id": receipt.id, "what": receipt.what, "at": receipt.at, "counts": counts}
-    return make_response(codec.encode_value(answer))
+    receipt: ErasureReceipt = result.receipt
+    return replace(receipt, counts=receipt.counts | result.checkpoints)
 
 
 def _load_modules() -> tuple[ModuleType, ModuleType]:

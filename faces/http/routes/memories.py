@@ -12,6 +12,7 @@ from muniment.faces.http.bodies import MAX_COUNT, MemoryBody, PatchBody, StrictR
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
 from muniment.faces.http.routes.erasure import erase_for_good
 from muniment.memory import codec, query_codec
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import Kind, State, StoredMemory, Trust
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import ListRequest
@@ -19,6 +20,7 @@ from muniment.memory.errors import BadInput
 
 router = APIRouter(tags=["memories"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 MAX_PAGE = 1000
+MAX_REVISION = 2**63 - 1
 _Id = Annotated[str, Path(description="A memory's id, or its beginning of four characters or more.")]
 _Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 _AsOf = Annotated[str | None, Query(description="A revision, or an ISO date or time in UTC.")]
@@ -36,6 +38,9 @@ async def list_memories(
     contains: Annotated[str | None, Query(description="In the text, whatever the case.")] = None,
     since: Annotated[str | None, Query(description="Changed then or later.")] = None,
     until: Annotated[str | None, Query(description="Changed then or earlier; a date means its end.")] = None,
+    source: Annotated[str | None, Query(description="The name or address of what it comes from.")] = None,
+    session_id: Annotated[str | None, Query(description="Said in this session.")] = None,
+    agent_id: Annotated[str | None, Query(description="Said through this agent.")] = None,
     session: Annotated[str | None, Query(description="What is found in this session, too.")] = None,
     everywhere: Annotated[bool, Query(description="What is found anywhere, and what has expired, too.")] = False,
     as_of: _AsOf = None,
@@ -53,6 +58,9 @@ async def list_memories(
         pinned=pinned,
         tag=tag,
         contains=contains,
+        source=source,
+        session_id=session_id,
+        agent_id=agent_id,
         since=None if since is None else query_codec.parse_time(since, "since"),
         until=None if until is None else query_codec.parse_end_time(until, "until"),
         everywhere=everywhere,
@@ -95,12 +103,20 @@ async def get_memory(memory_id: _Id, caller: Reader, as_of: _AsOf = None) -> Res
 
 @router.patch("/memories/{memory_id}", response_model=ReceiptAnswer)
 async def change_memory(memory_id: _Id, body: PatchBody, caller: Writer) -> Response:
-    """Pin or unpin a memory, or replace its other names."""
-    if (body.pinned is None) == (body.aliases is None):
-        raise BadInput("body: give either pinned or aliases")
+    """Pin or unpin a memory, or change its words, its category, its importance or its other names by hand.
+
+    With `rev` a memory that has changed since it was seen stays as it is: 409."""
+    parts = body.model_dump(include={"text", "category", "importance", "aliases"}, exclude_none=True)
+    if (body.pinned is None) == (not parts):
+        raise BadInput("body: give either pinned, or any of text, category, importance and aliases")
+    if body.category is not None:
+        caller.check_categories((body.category,))
     id_, memory = await caller.find_id(memory_id), caller.service.memory
-    if body.aliases is not None:
+    if parts.keys() == {"aliases"} and body.rev is None:
         return _make_receipt(caller, await caller.write_once(memory.set_aliases, id_, body.aliases))
+    if parts:
+        receipt = await caller.write_once(memory.edits.change_memory, id_, **parts, expected_rev=body.rev)
+        return _make_receipt(caller, receipt)
     return _make_receipt(caller, await caller.write_once(memory.pin, id_, pinned=bool(body.pinned)))
 
 
@@ -122,10 +138,20 @@ async def forget_memory(
 
 
 @router.post("/memories/{memory_id}/restore", response_model=ReceiptAnswer)
-async def restore_memory(memory_id: _Id, caller: Writer) -> Response:
-    """Bring a forgotten memory back as it was."""
-    id_ = await caller.find_id(memory_id)
-    return _make_receipt(caller, await caller.write_once(caller.service.memory.restore, id_))
+async def restore_memory(
+    memory_id: _Id,
+    caller: Writer,
+    version: Annotated[
+        int | None, Query(ge=1, le=MAX_REVISION, description="Let it say again what it said at this revision.")
+    ] = None,
+) -> Response:
+    """Bring a forgotten memory back as it was; or, with `version`, what it said at a revision."""
+    id_, memory = await caller.find_id(memory_id), caller.service.memory
+    if version is None:
+        return _make_receipt(caller, await caller.write_once(memory.restore, id_))
+    former = await memory.get(caller.scope, id_, as_of=Revision(version))
+    caller.check_categories((former.category,))
+    return _make_receipt(caller, await caller.write_once(memory.edits.restore_version, id_, Revision(version)))
 
 
 @router.put("/memories/{memory_id}/pin", response_model=ReceiptAnswer)

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from muniment.faces.http.access import Importer, Reader
+from muniment.faces.http.access import Caller, Importer, Reader
 from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
@@ -27,9 +27,14 @@ _LINES_BODY = {"requestBody": {"required": True, "content": {LINES: {"schema": {
 @router.get("/export", response_class=StreamingResponse, responses={200: {"content": {LINES: {}}}})
 async def export_memory(caller: Reader, content: bool = False) -> Response:
     """Return all of the user's memory, a row a line; with `content` memories and relations without revisions."""
+    return await send_export(caller, content=content)
+
+
+async def send_export(caller: Caller, *, content: bool = False, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with all of the user's memory, a row a line. Raises Denied for a token of some agents, StoreError."""
     caller.check_unlimited()
     rows = await caller.service.memory.export(caller.scope, content=content)
-    return StreamingResponse(_encode_rows(rows), media_type=LINES)
+    return StreamingResponse(_encode_rows(rows), media_type=LINES, headers=headers)
 
 
 @router.post("/import", response_model=ImportAnswer, openapi_extra=_LINES_BODY)

@@ -70,4 +70,5 @@ class DecidedItem:
     is_yes: bool
     memory: MemoryId
     text: str
+    field: str = ""  # of the profile, whose value the text is
     by: str = ""

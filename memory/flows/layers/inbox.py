@@ -25,11 +25,13 @@ from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import make_deletion
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
+from muniment.memory.flows.writing.requested_texts import HandEdits
 from muniment.memory.flows.writing.vectors import VectorCache, complete_vectors
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.console.inbox import InboxReads
 from muniment.memory.ports.reads import MemoryReads
-from muniment.memory.rules.policy.reversal import plan_reversal, select_latest_lines
+from muniment.memory.rules.policy.edits import Edit
+from muniment.memory.rules.policy.reversal import describe_decision, plan_reversal, select_latest_lines
 
 _MAX_WAITING = 1_000  # of one kind that are looked at
 _MAX_LISTED = 100
@@ -44,6 +46,7 @@ class Inbox:
     clock: Clock
     committer: PlanCommitter
     consents: Consents
+    hand_edits: HandEdits
     inbox_reads: InboxReads
     projections: Projections
     reads: MemoryReads
@@ -120,21 +123,31 @@ class Inbox:
 
         return await self.committer.commit_with_retry(scope, make_plan)
 
+    async def correct_item(self, scope: Scope, item: UUID, text: str) -> None:
+        """Give what waits other words, and say yes to them: another value for the profile, or another text of a memory.
+
+        Raises NotFound for what does not wait, BadInput for what cannot be kept."""
+        requests = await self.consents.list_consents(scope)
+        if any(each.id == item for each in requests):
+            await self.consents.correct_request(scope, item, text)
+            return
+        if not any(each.id == item for each in await self._list_pending(scope)):
+            raise NotFound(f"nothing waits under the id {item}", id=str(item))
+        await self.hand_edits.edit_memory(scope, MemoryId(item), Edit(text=text))
+        await self.consents.decide_consents(scope, [item], approve=True)
+
     async def list_decided(self, scope: Scope, limit: int = 10) -> list[DecidedItem]:
         """Return the latest decisions that were not taken back, newest first. Raises BadInput."""
         check_range("limit", limit, 1, _MAX_LISTED)
-        decided: dict[str, DecidedItem | None] = {}
+        groups: dict[str, list[JournalEntry] | None] = {}
         for line in await self.inbox_reads.list_decisions(scope, None, _MAX_LINES):
-            undone = line.meta.get("undone")
-            if undone is not None:
-                decided.setdefault(undone, None)
-                continue
-            item = _describe_decision(line)
-            former = decided.get(item.id.hex, decided.get(str(item.id), item))
-            # The line with the words of the request, or of what took a place, says the most.
-            if former is item or (former is not None and former.at == item.at and _says_more(line)):
-                decided[str(item.id)] = item
-        return [item for item in decided.values() if item is not None][:limit]
+            if "undone" in line.meta:
+                groups.setdefault(line.meta["undone"], None)
+            elif (lines := groups.setdefault(line.meta["decision"], [])) is not None and (
+                not lines or lines[0].ts == line.ts
+            ):
+                lines.append(line)
+        return [describe_decision(lines) for lines in groups.values() if lines][:limit]
 
     async def undo_decision(self, scope: Scope, decision: UUID) -> Receipt:
         """Take the last decision on a thing back: its memories become what they were, and a request waits again.
@@ -254,22 +267,3 @@ def _list_sources(item: InboxItem) -> list[Any]:
 
 def _name_slot(projection: Projection) -> str:
     return projection.key.split("|")[-1] or projection.title
-
-
-def _says_more(line: JournalEntry) -> bool:
-    """Whether a line says what was decided, beside lines of what went with it."""
-    return "consent" in line.meta or line.meta.get("why") in ("supersedes", "different")
-
-
-def _describe_decision(line: JournalEntry) -> DecidedItem:
-    meta = line.meta
-    is_yes = meta["consent"] == "approved" if "consent" in meta else meta.get("why") == "supersedes"
-    return DecidedItem(
-        kind=meta["about"],
-        id=UUID(meta["decision"]),
-        at=line.ts,
-        is_yes=is_yes,
-        memory=line.memory_id,
-        text=line.text,
-        by=meta.get("by", ""),
-    )

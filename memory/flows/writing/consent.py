@@ -18,7 +18,7 @@ from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -151,12 +151,25 @@ class Consents:
         for request in pending:
             reading = readings[request.id]
             if isinstance(reading, str):
-                answers.append(await self._correct_request(scope, request, reading))
+                answers.append(await self._correct_request(scope, request, reading, "hotpath"))
             else:
                 answers.append(replace(request, decision=decisions[reading]))
         return tuple(answers)
 
-    async def _correct_request(self, scope: Scope, request: Consent, value: str) -> Consent:
+    async def correct_request(self, scope: Scope, id_: UUID, value: str) -> Consent:
+        """Approve another value in the place of the one that a request asks about, and return what was approved.
+
+        Raises NotFound for a request that is not pending, BadInput for what is no value of its field."""
+        await self.expire_consents(scope)
+        request = next((each for each in await self.list_pending(scope) if each.id == id_), None)
+        if request is None:
+            raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
+        corrected = await self._correct_request(scope, request, value, "face")
+        if corrected.decision == "pending":
+            raise BadInput(f"text: is no value of the field {request.field}, or the statement cannot have it")
+        return corrected
+
+    async def _correct_request(self, scope: Scope, request: Consent, value: str, node: Node) -> Consent:
         """Give the statement of a request the value that a person has put in its place, and approve that.
 
         The request stays pending where that is no value of its field."""
@@ -174,11 +187,11 @@ class Consents:
         async with self.locks.space_lock(scope.space):
             rev, _ = await self.reads.find_neighbours(scope, (), 0)
             plan = WritePlan(
-                scope=scope, expected_rev=rev, node="hotpath", at=now, changes=(change,), proposals=(proposal,)
+                scope=scope, expected_rev=rev, node=node, at=now, changes=(change,), proposals=(proposal,)
             )
             receipt = await self.writes.commit(plan)
         for corrected in receipt.consent_requests:
-            await self.decide_consents(scope, [corrected.id], approve=True, node="hotpath")
+            await self.decide_consents(scope, [corrected.id], approve=True, node=node)
             return replace(corrected, decision="approved")
         return replace(request, decision="approved")  # the field has this value
 

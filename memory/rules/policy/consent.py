@@ -95,29 +95,34 @@ def build_proposals(
     model names."""
     proposals: dict[tuple[str, str], Proposal] = {}
     for statement in incoming:
-        candidate = statement.candidate
-        if candidate.fact is None or candidate.trust != "user" or candidate.state != "active":
+        candidate, memory = statement.candidate, _find_memory(statement, changes)
+        if memory is None:
             continue
-        if candidate.reach != "user":  # the profile holds everywhere
-            continue
-        field = find_profile_field(candidate.fact, candidate.category)
-        memory = _find_memory(statement, changes)
-        if field is not None and memory is not None:
-            value = " ".join(candidate.fact.object.split()).strip(" .。")
-            value = _WISH.sub("", value) if is_note(candidate.fact) else value
-            key = (field, value.casefold() if field == "goals" else "")
-            candidate_turns = candidate.turns
-            turns = (
-                candidate_turns
-                if turn_id is None
-                else (turn_id,)
-                if turn_id in candidate_turns
-                else candidate_turns[-1:]
-            )
-            proposals[key] = Proposal(
-                field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at, quiet=quiet
-            )
+        turns = candidate.turns
+        if turn_id is not None:
+            turns = (turn_id,) if turn_id in turns else turns[-1:]
+        proposal = make_proposal(candidate, memory, turns, expires_at=expires_at, quiet=quiet)
+        if proposal is not None:
+            proposals[proposal.field, proposal.value.casefold() if proposal.field == "goals" else ""] = proposal
     return tuple(proposals.values())
+
+
+def make_proposal(
+    candidate: Candidate, memory: MemoryId, turns: tuple[TurnId, ...], *, expires_at: datetime, quiet: timedelta
+) -> Proposal | None:
+    """Return the value that a statement proposes for the profile, or None: only an active statement of the user does,
+    and one that holds everywhere, as the profile does."""
+    fact = candidate.fact
+    if fact is None or candidate.trust != "user" or candidate.state != "active" or candidate.reach != "user":
+        return None
+    field = find_profile_field(fact, candidate.category)
+    if field is None:
+        return None
+    value = " ".join(fact.object.split()).strip(" .。")
+    value = _WISH.sub("", value) if is_note(fact) else value
+    return Proposal(
+        field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at, quiet=quiet
+    )
 
 
 def make_expiry_jobs(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, ...]:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
+from uuid import UUID
 
+from muniment.memory.domain.console.inbox import DecidedItem
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import State, StoredMemory
@@ -27,6 +29,23 @@ def select_latest_lines(lines: Sequence[JournalEntry]) -> list[JournalEntry]:
         return []
     at = lines[0].ts
     return list(takewhile(lambda line: "decision" in line.meta and line.ts == at, lines))
+
+
+def describe_decision(lines: Sequence[JournalEntry]) -> DecidedItem:
+    """Return what the lines of one decision say, of which there is at least one."""
+    id_ = UUID(lines[0].meta["decision"])
+    line = next((each for each in lines if each.memory_id == id_ or "field" in each.meta), lines[0])
+    meta = line.meta
+    return DecidedItem(
+        kind=meta["about"],
+        id=id_,
+        at=line.ts,
+        is_yes=meta["consent"] == "approved" if "consent" in meta else meta.get("why") == "supersedes",
+        memory=line.memory_id,
+        text=meta.get("value", line.text),
+        field=meta.get("field", ""),
+        by=meta.get("by", ""),
+    )
 
 
 def plan_reversal(

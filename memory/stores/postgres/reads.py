@@ -22,6 +22,7 @@ from muniment.memory.stores.postgres.sql import load_blocks
 _READ, _ROLES, _SWITCH = load_blocks("read"), load_blocks("roles"), load_blocks("embedder_switch")
 _LIST_FILTERS: tuple[LiteralString, ...] = (
     "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
+    "source", "session_id", "agent_id",
 )  # fmt: skip
 
 
@@ -78,10 +79,14 @@ class PostgresReads:
         narrowed = "".join(f" {_READ[f'by_{name}']}" for name in _LIST_FILTERS if values[name] not in (None, []))
         then = "_then" if as_of is not None else ""
         narrowed += "" if listing.everywhere else f" {_READ[f'by_limits{then}']}"
+        place = ""
+        if listing.after is not None:
+            params["after_rev"], params["after_id"] = listing.after
+            place = f" {_READ['by_after']}"
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], params)
             total = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), params)
-            page = await conn.execute(_READ[f"list{then}"].replace("{narrowed}", narrowed), params)
+            page = await conn.execute(_READ[f"list{then}"].replace("{narrowed}", narrowed + place), params)
             now = require_row(await rev.fetchone())["rev"]
             return MemoryPage(
                 memories=tuple(map(rows.parse_memory, await page.fetchall())),

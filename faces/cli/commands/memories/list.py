@@ -23,7 +23,8 @@ from muniment.faces.cli.options import (
 )
 from muniment.faces.cli.output import memories as view, screen, terminal
 from muniment.memory import query_codec
-from muniment.memory.config.settings import load_settings
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
@@ -62,6 +63,9 @@ def list_memories(
     pinned: Pinned = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="Only what has this tag.")] = None,
     contains: Contains = None,
+    source: Annotated[str | None, typer.Option(metavar="S", help="Only what comes from this source.")] = None,
+    session_id: Annotated[str | None, typer.Option(metavar="S", help="Only what was said in this session.")] = None,
+    agent_id: Annotated[str | None, typer.Option(metavar="A", help="Only what came through this agent.")] = None,
     since: Since = None,
     until: Until = None,
     project: Project = None,
@@ -98,20 +102,24 @@ def list_memories(
         pinned=pinned,
         tag=tag,
         contains=contains,
+        source=source,
+        session_id=session_id,
+        agent_id=agent_id,
         since=None if since is None else query_codec.parse_time(since, "--since"),
         until=None if until is None else query_codec.parse_end_time(until, "--until"),
         everywhere=everywhere,
         limit=limit,
         offset=offset,
     )
-    moment = parse_as_of(as_of)
-
-    async def work() -> tuple[MemoryPage, datetime]:
-        async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.list_page(scope, listing, as_of=moment), memory.now()
-
-    page, now = session.run_async(work())
+    page, now = session.run_async(_read_page(settings, scope, listing, parse_as_of(as_of), quiet=as_json))
     _print_page_json(scope, page, offset) if as_json else _print_page(page, listing, now)
+
+
+async def _read_page(
+    settings: Settings, scope: Scope, listing: ListRequest, moment: Revision | datetime | None, *, quiet: bool
+) -> tuple[MemoryPage, datetime]:
+    async with session.open_memory(settings, quiet=quiet) as memory:
+        return await memory.list_page(scope, listing, as_of=moment), memory.now()
 
 
 def _parse_states(values: Sequence[str] | None) -> tuple[str, ...]:

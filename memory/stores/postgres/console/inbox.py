@@ -13,8 +13,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.ports.console.inbox import InboxReads
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections
-from muniment.memory.stores.postgres.rows import require_row
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SQL = load_blocks("console_inbox")

@@ -73,6 +73,18 @@ and strpos(lower(m.text), lower(%(contains)s)) > 0
 -- name: by_beginning
 and m.memory_id between rpad(%(beginning)s, 32, '0')::uuid and rpad(%(beginning)s, 32, 'f')::uuid
 
+-- name: by_source
+and m.source = %(source)s
+
+-- name: by_session_id
+and m.session_id = %(session_id)s
+
+-- name: by_agent_id
+and m.agent_id = %(agent_id)s
+
+-- name: by_after (what follows a memory in the order of a list)
+and (m.rev < %(after_rev)s or (m.rev = %(after_rev)s and m.memory_id > %(after_id)s))
+
 -- name: related (the active memories with an edge to a memory, strongest first)
 select r.strength, {m.memory_columns}
 from (

@@ -1,0 +1,1 @@
+"""What the pages of memories are made of beside the parts of all pages."""
