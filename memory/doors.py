@@ -175,17 +175,17 @@ class Inbox:
         """Return the latest decisions that can be taken back, newest first. Raises BadInput, StoreError."""
         return await self.engine.inbox.list_decided(scope, limit)
 
-    async def settle_contradiction(self, scope: Scope, memory_id: MemoryId, *, replaces: bool) -> Receipt:
-        """Let a memory take the place of those that it perhaps replaces, or let all of them stand.
+    async def answer_item(
+        self, scope: Scope, kind: InboxKind, item: UUID, *, approve: bool, keep: MemoryId | None = None
+    ) -> Receipt:
+        """Say yes or no to what waits. Of a contradiction a yes says that the newer memory takes the place of the
+        others; a dispute is ended by the memory to `keep`, or by a no to all of them, which are forgotten.
 
-        Raises NotFound for a memory about which nothing is in doubt, StoreError."""
-        return await self.engine.inbox.settle_contradiction(scope, memory_id, replaces=replaces)
-
-    async def settle_conflict(self, scope: Scope, slot: UUID, keep: MemoryId | None) -> Receipt:
-        """Let one memory of a disputed slot take the place of the others; with None forget all of them.
-
-        Raises NotFound for a slot in which nothing is disputed, and for a memory that is not in it, StoreError."""
-        return await self.engine.inbox.settle_conflict(scope, slot, keep)
+        Raises NotFound for what does not wait, BadInput for a yes to a dispute that names no memory and where another
+        memory says the same by now, StoreError."""
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.inbox.answer_item(scope, kind, item, approve=approve, keep=keep)
+        )
 
     async def correct_item(self, scope: Scope, item: UUID, text: str) -> None:
         """Say yes to other words than those that wait: another value for the profile, or another text of a memory.

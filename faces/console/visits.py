@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from muniment.faces.console.areas import Area
 from muniment.faces.console.forms import Form, check_form, read_form
 from muniment.faces.console.rendering import make_address, render_page
 from muniment.faces.console.texts import Texts, choose_language, load_texts
+from muniment.faces.console.waiting import WaitingCounts
 from muniment.faces.http.access import Caller, check_name
 from muniment.faces.http.operator import Operator, check_operator
 from muniment.faces.http.service import Service, get_service
@@ -58,6 +59,7 @@ class Visit:
     grant: Grant
     texts: Texts
     user: str | None
+    waiting: int = 0  # things that wait for the user's answer, as the navigation says
 
     @cached_property
     def caller(self) -> Caller:
@@ -129,7 +131,8 @@ class Visit:
         return RedirectResponse(address + mark + anchor, 303)
 
     def _sees_area(self, area: Area) -> bool:
-        return self.grant.permits(area.permission) and (self.is_operator or not area.for_operators)
+        is_whole = not self.grant.agents or not area.for_whole_tokens
+        return self.grant.permits(area.permission) and is_whole and (self.is_operator or not area.for_operators)
 
     def _describe_notice(self, key: str) -> str:
         """Return the text of a notice in the address, which anybody can write there: only notices are shown."""
@@ -174,7 +177,7 @@ def make_page(path: str, show: Page, *, permission: Permission = "read", needs_u
         visit.grant.require_permission(permission)
         if needs_user:
             _ = visit.caller
-        return await show(visit)
+        return await show(await _count_waiting(visit))
 
     return make_route(path, answer)
 
@@ -192,6 +195,14 @@ def make_action(path: str, change: Action, *, permission: Permission = "write", 
         return await change(visit, form)
 
     return make_route(path, answer, "POST")
+
+
+async def _count_waiting(visit: Visit) -> Visit:
+    """Return a visit that knows how many things wait for its user."""
+    if visit.owner is None:
+        return visit
+    known: WaitingCounts = visit.request.app.state.waiting
+    return replace(visit, waiting=(await known.count_waiting(visit.caller)).total)
 
 
 async def begin_visit(request: Request) -> Visit:

@@ -79,6 +79,20 @@ class Inbox:
         found.sort(key=lambda each: (each.at, each.id), reverse=True)
         return await self._complete_items(scope, found[offset : offset + limit])
 
+    async def answer_item(
+        self, scope: Scope, kind: InboxKind, id_: UUID, *, approve: bool, keep: MemoryId | None = None
+    ) -> Receipt:
+        """Say yes or no to what waits. A dispute is ended by the memory to `keep`, or by a no to all of them.
+
+        Raises NotFound for what does not wait, BadInput for a yes to a dispute that names no memory."""
+        if kind == "contradiction":
+            return await self.settle_contradiction(scope, MemoryId(id_), replaces=approve)
+        if kind == "conflict":
+            if approve and keep is None:
+                raise BadInput("keep: name the memory that holds")
+            return await self.settle_conflict(scope, id_, keep if approve else None)
+        return await self.consents.decide_consents(scope, [id_], approve=approve)
+
     async def settle_contradiction(self, scope: Scope, memory_id: MemoryId, *, replaces: bool) -> Receipt:
         """Let a memory take the place of those that it perhaps replaces, or let all of them stand. Raises NotFound for
         a memory about which nothing is in doubt."""
@@ -104,21 +118,20 @@ class Inbox:
         right. Raises NotFound for a slot in which nothing is disputed, and for a memory that is not in it."""
 
         async def make_plan(_: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
-            rivals = await self._list_rivals(scope, str(slot))
-            rev, memories = await self._read_active(scope, [each.memory for each in rivals])
-            if len(memories) < 2:  # noqa: PLR2004 - a dispute has two sides
+            rivals = {each.memory: each for each in await self._list_rivals(scope, str(slot))}
+            rev, memories = await self._read_active(scope, list(rivals))
+            if len({repr(rivals[id_].data) for id_ in memories}) < 2:
                 raise NotFound(f"nothing is disputed in the slot of {slot}", id=str(slot))
             if keep is not None and keep not in memories:
                 raise NotFound(f"no memory {keep} in the disputed slot", id=str(keep))
-            meta = self._name_decision(scope, slot, "conflict")
-            if keep is None:
-                now = self.clock.now()
-                deletions = [make_deletion(each, now, self.settings) for each in memories.values()]
-                return self._build_plan(scope, rev, [replace(each, meta=each.meta | meta) for each in deletions]), (
-                    Rejections()
-                )
-            others = [each for each in memories.values() if each.id != keep]
-            changes = [self._retire(each, memories[keep], meta) for each in others]
+            meta, now = self._name_decision(scope, slot, "conflict"), self.clock.now()
+            changes = []
+            for each in memories.values():
+                if keep is None:
+                    deletion = make_deletion(each, now, self.settings)
+                    changes.append(replace(deletion, meta=deletion.meta | meta))
+                elif rivals[each.id].data != rivals[keep].data:
+                    changes.append(self._retire(each, memories[keep], meta))
             return self._build_plan(scope, rev, changes), Rejections()
 
         return await self.committer.commit_with_retry(scope, make_plan)
@@ -133,8 +146,9 @@ class Inbox:
             return
         if not any(each.id == item for each in await self._list_pending(scope)):
             raise NotFound(f"nothing waits under the id {item}", id=str(item))
-        await self.hand_edits.edit_memory(scope, MemoryId(item), Edit(text=text))
-        await self.consents.decide_consents(scope, [item], approve=True)
+        receipt = await self.hand_edits.edit_memory(scope, MemoryId(item), Edit(text=text))
+        requests = [each.id for each in receipt.consent_requests]  # a person has written the value by hand
+        await self.consents.decide_consents(scope, [item, *requests], approve=True)
 
     async def list_decided(self, scope: Scope, limit: int = 10) -> list[DecidedItem]:
         """Return the latest decisions that were not taken back, newest first. Raises BadInput."""
@@ -160,15 +174,12 @@ class Inbox:
             lines = select_latest_lines(await self.inbox_reads.list_decisions(scope, str(decision), _MAX_LINES))
             if not lines:
                 raise NotFound(f"no decision on {decision} is there to be taken back", id=str(decision))
-            reader, then = self.settings.make_owner_reader(scope), {}
-            for line in lines:
-                former = await self.reads.get_memory(reader, line.memory_id, as_of=Revision(line.rev - 1))
-                if former is not None:
-                    then[line.memory_id] = former
+            reopened = await self._reopen_request(scope, decision) if lines[0].meta["about"] == "consent" else ()
+            before = await self._read_versions(scope, lines, -1)
+            after = await self._read_versions(scope, lines, 0)
             now = await self._read_memories(scope, [line.memory_id for line in lines])
             by, at = scope.actor or scope.owner, self.clock.now()
-            changes = complete_vectors(plan_reversal(lines, then, now, by=by, at=at), vectors)
-            reopened = await self._reopen_request(scope, decision) if lines[0].meta["about"] == "consent" else ()
+            changes = complete_vectors(plan_reversal(lines, before, after, now, by=by, at=at), vectors)
             return replace(self._build_plan(scope, rev, changes), decisions=reopened), Rejections()
 
         return await self.committer.commit_with_retry(scope, make_plan)
@@ -231,12 +242,18 @@ class Inbox:
             completed.append(replace(each, memories=tuple(memories)))
         sources = {each.id: _list_sources(each) for each in completed}
         turns = await self.inbox_reads.list_turns(scope, [turn for some in sources.values() for turn in some])
-        return [
-            replace(each, turns=tuple(turn for turn in turns if turn.id in sources[each.id])) for each in completed
-        ]
+        return [replace(each, turns=tuple(turn for turn in turns if turn.id in sources[each.id])) for each in completed]
 
     async def _read_memories(self, scope: Scope, ids: Sequence[MemoryId]) -> dict[MemoryId, StoredMemory]:
         return dict((await self.reads.read_members(scope, list(dict.fromkeys(ids)))).memories) if ids else {}
+
+    async def _read_versions(
+        self, scope: Scope, lines: Sequence[JournalEntry], step: int
+    ) -> dict[MemoryId, StoredMemory]:
+        """Return the memories of lines of the journal as they were so many revisions after each line."""
+        reader = self.settings.make_owner_reader(scope)
+        found = [await self.reads.get_memory(reader, line.memory_id, as_of=Revision(line.rev + step)) for line in lines]
+        return {each.id: each for each in found if each is not None}
 
     async def _read_active(
         self, scope: Scope, ids: Sequence[MemoryId]

@@ -64,7 +64,9 @@ class _Ruling:
         for an end that nobody decided."""
         if self.decision not in ("approved", "rejected"):
             return {}
-        kind: InboxKind = "consent" if isinstance(of, Consent) else "skill" if of.kind == "procedural" else "instruction"
+        kind: InboxKind = (
+            "consent" if isinstance(of, Consent) else "skill" if of.kind == "procedural" else "instruction"
+        )
         return {"decision": str(of.id), "about": kind}
 
 
@@ -186,9 +188,7 @@ class Consents:
         )
         async with self.locks.space_lock(scope.space):
             rev, _ = await self.reads.find_neighbours(scope, (), 0)
-            plan = WritePlan(
-                scope=scope, expected_rev=rev, node=node, at=now, changes=(change,), proposals=(proposal,)
-            )
+            plan = WritePlan(scope=scope, expected_rev=rev, node=node, at=now, changes=(change,), proposals=(proposal,))
             receipt = await self.writes.commit(plan)
         for corrected in receipt.consent_requests:
             await self.decide_consents(scope, [corrected.id], approve=True, node=node)

@@ -50,7 +50,8 @@ def describe_decision(lines: Sequence[JournalEntry]) -> DecidedItem:
 
 def plan_reversal(
     lines: Sequence[JournalEntry],
-    then: Mapping[MemoryId, StoredMemory],
+    before: Mapping[MemoryId, StoredMemory],
+    after: Mapping[MemoryId, StoredMemory],
     now: Mapping[MemoryId, StoredMemory],
     *,
     by: str,
@@ -58,22 +59,21 @@ def plan_reversal(
 ) -> tuple[Change, ...]:
     """Return the changes that take a decision back, a line of the journal for each of its own.
 
-    `then` has its memories as they were before it, `now` as they are. Raises BadInput where one is gone, or was changed
-    since."""
-    return tuple(_reverse_line(line, then.get(line.memory_id), now.get(line.memory_id), by, at) for line in lines)
-
-
-def _reverse_line(
-    line: JournalEntry, then: StoredMemory | None, now: StoredMemory | None, by: str, at: datetime
-) -> Change:
-    if then is None or now is None:
-        raise BadInput("what was decided is gone by now, and cannot be brought back", id=str(line.memory_id))
-    meta = {"why": "undone", "undone": line.meta["decision"], "by": by}
-    before = replace(now, **{name: getattr(then, name) for name in _DECIDED})
-    if before == now:  # the decision was about a request alone
-        return Change(action="UPDATE", before=now, after=now, meta=meta)
-    if now.rev != line.rev:
-        raise BadInput("what was decided has changed since: change it by hand", id=str(line.memory_id))
-    is_return = now.state in _OUT_OF_FORCE and before.state not in _OUT_OF_FORCE
-    action = "RESTORE" if is_return else "UPDATE"
-    return Change(action=action, before=now, after=replace(before, updated_at=max(at, now.updated_at)), meta=meta)
+    Its memories as they were `before` and `after` it, and as they are. Raises BadInput where one is gone, or was
+    changed since."""
+    changes = []
+    for line in lines:
+        meta = {"why": "undone", "undone": line.meta["decision"], "by": by}
+        memory, former, latter = (each.get(line.memory_id) for each in (now, before, after))
+        if memory is None or former is None or latter is None:
+            raise BadInput("what was decided is gone by now, and cannot be brought back", id=str(line.memory_id))
+        decided = {name: getattr(former, name) for name in _DECIDED}
+        if replace(latter, **decided) == latter:  # the decision was about a request alone
+            changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
+            continue
+        if memory.rev != line.rev:
+            raise BadInput("what was decided has changed since: change it by hand", id=str(line.memory_id))
+        restored = replace(memory, **decided, updated_at=max(at, memory.updated_at))
+        is_return = memory.state in _OUT_OF_FORCE and restored.state not in _OUT_OF_FORCE
+        changes.append(Change(action="RESTORE" if is_return else "UPDATE", before=memory, after=restored, meta=meta))
+    return tuple(changes)
