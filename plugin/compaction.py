@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from muniment.chain.values import Message, TurnContext
 from muniment.memory.domain.memory import Role
 from muniment.memory.domain.turn import Turn
-from muniment.memory.errors import TooLarge
 from muniment.memory.rules.provenance.quoted import hash_shingles
 from muniment.plugin.writing import ItemWriter, WriteRequest
 
@@ -35,8 +34,7 @@ async def write_leaving(
 ) -> frozenset[str]:
     """Write what the messages say that leave a thread, and return the ids of the items that changed by it.
 
-    What was written from them before is known, and what was forgotten stays forgotten. A message over the limit of a
-    turn says nothing. Raises what the store raises."""
+    What was written from them before is known, and what was forgotten stays forgotten. Raises what the store raises."""
     changed: set[str] = set()
     turns = make_leaving_turns(context, messages)
     for n, turn in enumerate(turns):
@@ -44,10 +42,7 @@ async def write_leaving(
             continue
         request = WriteRequest(owner=owner, at=turn.at, gates=gates, is_leaving=True)
         previous = [each for each in turns[max(0, n - _PREVIOUS) : n] if each.role in ("user", "assistant")]
-        try:
-            result = await writer.write_turn(request, turn, previous)
-        except TooLarge:
-            continue
+        result = await writer.write_turn(request, turn, previous)
         changed |= result.changed
     return frozenset(changed)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -40,6 +40,12 @@ _SCOPE_OF_REACH: Mapping[Reach, ItemScope] = MappingProxyType({reach: name for n
 _TYPE_OF_KIND: Mapping[FactKind, ItemType] = MappingProxyType(
     {kind: name for name, kind in KIND_OF_TYPE.items()} | {"constraint": "rule", "goal": "todo"}
 )
+
+
+def list_fact_kinds(types: Collection[ItemType]) -> tuple[FactKind, ...]:
+    """Return the kinds of facts that the memories of these types have; nothing where a memory without a fact is among
+    them, too."""
+    return () if "fact" in types else tuple(kind for kind, name in _TYPE_OF_KIND.items() if name in types)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -275,7 +275,8 @@ class MemoryPlugin:
         if self.writer is None or self.reader is None:
             return WriteResult()
         own, previous = make_turns(context)
-        state.work.append(await asyncio.to_thread(self.reader.sanitize_turn, own))
+        if len(own.text) <= self.settings.limits.turn_chars:
+            state.work.append(await asyncio.to_thread(self.reader.sanitize_turn, own))
         goal = await asyncio.to_thread(parse_work_request, own.text[:_GOAL_CHARS])
         if goal and not is_continuation(own.text[:_GOAL_CHARS], state.goal):
             state.goal = goal

@@ -79,7 +79,7 @@ class ItemWriter:
     ) -> WriteResult:
         """Read a turn of a person, and write what passes the gates, beside the fixes that its tools have verified.
 
-        Raises TooLarge, and what the store raises."""
+        Raises what the store raises."""
         result = WriteResult()
         with Stopwatch(result.milliseconds, "extract"):
             found = await asyncio.to_thread(read_finds, turn, previous, self.reader, self.settings)

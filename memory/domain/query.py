@@ -169,6 +169,7 @@ class ListRequest:
 
     categories: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    fact_kinds: tuple[str, ...] = ()  # then a memory without a fact is left out
     trusts: tuple[str, ...] = ()
     states: tuple[str, ...] = ("active",)
     pinned: bool | None = None
@@ -184,6 +185,7 @@ class ListRequest:
     everywhere: bool = False  # also what is not found where the scope is, and what has expired
     limit: int = 100
     offset: int = 0
+    counted: bool = True  # whether all that match are counted; otherwise the total is that of the page and those before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

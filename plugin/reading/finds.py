@@ -11,6 +11,7 @@ from uuid import uuid5
 from muniment.memory.domain.memory import Fact, FactKind, is_note, is_structured
 from muniment.memory.domain.scope import SPACE_NAMESPACE
 from muniment.memory.domain.turn import Candidate, ForgetRequest
+from muniment.memory.errors import TooLarge
 from muniment.memory.rules.extraction.gate import validate_candidate
 from muniment.memory.rules.language.tokens import fold_text, get_lexeme_set
 from muniment.memory.rules.merging.wording import compare_texts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 ECHO = "repeats what was recalled"
 UNTOLD = "no statement"
 ASKED = "question"
+TOO_LONG = "longer than a turn that is read"
 GENERATIONS = 4  # ids of one statement, each for when the one before was forgotten
 _TYPES: dict[FactKind, ItemType] = {
     "preference": "preference", "rule": "rule", "constraint": "rule", "decision": "decision", "fix": "fix",
@@ -77,8 +79,11 @@ class TurnFinds:
 def read_finds(turn: Turn, previous: Sequence[Turn], reader: TurnReader, settings: Settings) -> TurnFinds:
     """Return what a turn of a person says. Secrets, quotes and what only repeats recalled text are left out.
 
-    Raises TooLarge for a turn over `limits.turn_chars`."""
-    safe, reason, extraction = reader.read_turn(turn, previous)
+    A turn over `limits.turn_chars` says nothing."""
+    try:
+        safe, reason, extraction = reader.read_turn(turn, previous)
+    except TooLarge:
+        return TurnFinds(refusals=(TOO_LONG,))
     instructions = read_instructions(safe, reader)
     others = [one for one in extraction.candidates if not _is_in(one, instructions)]
     candidates = [*instructions, *others]

@@ -98,6 +98,12 @@ class Tab:
         """Whether the page has to be scrolled sideways."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
+    def take_picture(self, path: str, view: str) -> None:
+        """Keep a picture of the whole page where pictures are wanted; `path` and `view` name it."""
+        if PICTURES:
+            name = re.sub(r"[^\w.]+", "-", path).strip("-") or "overview"
+            self.page.screenshot(path=str(Path(PICTURES) / f"{name[:80]}.{view}.png"), full_page=True)
+
 
 @dataclass
 class Browser:
@@ -140,21 +146,15 @@ class Browser:
         for view in views:
             with self.open_tab(origin, cookies, view=view, status=status) as tab:
                 tab.open(path)
-                _take_picture(tab, path, view)
+                tab.take_picture(path, view)
                 assert not tab.overflows(), f"{path} is wider than the {view} view"
                 violations = tab.find_violations()
                 assert violations == [], f"{view}: {violations}"
         with self.open_tab(origin, cookies, script=False, status=status) as tab:
             tab.open(path)
-            _take_picture(tab, path, "plain")
+            tab.take_picture(path, "plain")
             assert tab.page.locator("h1").count() == 1
             assert not tab.page.locator("main").inner_text().isspace()
-
-
-def _take_picture(tab: Tab, path: str, view: str) -> None:
-    if PICTURES:
-        name = re.sub(r"[^\w.]+", "-", path).strip("-") or "overview"
-        tab.page.screenshot(path=str(Path(PICTURES) / f"{name[:80]}.{view}.png"), full_page=True)
 
 
 @contextmanager

@@ -53,6 +53,19 @@ def keep_all(serving: Serving, texts: dict[str, str], **more: Any) -> dict[str, 
     return found
 
 
+def keep_again(serving: Serving, name: str, text: str) -> int:
+    """Keep a text that `keep_all` has kept from the same turn once more, and return how many memories it changed."""
+
+    async def keep(memory: Memory, scope: Scope) -> int:
+        turn = Turn.make(session="t1", key=name, role="user", text=f"Ana said: {text}", at=NOON, thread="t1")
+        candidate = Candidate(text=text, category="activity", kind="episodic", turns=(TurnId(turn.id),))
+        receipt = await memory.keep_candidates(scope, [candidate], [turn])
+        return len(receipt.changes)
+
+    changed: int = write(serving, keep)
+    return changed
+
+
 def fill(serving: Serving, texts: list[str]) -> None:
     """Keep texts without comparing them with what is known."""
 

@@ -7,8 +7,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from tests.console.browser import Browser
-from tests.console.remembered import HOSTILE, TEA, fill, keep_all, key_of, page
+from tests.console.browser import VIEWS, Browser
+from tests.console.remembered import HOSTILE, TEA, fill, keep_all, page
 from tests.console.visitor import read_text, send_form
 from tests.http.conftest import Serving
 
@@ -103,16 +103,52 @@ def test_several_are_changed_after_a_preview_and_undone(ana: httpx.Client, two: 
     assert "2 memories" in read_text(ana.get("/console/memories"))
 
 
-def test_several_are_erased_with_what_says_them(ana: httpx.Client, two: dict[str, UUID]) -> None:
-    keys = [key_of(ana, each) for each in two.values()]
-    assert "2 memories have changed." in read_text(
-        send_form(ana, "/console/memories/several/changed", {"id": keys, "action": "erase"})
-    )
+def read_seen(answer: httpx.Response) -> str:
+    """What the form of an erasure keeps of what it has shown."""
+    seen = re.search(r'name="seen" value="([\d.-]+)"', answer.text)
+    assert seen
+    return seen[1]
+
+
+def test_several_are_erased_with_receipts_of_what_the_preview_has_shown(
+    serving: Serving, ana: httpx.Client, two: dict[str, UUID]
+) -> None:
+    """S-79: the receipts have no word of what is gone; where more would go than was shown, it is shown again."""
+    ids = [each.hex for each in two.values()]
+    preview = send_form(ana, "/console/memories/several/preview", {"id": ids, "action": "erase"})
+    assert "2 turns of conversations" in read_text(preview)
+    seen = read_seen(preview)
+    send_form(ana, page(two["tea"], "/pin"), {"pinned": "yes"})
+    again = send_form(ana, "/console/memories/several/erase", {"id": ids, "seen": seen})
+    assert again.status_code == 409
+    assert "has changed since you looked" in read_text(again)
+    assert TEA in read_text(ana.get("/console/memories"))
+    done = send_form(ana, "/console/memories/several/erase", {"id": ids, "seen": read_seen(again)})
+    assert "2 memories are gone." in read_text(done)
+    assert "turns 2" in read_text(done)
+    assert "tea" not in read_text(done)
     assert "Nothing is remembered yet" in read_text(ana.get("/console/memories"))
-    many = send_form(
-        ana, "/console/memories/several/changed", {"id": [UUID(int=n).hex for n in range(11)], "action": "erase"}
-    )
-    assert many.status_code == 422
+
+
+def test_what_is_erased_takes_a_chosen_one_along_that_says_the_same(serving: Serving, ana: httpx.Client) -> None:
+    keep_all(serving, {"tea": TEA})
+    fill(serving, [f"Once again: {TEA}"])
+    ids = re.findall(r'name="id" value="([0-9a-f]{32})"', ana.get("/console/memories").text)
+    assert len(ids) == 2
+    ids.reverse()  # the first said is erased first
+    preview = send_form(ana, "/console/memories/several/preview", {"id": ids, "action": "erase"})
+    done = send_form(ana, "/console/memories/several/erase", {"id": ids, "seen": read_seen(preview)})
+    assert "2 memories are gone." in read_text(done)
+    assert "Nothing is remembered yet" in read_text(ana.get("/console/memories"))
+
+
+def test_an_erasure_has_bounds_and_a_way_of_its_own(ana: httpx.Client, two: dict[str, UUID]) -> None:
+    many = {"id": [UUID(int=n).hex for n in range(11)], "action": "erase"}
+    for path in ("/console/memories/several/preview", "/console/memories/several/erase"):
+        assert send_form(ana, path, many).status_code == 422
+    one = {"id": two["tea"].hex, "action": "erase"}
+    assert send_form(ana, "/console/memories/several/changed", one).status_code == 422
+    assert TEA in read_text(ana.get("/console/memories"))
 
 
 def test_ten_thousand_memories_are_listed_at_once(serving: Serving, ana: httpx.Client) -> None:
@@ -141,3 +177,61 @@ def test_hostile_words_are_text_on_every_page(chromium: Browser, serving: Servin
 
 def test_the_empty_list_is_sound_in_every_view(chromium: Browser, serving: Serving, ana: httpx.Client) -> None:
     chromium.check_page(serving.url, "/console/memories", ana.cookies.jar)
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+def test_what_follows_a_choice_of_several_is_sound_in_every_view(
+    chromium: Browser, serving: Serving, ana: httpx.Client, two: dict[str, UUID], view: str
+) -> None:
+    """Pages that only a form leads to: the preview, what was done, and the receipts."""
+    with chromium.open_tab(serving.url, ana.cookies.jar, view=view) as tab:
+        for verb, yes in (("pin", "Yes, pin them"), ("erase", "Yes, erase them for good")):
+            tab.open("/console/memories")
+            for box in tab.page.get_by_role("checkbox").all():
+                box.check()
+            tab.page.get_by_label("With the chosen ones").select_option(verb)
+            for button in ("See what will happen", yes):
+                tab.page.get_by_role("button", name=button).click()
+                tab.take_picture(f"several {verb} {button}", view)
+                assert not tab.overflows()
+                assert tab.find_violations() == []
+        assert tab.page.locator("h1").inner_text() == "Erased for good"
+
+
+def test_several_are_forgotten_by_the_keyboard_alone(
+    chromium: Browser, serving: Serving, ana: httpx.Client, two: dict[str, UUID]
+) -> None:
+    with chromium.open_tab(serving.url, ana.cookies.jar) as tab:
+        keys = tab.page.keyboard
+
+        def go_to(script: str) -> None:
+            """Press Tab until what has the focus fits."""
+            for _ in range(60):
+                keys.press("Tab")
+                if tab.page.evaluate(f"(e => {script})(document.activeElement)"):
+                    return
+            pytest.fail(f"the keyboard never reaches {script}")
+
+        tab.open("/console/memories")
+        for _ in two:
+            go_to("e.name === 'id' && !e.checked")
+            keys.press("Space")
+        go_to("e.id === 'action'")
+        keys.type("Forget")
+        go_to("e.tagName === 'BUTTON'")
+        with tab.page.expect_navigation():
+            keys.press("Enter")
+        go_to("e.className === 'main'")
+        with tab.page.expect_navigation():
+            keys.press("Enter")
+        assert tab.page.get_by_text("2 memories have changed.").count() == 1
+
+
+def test_a_printed_list_has_the_memories(
+    chromium: Browser, serving: Serving, ana: httpx.Client, two: dict[str, UUID]
+) -> None:
+    with chromium.open_tab(serving.url, ana.cookies.jar) as tab:
+        tab.open("/console/memories")
+        tab.page.emulate_media(media="print")
+        assert tab.page.get_by_text(TEA).is_visible()
+        assert not tab.page.get_by_label("With the chosen ones").is_visible()

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.console.browser import Browser
-from tests.console.remembered import LISBON, TEA, follow, keep_all, key_of, learn, page
+from tests.console.remembered import LISBON, TEA, follow, keep_again, keep_all, key_of, learn, page
 from tests.console.visitor import read_text, send_form, sign_in
 from tests.http.conftest import Serving
 
@@ -87,6 +87,14 @@ def test_a_memory_is_pinned_forgotten_and_restored(ana: httpx.Client, lisbon: UU
     assert LISBON in read_text(ana.get("/console/memories"))
 
 
+def test_what_is_forgotten_does_not_come_back_with_its_turn(serving: Serving, ana: httpx.Client) -> None:
+    """P-22: a turn that is read once more makes nothing of what a person has deleted."""
+    tea = keep_all(serving, {"tea": TEA})["tea"]
+    send_form(ana, page(tea, "/forget"))
+    assert keep_again(serving, "tea", TEA) == 0
+    assert "Nothing is remembered yet" in read_text(ana.get("/console/memories"))
+
+
 def test_a_memory_is_erased_with_a_receipt_of_numbers(serving: Serving, ana: httpx.Client, lisbon: UUID) -> None:
     """What would go is shown first, and told again where it is more by now."""
     shown = ana.get(page(lisbon, "/erase"))
@@ -127,10 +135,15 @@ def test_another_users_memory_is_as_one_that_is_not_there(serving: Serving, lisb
             texts = [re.sub(r"[0-9a-f]{32}", "", answer.text) for answer in answers]
             assert texts[0] == texts[1]
         for path in ("/console/memories/several/preview", "/console/memories/several/changed"):
-            for verb in ("pin", "forget", "restore", "erase"):
+            for verb in ("pin", "forget", "restore"):
                 told = read_text(send_form(bob, path, {"id": [lisbon.hex, nobodys.hex], "action": verb}))
                 assert told.count("not there") == 2
                 assert "Lisbon" not in told
+        for rest in ("preview", "erase"):
+            both = {"id": [lisbon.hex, nobodys.hex], "action": "erase", "seen": "1.0.0.0.0.0"}
+            told = read_text(send_form(bob, f"/console/memories/several/{rest}", both))
+            assert told.count("not there") == 2
+            assert "Lisbon" not in told
 
 
 def test_a_token_of_some_agents_sees_their_categories_alone(serving: Serving, lisbon: UUID) -> None:

@@ -69,6 +69,19 @@ async def test_instructions_are_kept_once(tmp_path: Path) -> None:
         assert len(await session.list_items()) == 3
 
 
+async def test_a_message_over_the_limit_of_a_turn_is_answered_with_memory(tmp_path: Path) -> None:
+    """It shows what is remembered, and nothing is read of it; the refusal is counted."""
+    await teach(tmp_path, RULES, "The billing service runs on Kafka.")
+    settings = make_settings(tmp_path)
+    settings = settings.model_copy(update={"limits": settings.limits.model_copy(update={"turn_chars": 200})})
+    async with open_session(settings) as session:
+        shown = list_lines(await session.say("Never commit to main. Which rules does billing have? " + 60 * "word "))
+        assert len(shown) >= 3
+        report = await session.read_report()
+        assert report.refusals == {"longer than a turn that is read": 1}
+        assert "failed" not in await session.say("/memory status")
+
+
 async def test_off_holds_for_the_session_and_through_a_restart(tmp_path: Path) -> None:
     """P-23, P-110: reading and writing stop in that session alone."""
     await teach(tmp_path, RULES)

@@ -90,6 +90,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, with_worker: bo
     async with (
         contextlib.AsyncExitStack() as stack,
         session.open_memory(settings, quiet=False, embedder=embedder) as memory,
+        bootstrap.load_in_background(memory.engine.embedder),
         bootstrap.open_tokens(settings) as tokens,
         bootstrap.run_worker(settings, memory) if with_worker else contextlib.nullcontext() as worker,
         saver.schedule_pruning(memory.engine.settings, once=False) if with_worker else contextlib.nullcontext(),

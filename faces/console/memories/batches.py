@@ -8,18 +8,16 @@ from typing import Literal
 from uuid import UUID
 
 from muniment.faces.console.visits import Visit
-from muniment.faces.http.routes.erasure import erase_with_receipt
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, Conflict, NotFound
 
 Verb = Literal["pin", "unpin", "forget", "restore", "erase"]
 VERBS: tuple[Verb, ...] = ("pin", "unpin", "forget", "restore", "erase")
 INVERSES: Mapping[str, Verb] = {"pin": "unpin", "unpin": "pin", "forget": "restore", "restore": "forget"}
-MOST_ERASED = 10  # at once: each erasure reads the whole space
 _MOST = 100
 _SHORT_ID = 8
 _REV_DIGITS = 18  # of a revision, which is a bigint
@@ -89,7 +87,9 @@ async def preview_batch(visit: Visit, verb: Verb, keys: Mapping[MemoryId, Revisi
 
 async def apply_batch(visit: Visit, verb: Verb, keys: Mapping[MemoryId, Revision | None]) -> list[Item]:
     """Do an action to memories, each by itself, and return what became of each. One that has changed since it was seen
-    stays as it is. Raises StoreError, Conflict."""
+    stays as it is. Raises BadInput for an erasure, which has a way of its own; StoreError."""
+    if verb not in _CHANGES:
+        raise BadInput(f"action: is none of {', '.join(_CHANGES)}")
     items = []
     for item, seen in zip(await preview_batch(visit, verb, keys), keys.values(), strict=True):
         memory = item.memory
@@ -103,13 +103,12 @@ async def apply_batch(visit: Visit, verb: Verb, keys: Mapping[MemoryId, Revision
 
 
 async def _apply(visit: Visit, verb: Verb, memory: StoredMemory) -> Item:
-    if verb == "erase":
-        await erase_with_receipt(visit.caller, memory.id)
-        return Item(fate="changes")
     try:
         receipt = await _CHANGES[verb](visit.service.memory, visit.caller.scope, memory.id)
-    except BadInput as error:
+    except (BadInput, Conflict) as error:
         return Item(fate="refused", memory=memory, reason=str(error))
+    except NotFound:
+        return Item(fate="gone")
     after = [change.after for change in receipt.changes if change.after.id == memory.id]
     return Item(fate="changes" if after else "same", memory=after[-1] if after else memory)
 

@@ -13,13 +13,20 @@ from muniment.faces.console.areas import Area
 from muniment.faces.console.forms import Form
 from muniment.faces.console.memories.batches import (
     INVERSES,
-    MOST_ERASED,
     VERBS,
     Item,
+    Verb,
     apply_batch,
     check_verb,
     parse_keys,
     preview_batch,
+)
+from muniment.faces.console.memories.erasures import (
+    MOST_ERASED,
+    describe_losses,
+    erase_all,
+    find_losses,
+    sum_losses,
 )
 from muniment.faces.console.memories.filters import PAGE, MemoryFilter, read_filter
 from muniment.faces.console.visits import Visit, make_action, make_page
@@ -74,26 +81,14 @@ async def preview_changes(visit: Visit, form: Form) -> Response:
         return visit.redirect_to("/memories", "memories.notice.none_chosen")
     verb = check_verb(form.get("action"))
     if verb == "erase":
-        visit.caller.check_unlimited()
-        if len(keys) > MOST_ERASED:
-            raise BadInput(f"id: {len(keys)} memories are chosen; at most {MOST_ERASED} are erased at once")
+        _check_erasure(visit, len(keys))
     items = await preview_batch(visit, verb, keys)
-    return visit.render_page(
-        "memories_preview.html",
-        verb=verb,
-        items=items,
-        counts=_count_fates(items),
-        commands=[item.build_command(verb, visit.shell_owner) for item in items if item.fate == "changes"],
-    )
+    return await _render_preview(visit, verb, items)
 
 
 async def change_memories(visit: Visit, form: Form) -> Response:
     """Do an action to several memories, and show what became of each."""
     verb, keys = check_verb(form.get("action")), parse_keys(form.list_values("id"))
-    if verb == "erase" and len(keys) > MOST_ERASED:
-        raise BadInput(f"id: {len(keys)} memories are chosen; at most {MOST_ERASED} are erased at once")
-    if verb == "erase":
-        visit.caller.check_unlimited()
     items = await apply_batch(visit, verb, keys)
     return visit.render_page(
         "memories_changed.html",
@@ -102,6 +97,21 @@ async def change_memories(visit: Visit, form: Form) -> Response:
         counts=_count_fates(items),
         inverse=INVERSES.get(verb),
     )
+
+
+async def erase_memories(visit: Visit, form: Form) -> Response:
+    """Erase several memories for good, and show the receipts; where something else would go by now than what was
+    shown, show that."""
+    keys = parse_keys(form.list_values("id"))
+    _check_erasure(visit, len(keys))
+    items = await preview_batch(visit, "erase", keys)
+    memories = _list_changed(items)
+    traces = await find_losses(visit, memories)
+    if not memories or form.get("seen") != describe_losses(memories, traces):
+        return await _render_preview(visit, "erase", items, has_changed=bool(memories))
+    receipts, outcomes = await erase_all(visit, items)
+    counts = sum((Counter(receipt.counts) for receipt in receipts), Counter[str]())
+    return visit.render_page("memories_erased.html", receipts=receipts, outcomes=outcomes, counts=counts)
 
 
 async def download_memory(visit: Visit) -> Response:
@@ -130,6 +140,34 @@ def _list_ways(visit: Visit) -> tuple[str, ...]:
     return tuple(sorted(named, key=lambda agent: (-len(allowlists[agent]), agent)))
 
 
+def _check_erasure(visit: Visit, count: int) -> None:
+    """Raise Denied for a token of some agents, and BadInput for too many memories at once."""
+    visit.caller.check_unlimited()
+    if count > MOST_ERASED:
+        raise BadInput(f"id: {count} memories are chosen; at most {MOST_ERASED} are erased at once")
+
+
+async def _render_preview(visit: Visit, verb: Verb, items: Sequence[Item], *, has_changed: bool = False) -> Response:
+    """Show what an action would do, and for an erasure what goes with it."""
+    memories = _list_changed(items)
+    traces = await find_losses(visit, memories) if verb == "erase" else []
+    return visit.render_page(
+        "memories_preview.html",
+        409 if has_changed else 200,
+        verb=verb,
+        items=items,
+        has_changed=has_changed,
+        counts=_count_fates(items),
+        loss=sum_losses(memories, traces) if traces else None,
+        seen=describe_losses(memories, traces) if verb == "erase" else "",
+        commands=[item.build_command(verb, visit.shell_owner) for item in items if item.fate == "changes"],
+    )
+
+
+def _list_changed(items: Sequence[Item]) -> list[StoredMemory]:
+    return [item.memory for item in items if item.fate == "changes" and item.memory is not None]
+
+
 def _count_fates(items: Sequence[Item]) -> Counter[str]:
     return Counter(item.fate for item in items)
 
@@ -140,4 +178,5 @@ routes: list[Route] = [
     make_page("/memories/export", download_memory),
     make_action("/memories/several/preview", preview_changes),
     make_action("/memories/several/changed", change_memories),
+    make_action("/memories/several/erase", erase_memories),
 ]

@@ -10,7 +10,9 @@ from starlette.routing import Route
 
 from muniment.faces.console.forms import Form
 from muniment.faces.console.memories.differences import Part, compare_words
+from muniment.faces.console.memories.erasures import describe_losses, find_losses, sum_losses
 from muniment.faces.console.memories.picture import HEIGHT, WIDTH, place_spots
+from muniment.faces.console.memories.stretches import join_passages
 from muniment.faces.console.visits import Visit, make_action, make_page
 from muniment.faces.http.routes.erasure import erase_with_receipt
 from muniment.memory.domain.console.memories import MemoryVersion, Recall
@@ -56,7 +58,7 @@ async def show_memory(visit: Visit) -> Response:
         related=related,
         spots=place_spots([each.sim for each in related]),
         picture=(WIDTH, HEIGHT),
-        passages=await _find_passages(visit, memory),
+        stretches=join_passages(await _find_passages(visit, memory)),
         recalls=await _find_recalls(visit, memory, versions),
         sees_turns=not visit.grant.agents,
         can_write=visit.grant.permits("write"),
@@ -129,18 +131,16 @@ async def restore_memory(visit: Visit, _: Form) -> Response:
 
 async def show_erasure(visit: Visit) -> Response:
     """Show what would go for good with a memory."""
-    visit.caller.check_unlimited()
     memory = await visit.caller.find_memory(visit.request.path_params["memory_id"])
-    return _render_erasure(visit, memory, await visit.service.memory.admin.find_traces(visit.caller.scope, memory.id))
+    return _render_erasure(visit, memory, await find_losses(visit, [memory]))
 
 
 async def erase_memory(visit: Visit, form: Form) -> Response:
     """Erase a memory for good, with its traces, and show the receipt; where these are others by now than those that
     were shown, show them again."""
-    visit.caller.check_unlimited()
     memory = await visit.caller.find_memory(visit.request.path_params["memory_id"])
-    traces = await visit.service.memory.admin.find_traces(visit.caller.scope, memory.id)
-    if form.get("seen") != _describe_traces(memory, traces):
+    traces = await find_losses(visit, [memory])
+    if form.get("seen") != describe_losses([memory], traces):
         return _render_erasure(visit, memory, traces, has_changed=True, status=409)
     receipt = await erase_with_receipt(visit.caller, memory.id)
     return visit.render_page("memory_receipt.html", receipt=receipt)
@@ -222,21 +222,15 @@ def _list_restored(memory: StoredMemory) -> tuple[object, ...]:
     return tuple(getattr(memory, name) for name in _RESTORED)
 
 
-def _describe_traces(memory: StoredMemory, traces: Traces) -> str:
-    """Return what an erasure was shown to take, as a form keeps it."""
-    counts = (traces.turns, traces.built_on, traces.former, traces.around, traces.threads)
-    return ".".join(map(str, (memory.rev, *map(len, counts))))
-
-
 def _render_erasure(
-    visit: Visit, memory: StoredMemory, traces: Traces, *, has_changed: bool = False, status: int = 200
+    visit: Visit, memory: StoredMemory, traces: Sequence[Traces], *, has_changed: bool = False, status: int = 200
 ) -> Response:
     return visit.render_page(
         "memory_erase.html",
         status,
         memory=memory,
-        traces=traces,
-        seen=_describe_traces(memory, traces),
+        loss=sum_losses([memory], traces),
+        seen=describe_losses([memory], traces),
         has_changed=has_changed,
         short_id=str(memory.id)[:_SHORT_ID],
     )

@@ -21,7 +21,7 @@ from muniment.memory.stores.postgres.sql import load_blocks
 
 _READ, _ROLES, _SWITCH = load_blocks("read"), load_blocks("roles"), load_blocks("embedder_switch")
 _LIST_FILTERS: tuple[LiteralString, ...] = (
-    "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
+    "categories", "kinds", "fact_kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
     "source", "session_id", "agent_id",
 )  # fmt: skip
 
@@ -85,14 +85,17 @@ class PostgresReads:
             place = f" {_READ['by_after']}"
         async with self._connections.reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], params)
-            total = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), params)
             page = await conn.execute(_READ[f"list{then}"].replace("{narrowed}", narrowed + place), params)
             now = require_row(await rev.fetchone())["rev"]
-            return MemoryPage(
-                memories=tuple(map(rows.parse_memory, await page.fetchall())),
-                total=require_row(await total.fetchone())["total"],
-                rev=Revision(now if as_of is None else min(now, as_of)),
-            )
+            memories = tuple(map(rows.parse_memory, await page.fetchall()))
+            total = listing.offset + len(memories)
+            # A page with room left is the last one, unless it begins behind the end; how many are before a place in the
+            # list is known to nobody.
+            is_last = listing.after is None and len(memories) < listing.limit and (memories or not listing.offset)
+            if listing.counted and not is_last:
+                counted = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), params)
+                total = require_row(await counted.fetchone())["total"]
+            return MemoryPage(memories=memories, total=total, rev=Revision(now if as_of is None else min(now, as_of)))
 
     async def read_history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
         params = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}

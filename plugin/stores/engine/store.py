@@ -35,7 +35,7 @@ from muniment.plugin.domain.operation import (
     OperationOutcome,
 )
 from muniment.plugin.item_codec import check_item
-from muniment.plugin.item_mapping import make_item, make_key, make_scope, map_item, parse_id
+from muniment.plugin.item_mapping import list_fact_kinds, make_item, make_key, make_scope, map_item, parse_id
 from muniment.plugin.ports import OperationStore
 from muniment.plugin.stores.engine.ranking import HitScorer
 from muniment.plugin.stores.scoring import choose_hits, make_weights
@@ -118,10 +118,11 @@ class EngineStore(OperationStore):
             return ()
         scope, found, offset = make_scope(query.owner), list[MemoryItem](), 0
         while len(found) < query.limit:
-            page = await self._memory.list_page(scope, _make_listing(query, offset))
+            listing = _make_listing(query, offset)
+            page = await self._memory.list_page(scope, listing)
             found += self._select_items(page.memories, query)
             offset += len(page.memories)
-            if not page.memories or offset >= page.total:
+            if len(page.memories) < listing.limit:
                 break
         return found[: query.limit]
 
@@ -286,12 +287,14 @@ def _make_listing(query: ListQuery, offset: int) -> ListRequest:
     """Return a page of what a query lists, as the engine takes it."""
     return ListRequest(
         kinds=_KINDS,
+        fact_kinds=list_fact_kinds(query.types),
         states=("active", "soft_deleted") if query.with_deleted else ("active",),
         pinned=query.pinned,
         beginning=query.id_prefix.lower().replace("-", "") if query.id_prefix else None,
         everywhere=query.everywhere,
-        limit=_PAGE,
+        limit=min(_PAGE, query.limit),
         offset=offset,
+        counted=False,
     )
 
 

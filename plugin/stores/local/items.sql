@@ -52,8 +52,22 @@ select * from item where n in (select value from json_each(:rows))
 
 -- name: list_items
 select * from item
+where n in (
+  select n from item
+  where space = :space and (:everywhere or place in (:global, :project, :session))
+    and forgotten is null and (expires is null or expires > :at)
+    and (:types is null or instr(:types, ',' || type || ','))
+    and (:scopes is null or instr(:scopes, ',' || scope || ','))
+    and (:pinned is null or pinned = :pinned)
+    and (:prefix is null or substr(replace(id, '-', ''), 1, length(:prefix)) = :prefix)
+  order by changed desc, id limit :limit
+)
+order by changed desc, id
+
+-- name: list_with_deleted
+select * from item
 where space = :space and (:everywhere or place in (:global, :project, :session))
-  and (:with_deleted or forgotten is null) and (expires is null or expires > :at)
+  and (expires is null or expires > :at)
   and (:types is null or instr(:types, ',' || type || ','))
   and (:scopes is null or instr(:scopes, ',' || scope || ','))
   and (:pinned is null or pinned = :pinned)

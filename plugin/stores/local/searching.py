@@ -168,7 +168,6 @@ def list_items(connection: sqlite3.Connection, query: ListQuery) -> list[MemoryI
         **bind_places(query.owner),
         "space": state.space,
         "everywhere": query.everywhere,
-        "with_deleted": query.with_deleted,
         "at": to_microseconds(query.at),
         "types": join_names(query.types),
         "scopes": join_names(query.scopes),
@@ -176,4 +175,5 @@ def list_items(connection: sqlite3.Connection, query: ListQuery) -> list[MemoryI
         "prefix": prefix,
         "limit": query.limit,
     }
-    return [parse_row(row, query.owner).item for row in connection.execute(SQL["list_items"], values)]
+    statement = SQL["list_with_deleted" if query.with_deleted else "list_items"]
+    return [parse_row(row, query.owner).item for row in connection.execute(statement, values)]

@@ -52,6 +52,9 @@ and m.category = any(%(categories)s)
 -- name: by_kinds
 and m.kind = any(%(kinds)s)
 
+-- name: by_fact_kinds
+and m.fact->>'kind' = any(%(fact_kinds)s)
+
 -- name: by_trusts
 and m.trust = any(%(trusts)s)
 
