@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import SecretStr
 from starlette.requests import Request
@@ -25,6 +26,7 @@ from muniment.faces.http.operator import Operator, check_operator
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.bootstrap.console_reads import ConsoleReads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions
+from muniment.memory.domain.console.inbox import InboxCounts
 from muniment.memory.domain.scope import Grant, Permission, Reader
 from muniment.memory.errors import BadInput, MunimentError
 
@@ -59,7 +61,7 @@ class Visit:
     grant: Grant
     texts: Texts
     user: str | None
-    waiting: int = 0  # things that wait for the user's answer, as the navigation says
+    waiting: InboxCounts | None = None  # what waits for the user's answer, as the navigation says
 
     @cached_property
     def caller(self) -> Caller:
@@ -93,6 +95,21 @@ class Visit:
         """Return who operates the installation, for what concerns everybody. Raises NotPermitted for a token that is a
         user's, another tenant's, or of some agents, also where it has the permission `admin`."""
         return check_operator(self.grant, self.service)
+
+    @property
+    def here(self) -> str:
+        """The address of the page without what was said once: the page as it is by now."""
+        kept = [(name, value) for name, value in self.request.query_params.multi_items() if name not in (_NOTICE, "n")]
+        path: str = self.request.scope["path"]
+        return f"{path}?{urlencode(kept)}" if kept else path
+
+    @property
+    def live_address(self) -> str | None:
+        """Where the page follows what changes; None for one that is of no user, or the answer to a form."""
+        if self.owner is None or self.request.method != "GET":
+            return None
+        rev = self.waiting.rev if self.waiting is not None and not self.grant.agents else None
+        return self.make_link("/live", since=rev)
 
     def make_link(self, path: str, **parameters: Any) -> str:
         """Return the address of a page for the same user."""
@@ -202,7 +219,7 @@ async def _count_waiting(visit: Visit) -> Visit:
     if visit.owner is None:
         return visit
     known: WaitingCounts = visit.request.app.state.waiting
-    return replace(visit, waiting=(await known.count_waiting(visit.caller)).total)
+    return replace(visit, waiting=await known.count_waiting(visit.caller))
 
 
 async def begin_visit(request: Request) -> Visit:

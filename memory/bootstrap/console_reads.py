@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
+from muniment.memory.ports.console.live import LiveReads
 from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.ports.console.users import UserReads
@@ -21,6 +22,7 @@ class ConsoleReads:
     overview: OverviewReads
     memories: MemoryPageReads
     ledger: TurnLedger
+    live: LiveReads
     users: UserReads
 
 
@@ -29,4 +31,10 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
     store = memory.engine.store
     if not isinstance(store, PostgresStore):
         raise TypeError(type(store).__name__)
-    return ConsoleReads(overview=store.overview, memories=store.memory_pages, ledger=store.ledger, users=store.users)
+    return ConsoleReads(
+        overview=store.overview,
+        memories=store.memory_pages,
+        ledger=store.ledger,
+        live=store.live,
+        users=store.users,
+    )

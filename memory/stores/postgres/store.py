@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
 from muniment.memory.stores.postgres.console.inbox import PostgresInboxReads
+from muniment.memory.stores.postgres.console.live import PostgresLiveReads
 from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
 from muniment.memory.stores.postgres.console.overview import PostgresOverviewReads
 from muniment.memory.stores.postgres.console.users import PostgresUserReads
@@ -71,6 +72,7 @@ class PostgresStore:
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
         self.inbox_reads = PostgresInboxReads(connections)
+        self.live = PostgresLiveReads(connections)
         self.overview = PostgresOverviewReads(connections)
         self.memory_pages = PostgresMemoryPageReads(connections)
         self.users = PostgresUserReads(connections)
