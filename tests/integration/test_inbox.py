@@ -10,6 +10,7 @@ import pytest
 from muniment.memory.client import Memory
 from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.console.inbox import InboxItem, InboxKind
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import MAY_REPLACE, Fact, StoredMemory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput, NotFound
@@ -117,7 +118,8 @@ async def test_a_value_that_was_replaced_holds_again(database_url: str) -> None:
         assert await profile(memory) == ["city: Lisbon"]
         with pytest.raises(BadInput, match="later answer"):
             await memory.inbox.undo_decision(scope(), first.id)
-        await memory.inbox.undo_decision(scope(), second.id)
+        held = (await memory.history(scope(), limit=1))[0].rev
+        undone = await memory.inbox.undo_decision(scope(), second.id)
         [waits] = await memory.list_consents(scope())
         assert (waits.value, waits.decision, waits.decided_at) == ("Lisbon", "pending", None)
         approved = [

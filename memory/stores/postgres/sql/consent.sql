@@ -90,7 +90,11 @@ select {{columns}} from (
   from muniment.consent_requests c
   join muniment.journal j on j.space_id = %(space)s and j.memory_id = c.memory_id and j.rev <= %(as_of)s
     and j.meta @> jsonb_build_object('consent', 'approved', 'field', c.field, 'value', c.value)
-  where c.space_id = %(space)s and c.decision in ('approved', 'replaced')
+  where c.space_id = %(space)s
+    and (c.decision in ('approved', 'replaced') or j.meta ->> 'decision' = c.request_id::text)  -- it may be undone since
+    and not exists (
+      select from muniment.journal u where u.space_id = %(space)s and u.memory_id = c.memory_id
+        and u.rev > j.rev and u.rev <= %(as_of)s and u.meta ->> 'undone' = c.request_id::text)
   order by c.field, case when c.field = 'goals' then c.request_id end, j.rev desc
 ) c
 where not {{forgotten_then}}
