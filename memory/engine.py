@@ -86,9 +86,8 @@ MakeEmbedder = Callable[[str], Embedder]
 _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", "engines")
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
-    "inbox_reads",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "messages", "observations", "resources", "sessions")
+_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "resources", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,10 +1,9 @@
-"""The store: one database behind eleven ports."""
+"""The store: one database behind ten ports."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from muniment.memory.ports.console.inbox import InboxReads
 from muniment.memory.ports.consolidation import BatchRuns, ConsolidationRuns
 from muniment.memory.ports.embedders import EmbedderSwitchStore
 from muniment.memory.ports.jobs import JobQueue
@@ -56,6 +55,3 @@ class Store(Protocol):
 
     @property
     def embedder_switch(self) -> EmbedderSwitchStore: ...
-
-    @property
-    def inbox_reads(self) -> InboxReads: ...

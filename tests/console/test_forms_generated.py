@@ -40,11 +40,9 @@ def list_names() -> Iterator[str]:
             yield from re.findall(r'ui\.(?:field|choice|tick)\("([a-z_]+)"', text)
         elif each.name.endswith(".py"):
             for node in ast.walk(ast.parse(each.read_text(encoding="utf-8"))):
-                is_read = (
-                    isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READERS
-                )
-                if is_read and node.args and isinstance(node.args[0], ast.Constant):
-                    yield str(node.args[0].value)
+                match node:
+                    case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(name)), *_]):
+                        yield from (name,) if method in READERS else ()
 
 
 NAMES = sorted({name for name in list_names() if re.fullmatch(r"[a-z_]+", name)} - {FORM_KEY})

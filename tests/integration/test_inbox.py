@@ -122,10 +122,12 @@ async def test_a_value_that_was_replaced_holds_again(database_url: str) -> None:
         undone = await memory.inbox.undo_decision(scope(), second.id)
         [waits] = await memory.list_consents(scope())
         assert (waits.value, waits.decision, waits.decided_at) == ("Lisbon", "pending", None)
-        approved = [
-            each.value for each in await memory.list_consents(scope(), decided=True) if each.decision == "approved"
-        ]
-        assert approved == ["Porto"]
+        known = await memory.list_consents(scope(), decided=True)
+        assert [each.value for each in known if each.decision == "approved"] == ["Porto"]
+        await memory.decide_consents(scope(), [second.id], approve=True)
+        for rev, has_city in ((held, True), (undone.rev, False), (Revision(undone.rev + 1), True)):
+            brief = await memory.brief(scope(), "supervisor", "hello", as_of=rev)
+            assert ("city" in brief.stable_keys) is has_city, rev
 
 
 async def test_what_changed_since_is_left(database_url: str) -> None:

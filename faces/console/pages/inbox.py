@@ -58,10 +58,13 @@ async def _render_inbox(
 ) -> Response:
     visit.caller.check_unlimited()
     chosen, offset = visit.request.query_params.get("kind", ""), _parse_offset(visit)
-    kinds: tuple[InboxKind, ...] = (_parse_kind(chosen),) if chosen else ()
-    inbox = visit.service.memory.inbox
-    items = await inbox.list_items(visit.caller.scope, kinds=kinds, limit=_PAGE + 1, offset=offset)
-    counts = await inbox.count_waiting(visit.caller.scope)  # after the list, which ends what is overdue
+    asked: tuple[InboxKind, ...] = (_parse_kind(chosen),) if chosen else INBOX_KINDS
+    inbox, scope = visit.service.memory.inbox, visit.caller.scope
+    counts = await inbox.count_waiting(scope, known=visit.waiting)
+    # A kind of which nothing waits is not looked for; of requests those are ended first that are overdue.
+    kinds = [each for each in asked if each == "consent" or counts.count_kind(each)]
+    items = await inbox.list_items(scope, kinds=kinds, limit=_PAGE + 1, offset=offset) if kinds else ()
+    counts = await inbox.count_waiting(scope, known=counts)
     return visit.render_page(
         "inbox.html",
         status,
@@ -71,7 +74,7 @@ async def _render_inbox(
         counts=counts,
         kinds=INBOX_KINDS,
         chosen=chosen,
-        decided=await inbox.list_decided(visit.caller.scope, _DECIDED),
+        decided=await inbox.list_decided(scope, _DECIDED),
         can_write=visit.grant.permits("write"),
         edited=edited,
         text=text,
