@@ -181,7 +181,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     holds: list[bool] = []
 
     async def report() -> dict[str, Any]:
-        found = await measure(load_settings(), args.turns, args.limit)
+        async with harness.throwaway(load_settings()) as own:  # whose budget of tokens no other run has spent
+            found = await measure(own, args.turns, args.limit)
         holds.extend(found["holds"].values())
         return found
 
