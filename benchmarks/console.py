@@ -2,7 +2,7 @@
 
 python -m benchmarks.console [--memories 10000] [--rounds 50] [--json]
 
-In a home of its own runs `muniment serve` over a memory of so many statements. Each area of the console is opened by a
+In a home of its own runs `muniment serve` over a memory of so many statements. Each area of a user is opened by a
 client that is logged in, one request after the other; the first request of each is not counted. Then the same questions
 are asked by `memory.query` and on the page, by turns. The times are those of the client on the same machine. The bytes
 are those of the page and of what it loads, as they go over the wire."""
@@ -106,7 +106,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
             token, _ = await tokens.issue_token(tenant=OWNER.tenant, owner=OWNER.owner, scopes=("admin",))
         async with httpx.AsyncClient(base_url=service.url, timeout=60) as client:
             await client.post("/console/login", data={"token": token.get_secret_value()})
-            paths = [make_address(area.path) for area in load_pages()[1]]
+            paths = [make_address(area.path) for area in load_pages()[1] if not area.for_operators]
             pages = {path: await measure_page(client, path, args.rounds) for path in paths}
             questions = await measure_questions(client, token.get_secret_value(), args.rounds)
         return {"memories": written, "pages": pages, "questions": questions, "machine": await harness.machine(address)}
