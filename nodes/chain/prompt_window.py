@@ -9,6 +9,8 @@ from langchain_core.messages import AnyMessage
 from muniment.nodes.chain.messages import list_shown
 from muniment.nodes.state import State
 
+MESSAGE_TOKENS = 4  # of a message beside its text, for its role and its ends, as OpenAI counts them for its models
+
 
 def list_readable(messages: Sequence[AnyMessage], max_chars: int) -> list[AnyMessage]:
     """The messages that a model may be shown, without those of more than `max_chars`."""
@@ -33,11 +35,13 @@ def find_start(
     `beside` them, have at most `max_tokens`; all are kept from the first one that memory does not have.
 
     Half of what the text leaves goes at a time: the beginning stays the same for many turns, as a prompt cache needs.
-    A message of the system counts as part of that text, for it never leaves."""
+    A message of the system counts as part of that text, for it never leaves. Each message has some tokens beside its
+    text."""
     texts = ["" if message.type == "system" else str(message.text) for message in messages[held:]]
-    if sum(len(text.encode(errors="replace")) for text in [beside, *texts]) <= max_tokens:  # a token has a byte or more
+    most = sum(len(text.encode(errors="replace")) for text in [beside, *texts])  # a token has a byte or more
+    if most + MESSAGE_TOKENS * len(texts) <= max_tokens:
         return held
-    sizes = [count_tokens(text) for text in texts]
+    sizes = [count_tokens(text) + MESSAGE_TOKENS for text in texts]
     room = max(max_tokens - count_tokens(beside), 0)
     portion = max(room // 2, 1)
     leaving = -(-max(sum(sizes) - room, 0) // portion) * portion

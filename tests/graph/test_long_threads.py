@@ -14,7 +14,7 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.llm import ChatMessage, Tool
-from muniment.nodes.chain.prompt_window import find_start, list_readable, list_waiting
+from muniment.nodes.chain.prompt_window import MESSAGE_TOKENS, find_start, list_readable, list_waiting
 from muniment.nodes.chain.turns import choose_first
 from muniment.nodes.dialogue import build_prompt
 from muniment.nodes.state import Input, State, Who
@@ -37,7 +37,7 @@ def conversation(count: int) -> State:
     return State(messages=messages, asked=[str(count - 1)])
 
 
-def prompt_of(state: State, most: int = 100) -> list[ChatMessage]:
+def prompt_of(state: State, most: int = 140) -> list[ChatMessage]:
     messages = list_readable(state["messages"], 100_000)
     start = find_start(messages, list_waiting(state), most, count_words)
     return build_prompt(state, "Be kind.", 100_000, str(messages[start].id) if start else "")
@@ -56,8 +56,8 @@ def test_a_long_thread_is_bounded_and_begins_alike_for_many_turns() -> None:
         said = prompt_of(conversation(count))[1:]
         assert LEFT_OUT in said[0].content
         assert said[-1].content.startswith(f"number {count - 1} ")
-        size = sum(count_words(message.content) for message in said) - count_words(LEFT_OUT)
-        assert 40 <= size <= 100 + 10
+        size = sum(count_words(message.content) + MESSAGE_TOKENS for message in said) - count_words(LEFT_OUT)
+        assert 56 <= size <= 140 + 14
         beginnings.append((said[0].content, said[1].content))
     assert len(set(beginnings)) <= len(beginnings) // 2
 
