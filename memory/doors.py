@@ -8,6 +8,7 @@ from uuid import UUID
 from muniment.memory.admin import Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
+from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
@@ -47,6 +48,11 @@ class Doors:
     def edits(self) -> Edits:
         """What a person changes of a memory by hand."""
         return Edits(self.engine)
+
+    @property
+    def inbox(self) -> Inbox:
+        """What waits for a person, and the answers."""
+        return Inbox(self.engine)
 
     @property
     def resources(self) -> Resources:
@@ -150,3 +156,51 @@ class Edits:
         return await self.engine.engines.run(
             scope, lambda engine: engine.hand_edits.restore_version(scope, id_, version)
         )
+
+
+@check_calls
+class Inbox:
+    """What waits for a person: values for the profile, instructions of documents, skills, and contradictions. It shares
+    the engine of `Memory`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def count_waiting(self, scope: Scope, *, known: InboxCounts | None = None) -> InboxCounts:
+        """Return how many things wait; the `known` counts where the space is as it was then. Raises StoreError."""
+        return await self.engine.inbox.count_waiting(scope, known)
+
+    async def list_items(
+        self, scope: Scope, *, kinds: Sequence[InboxKind] = (), limit: int = 20, offset: int = 0
+    ) -> Sequence[InboxItem]:
+        """Return a page of what waits, newest first, of these kinds or of all. Raises BadInput, StoreError."""
+        return await self.engine.inbox.list_items(scope, kinds, limit, offset)
+
+    async def list_decided(self, scope: Scope, limit: int = 10) -> Sequence[DecidedItem]:
+        """Return the latest decisions that can be taken back, newest first. Raises BadInput, StoreError."""
+        return await self.engine.inbox.list_decided(scope, limit)
+
+    async def answer_item(
+        self, scope: Scope, kind: InboxKind, item: UUID, *, approve: bool, keep: MemoryId | None = None
+    ) -> Receipt:
+        """Say yes or no to what waits. Of a contradiction a yes says that the newer memory takes the place of the
+        others; a dispute is ended by the memory to `keep`, or by a no to all of them, which are forgotten.
+
+        Raises NotFound for what does not wait, BadInput for a yes to a dispute that names no memory and where another
+        memory says the same by now, StoreError."""
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.inbox.answer_item(scope, kind, item, approve=approve, keep=keep)
+        )
+
+    async def correct_item(self, scope: Scope, item: UUID, text: str) -> None:
+        """Say yes to other words than those that wait: another value for the profile, or another text of a memory.
+
+        Raises NotFound, BadInput for what cannot be kept, StoreError, ModelError."""
+        await self.engine.engines.run(scope, lambda engine: engine.inbox.correct_item(scope, item, text))
+
+    async def undo_decision(self, scope: Scope, decision: UUID) -> Receipt:
+        """Take the last decision on a thing back: its memories become what they were, and it waits again.
+
+        Raises NotFound where there is none lately, BadInput where what was decided has changed since, StoreError,
+        ModelError."""
+        return await self.engine.engines.run(scope, lambda engine: engine.inbox.undo_decision(scope, decision))

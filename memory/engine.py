@@ -30,6 +30,7 @@ from muniment.memory.flows.consolidation.prompt import PairPrompts
 from muniment.memory.flows.consolidation.undo import RunUndo
 from muniment.memory.flows.layers.chat_keeper import ChatKeeper
 from muniment.memory.flows.layers.host_item_keeper import HostItemKeeper
+from muniment.memory.flows.layers.inbox import Inbox
 from muniment.memory.flows.layers.message_stream import MessageStream
 from muniment.memory.flows.layers.projections import Projections
 from muniment.memory.flows.layers.resources import ResourceKeeper
@@ -86,7 +87,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "messages", "observations", "resources", "sessions")
+_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "resources", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,6 +146,7 @@ class Engine:
     forgotten: Forgotten
     model_extraction: ModelExtraction
     host_item_keeper: HostItemKeeper
+    inbox: Inbox
     resource_keeper: ResourceKeeper
     session_builder: SessionBuilder
     session_keeper: SessionKeeper

@@ -274,12 +274,7 @@ class MemoryPlugin:
         if self.writer is None or self.reader is None:
             return WriteResult()
         own, previous = make_turns(context)
-        if len(own.text) <= self.settings.limits.turn_chars:
-            state.work.append(await asyncio.to_thread(self.reader.sanitize_turn, own))
-        goal = await asyncio.to_thread(parse_work_request, own.text[:_GOAL_CHARS])
-        is_new = state.goal is None or not is_continuation(own.text[:_GOAL_CHARS], state.goal)
-        if goal and is_new and not context.is_machine:
-            state.goal = goal
+        goal = await self._note_work(context, own, state, self.reader)
         fixes = await asyncio.to_thread(find_fixes, list_work(state.work))
         new = [fix for fix in fixes if fix.key not in state.fixes]
         state.fixes.update(fix.key for fix in new)
@@ -300,6 +295,19 @@ class MemoryPlugin:
         if not draft.overruled.isdisjoint(result.changed):
             state.stable = None  # which the item had left, and to which it comes back with what it says since
         return result
+
+    async def _note_work(self, context: TurnContext, own: Turn, state: SessionState, reader: TurnReader) -> str | None:
+        """Add the redacted message to the work of the session, and return what it asks for. The first request of a
+        person, and each that goes on with another thing, is the goal of the session."""
+        if len(own.text) > self.settings.limits.turn_chars:
+            return None
+        safe = await asyncio.to_thread(reader.sanitize_turn, own)
+        state.work.append(safe)
+        text = safe.text[:_GOAL_CHARS]
+        goal = await asyncio.to_thread(parse_work_request, text)
+        if goal and not context.is_machine and (state.goal is None or not is_continuation(text, state.goal)):
+            state.goal = goal
+        return goal
 
     async def _report(
         self,

@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "memories.restore:restore_memory",
         "Bring a forgotten memory back, or with --version what a memory said at a revision of `muniment history`.",
     ),
+    "inbox": ("inbox:app", "What waits for you, whatever its kind: the list, the answers, and taking them back."),
     "erase": (
         "erasure.erase:erase_user",
         "Erase a user for good: memories, history, what was said, jobs, tokens, and the checkpoints of every thread.",

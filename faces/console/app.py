@@ -16,9 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from muniment.faces.console import access, pages
 from muniment.faces.console.areas import Area
 from muniment.faces.console.failures import answer_error, render_failure
+from muniment.faces.console.listening import ChangeListener
 from muniment.faces.console.rendering import HEADERS, ROOT
 from muniment.faces.console.static_files import send_static
 from muniment.faces.console.visits import make_route
+from muniment.faces.console.waiting import WaitingCounts
 from muniment.faces.http.guard import Guard
 from muniment.faces.http.service import Service
 from muniment.faces.serving.rate_limit import RateLimits
@@ -45,7 +47,8 @@ def create_app(service: Service, sessions: ConsoleSessions | None = None) -> ASG
     app.router.redirect_slashes = False
     app.state.service, app.state.reads = service, make_console_reads(service.memory)
     app.state.sessions = sessions or make_console_sessions(service.tokens)
-    app.state.areas = areas
+    app.state.areas, app.state.waiting = areas, WaitingCounts()
+    app.state.listener = ChangeListener(app.state.reads.live, service.ending)
     app.state.failures = RateLimits(_FAILURES_PER_SECOND, _FAILURES_AT_ONCE)
     return _add_headers(Guard(app, service, needs_token=False, show_refusal=_show_refusal))
 

@@ -17,6 +17,7 @@ class Area:
     place: int
     permission: Permission = "read"  # a token without it sees no link
     for_operators: bool = False  # only who operates the installation sees the link
+    for_whole_tokens: bool = False  # a token of some agents, which may not read every category, sees no link
 
     def is_current(self, path: str) -> bool:
         """Whether the address of a page is in this area."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, get_args
 
+from starlette.datastructures import QueryParams
+
 from muniment.faces.console.visits import USER, Visit
 from muniment.memory.domain.memory import REACHES, FactKind
 from muniment.memory.domain.query import Query
@@ -23,6 +25,7 @@ _OWN_OF_A_SIDE = ("top_k", "budget_tokens", "threshold", "as_of", "profile")
 SETTINGS = (*_OWN_OF_A_SIDE, "return", "session", "project", "context")  # which the form hides until one is set
 _MAX_DIGITS = 9
 _NOT_KEPT = frozenset({USER, "why", "notice", "n"})  # parameters that a link to the same question leaves out
+_PLAIN = _NOT_KEPT | {"q", "agent", f"{SECOND}agent"}  # a browser sends the second agent with every question
 FILTERS = tuple(name for name in FILTER_KINDS if name not in ("user_id", "category"))
 # The filters that have a fixed choice of values.
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -106,6 +109,11 @@ def choose_agent(visit: Visit, prefix: str = "") -> str:
     """Return the agent that the form names, or the usual one. Raises NotPermitted for one that the token may not be."""
     named, agents = visit.request.query_params.get(f"{prefix}agent"), list_agents(visit)
     return visit.caller.choose_agent(named or ("supervisor" if "supervisor" in agents else agents[0]))
+
+
+def has_details(given: QueryParams) -> bool:
+    """Whether an address says more than a question and who asks: a setting, a filter, a second answer to compare."""
+    return any(value for name, value in given.multi_items() if name not in _PLAIN)
 
 
 def list_parameters(visit: Visit) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import Response
 
 from muniment import __version__
@@ -46,12 +47,14 @@ def make_address(path: str, user: str | None = None, **parameters: Any) -> str:
 
 def render_page(name: str, texts: Texts, status: int = 200, **shown: Any) -> Response:
     """Return a page of a template with these values. Raises jinja2's UndefinedError for a value that is missing."""
-    text = (
-        _load_templates()
-        .get_template(name)
-        .render(t=texts, languages=LANGUAGES, static=locate_static, version=__version__, **shown)
-    )
+    text = render_part(name, texts, languages=LANGUAGES, static=locate_static, version=__version__, **shown)
     return Response(text, status, media_type="text/html; charset=utf-8")
+
+
+def render_part(name: str, texts: Texts, **shown: Any) -> Markup:
+    """Return what a template makes of these values, for a page to put in as it is. Raises jinja2's UndefinedError for a
+    value that is missing."""
+    return Markup(_load_templates().get_template(name).render(t=texts, **shown))  # noqa: S704 - escaped by the template
 
 
 @cache

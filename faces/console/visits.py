@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import SecretStr
 from starlette.requests import Request
@@ -19,11 +20,13 @@ from muniment.faces.console.areas import Area
 from muniment.faces.console.forms import Form, check_form, read_form
 from muniment.faces.console.rendering import make_address, render_page
 from muniment.faces.console.texts import Texts, choose_language, load_texts
+from muniment.faces.console.waiting import WaitingCounts
 from muniment.faces.http.access import Caller, check_name
 from muniment.faces.http.operator import Operator, check_operator, is_everybodys
 from muniment.faces.http.service import Service, get_service
 from muniment.memory.bootstrap.console_reads import ConsoleReads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions
+from muniment.memory.domain.console.inbox import InboxCounts
 from muniment.memory.domain.scope import Grant, Permission, Reader
 from muniment.memory.errors import BadInput, MunimentError
 
@@ -58,6 +61,7 @@ class Visit:
     grant: Grant
     texts: Texts
     user: str | None
+    waiting: InboxCounts | None = None  # what waits for the user's answer, as the navigation says
 
     @cached_property
     def caller(self) -> Caller:
@@ -97,6 +101,21 @@ class Visit:
         user's, another tenant's, or of some agents, also where it has the permission `admin`."""
         return check_operator(self.grant, self.service)
 
+    @property
+    def here(self) -> str:
+        """The address of the page without what was said once: the page as it is by now."""
+        kept = [(name, value) for name, value in self.request.query_params.multi_items() if name not in (_NOTICE, "n")]
+        path: str = self.request.scope["path"]
+        return f"{path}?{urlencode(kept)}" if kept else path
+
+    @property
+    def live_address(self) -> str | None:
+        """Where the page follows what changes; None for one that is of no user, or the answer to a form."""
+        if self.owner is None or self.request.method != "GET":
+            return None
+        rev = self.waiting.rev if self.waiting is not None and not self.grant.agents else None
+        return self.make_link("/live", since=rev)
+
     def make_link(self, path: str, **parameters: Any) -> str:
         """Return the address of a page for the same user."""
         return make_address(path, self.user, **parameters)
@@ -134,7 +153,9 @@ class Visit:
         return RedirectResponse(address + mark + anchor, 303)
 
     def _sees_area(self, area: Area) -> bool:
-        return self.grant.permits(area.permission) and (self.operates_installation or not area.for_operators)
+        is_whole = not self.grant.agents or not area.for_whole_tokens
+        is_theirs = self.operates_installation or not area.for_operators
+        return self.grant.permits(area.permission) and is_whole and is_theirs
 
     def _describe_notice(self, key: str) -> str:
         """Return the text of a notice in the address, which anybody can write there: only notices are shown."""
@@ -179,7 +200,7 @@ def make_page(path: str, show: Page, *, permission: Permission = "read", needs_u
         visit.grant.require_permission(permission)
         if needs_user:
             _ = visit.caller
-        return await show(visit)
+        return await show(await _count_waiting(visit))
 
     return make_route(path, answer)
 
@@ -197,6 +218,14 @@ def make_action(path: str, change: Action, *, permission: Permission = "write", 
         return await change(visit, form)
 
     return make_route(path, answer, "POST")
+
+
+async def _count_waiting(visit: Visit) -> Visit:
+    """Return a visit that knows how many things wait for its user."""
+    if visit.owner is None:
+        return visit
+    known: WaitingCounts = visit.request.app.state.waiting
+    return replace(visit, waiting=await known.count_waiting(visit.caller))
 
 
 async def begin_visit(request: Request) -> Visit:

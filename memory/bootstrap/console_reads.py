@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muniment.memory.client import Memory
+from muniment.memory.ports.console.live import LiveReads
 from muniment.memory.ports.console.machines import MachineReads
 from muniment.memory.ports.console.memories import MemoryPageReads
 from muniment.memory.ports.console.nights import NightReads
@@ -25,6 +26,7 @@ class ConsoleReads:
     memories: MemoryPageReads
     ledger: TurnLedger
     threads: ThreadReads
+    live: LiveReads
     users: UserReads
     nights: NightReads
     machines: MachineReads
@@ -43,4 +45,5 @@ def make_console_reads(memory: Memory) -> ConsoleReads:
         threads=store.threads,
         nights=store.nights,
         machines=store.machines,
+        live=store.live,
     )

@@ -60,7 +60,8 @@ class WritePlan:
     turns: tuple[Turn, ...] = ()  # consumed; one that was consumed before makes the plan a replay
     extracted: ExtractionRecord | None = None  # a record of the same turn and source makes the plan a replay, too
     proposals: tuple[Proposal, ...] = ()
-    decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
+    # Decided requests, of which one that is decided already is a `Conflict`; a pending one waits again.
+    decisions: tuple[Consent, ...] = ()
     jobs: tuple[Job, ...] = ()
     source_turns: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
     observations: tuple[NewObservation, ...] = ()  # written with the first statement of the plan

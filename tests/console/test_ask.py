@@ -99,6 +99,19 @@ def test_a_token_of_one_agent_asks_as_this_one_alone(serving: Serving) -> None:
         assert ask(client, "tea", agent="stylist", category="constraints").status_code == 403
 
 
+def test_the_fields_of_a_question_are_of_this_one_alone(serving: Serving, ana: httpx.Client) -> None:
+    """Empty fields are rendered once for all who have the same choices in the same language."""
+    filled = ask(ana, "tea", **{"filter.topic": "oolong", "b.agent": "planner"}).text
+    assert re.search(r'<input id="filter\.topic"[^>]* value="oolong"', filled)
+    empty = ask(ana, "tea").text
+    assert 'id="filter.topic"' in empty
+    assert "oolong" not in empty
+    chinese = ana.get(ASK, headers={"accept-language": "zh"}).text
+    assert ("Filters" in empty, "Filters" in chinese, "筛选" in chinese) == (True, False, True)
+    with sign_in(serving, owner="ana", agents=("stylist",)) as client:
+        assert 'value="supervisor"' not in client.get(ASK).text
+
+
 def test_two_settings_stand_side_by_side(serving: Serving, ana: httpx.Client) -> None:
     remember(serving, *FACTS, "Peanuts are on the user's list.")
     page = ask(ana, "peanuts", compare="yes", **{"b.agent": "supervisor", "b.top_k": "1"})

@@ -121,11 +121,11 @@ def test_several_are_erased_with_receipts_of_what_the_preview_has_shown(
     assert "2 turns of conversations" in read_text(preview)
     seen = read_seen(preview)
     send_form(ana, page(two["tea"], "/pin"), {"pinned": "yes"})
-    again = send_form(ana, "/console/memories/several/erase", {"id": ids, "seen": seen})
+    again = send_form(ana, "/console/memories/several/preview/erase", {"id": ids, "seen": seen})
     assert again.status_code == 409
     assert "has changed since you looked" in read_text(again)
     assert TEA in read_text(ana.get("/console/memories"))
-    done = send_form(ana, "/console/memories/several/erase", {"id": ids, "seen": read_seen(again)})
+    done = send_form(ana, "/console/memories/several/preview/erase", {"id": ids, "seen": read_seen(again)})
     assert "2 memories are gone." in read_text(done)
     assert "turns 2" in read_text(done)
     assert "tea" not in read_text(done)
@@ -139,14 +139,14 @@ def test_what_is_erased_takes_a_chosen_one_along_that_says_the_same(serving: Ser
     assert len(ids) == 2
     ids.reverse()  # the first said is erased first
     preview = send_form(ana, "/console/memories/several/preview", {"id": ids, "action": "erase"})
-    done = send_form(ana, "/console/memories/several/erase", {"id": ids, "seen": read_seen(preview)})
+    done = send_form(ana, "/console/memories/several/preview/erase", {"id": ids, "seen": read_seen(preview)})
     assert "2 memories are gone." in read_text(done)
     assert "Nothing is remembered yet" in read_text(ana.get("/console/memories"))
 
 
 def test_an_erasure_has_bounds_and_a_way_of_its_own(ana: httpx.Client, two: dict[str, UUID]) -> None:
     many = {"id": [UUID(int=n).hex for n in range(11)], "action": "erase"}
-    for path in ("/console/memories/several/preview", "/console/memories/several/erase"):
+    for path in ("/console/memories/several/preview", "/console/memories/several/preview/erase"):
         assert send_form(ana, path, many).status_code == 422
     one = {"id": two["tea"].hex, "action": "erase"}
     assert send_form(ana, "/console/memories/several/changed", one).status_code == 422

@@ -9,7 +9,7 @@ import pytest
 
 from tests.console.browser import Browser
 from tests.console.remembered import LISBON, TEA, follow, keep_again, keep_all, key_of, learn, page
-from tests.console.visitor import read_text, send_form, sign_in
+from tests.console.visitor import read_form_key, read_text, send_form, sign_in
 from tests.http.conftest import Serving
 
 
@@ -139,11 +139,28 @@ def test_another_users_memory_is_as_one_that_is_not_there(serving: Serving, lisb
                 told = read_text(send_form(bob, path, {"id": [lisbon.hex, nobodys.hex], "action": verb}))
                 assert told.count("not there") == 2
                 assert "Lisbon" not in told
-        for rest in ("preview", "erase"):
+        for rest in ("preview", "preview/erase"):
             both = {"id": [lisbon.hex, nobodys.hex], "action": "erase", "seen": "1.0.0.0.0.0"}
             told = read_text(send_form(bob, f"/console/memories/several/{rest}", both))
             assert told.count("not there") == 2
             assert "Lisbon" not in told
+
+
+def test_an_operator_changes_what_is_of_the_chosen_user(
+    operator: httpx.Client, ana: httpx.Client, lisbon: UUID
+) -> None:
+    """Every link and form of a page keeps the user; another one in the address has no such memory."""
+    shown = operator.get(page(lisbon), params={"user": "ana"}).text
+    addresses = re.findall(r'(?:href|action)="(/console/memories[^"]*)"', shown)
+    assert addresses
+    assert [each for each in addresses if "user=ana" not in each] == []
+    assert operator.get(page(lisbon), params={"user": "bob"}).status_code == 404
+    key = read_form_key(operator)
+    for user, status in (("bob", 404), ("ana", 303)):
+        answer = operator.post(page(lisbon, "/forget"), params={"user": user}, data={"form_key": key})
+        assert answer.status_code == status
+    assert "user=ana" in answer.headers["location"]
+    assert "Nothing is remembered yet" in read_text(ana.get("/console/memories"))
 
 
 def test_a_token_of_some_agents_sees_their_categories_alone(serving: Serving, lisbon: UUID) -> None:

@@ -71,6 +71,21 @@ async def test_what_is_in_the_answer(memory: Memory) -> None:
     assert ids[0] == hits[0].memory.id
 
 
+async def test_the_ranks_are_places_among_all_memories(memory: Memory) -> None:
+    """Also those of a memory that is no candidate, far below the last one that is."""
+    texts = [f"Shelf {n} of the {place} holds jars" for n in range(50) for place in ("cellar", "attic", "kitchen")]
+    ids = await kept(memory, CELLO, *texts)
+    hits = (await memory.query(scope(), "supervisor", replace(ASKED, explain=True, top_k=50, threshold=0.0))).hits
+    last = await why(memory, ids[-1])
+    assert last.hit is not None
+    asked, margin = hash_vector(ASKED.text), 0.002  # vectors are kept with fewer digits
+    cosines = [float(asked @ hash_vector(text)) for text in (CELLO, *texts)]
+    for hit in (*hits, last.hit):
+        own, place = float(asked @ hash_vector(hit.memory.text)), hit.ranks["dense"]
+        assert sum(each > own + margin for each in cosines) < place <= sum(each >= own - margin for each in cosines)
+    assert [hit.ranks["keyword"] for hit in hits if hit.memory.id == ids[0]] == [1]
+
+
 async def test_the_words_that_it_has(memory: Memory) -> None:
     """Of the query, and only where an explanation is asked for."""
     job = Query(text="What is my job in Porto?", threshold=0.0, explain=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import get_args
+from functools import cached_property, lru_cache, partial
+from typing import Literal, NamedTuple, get_args
 
+from markupsafe import Markup
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -20,14 +22,16 @@ from muniment.faces.console.questions import (
     SETTINGS,
     Question,
     choose_agent,
+    has_details,
     list_agents,
     list_parameters,
     read_questions,
 )
-from muniment.faces.console.texts import Texts
+from muniment.faces.console.rendering import render_part
+from muniment.faces.console.texts import Texts, load_texts
 from muniment.faces.console.visits import Visit, make_page
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.query import Answer, Brief, Cuts, Explanation, Omission, Reason, Returns
+from muniment.memory.domain.query import Answer, Brief, Cuts, Explanation, Hit, Omission, Reason, Returns
 from muniment.memory.errors import BadInput, Denied, NotFound
 from muniment.memory.payload import dump_compact, encode_answer, fence_text
 
@@ -39,6 +43,18 @@ _REASONS: tuple[Reason, ...] = (
 # The texts of a filter's choices; those of the others are numbers.
 _GROUPS = {"pinned": "ask.pinned_is", "reach": "ask.reach", "fact_kind": "ask.fact_kind"}
 _MOST_LEFT_OUT = 20  # of one reason that are shown
+_LEAST_SHOWN = 0.0005  # of a part of a score, which has three digits
+
+
+class Bar(NamedTuple):
+    """A number as a bar. `width` is in per cent of the scale, as text, empty without a bar; `marks` are the places of
+    cuts on it; `kind` is that of the row."""
+
+    name: str
+    number: str
+    width: str = ""
+    marks: Sequence[str] = ()
+    kind: Literal["", "total", "minus"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +71,7 @@ class Group:
         return name_reason(self.reason)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Side:
     """One of the answers beside each other. `places` are the places of its hits in the other one, by their ids."""
 
@@ -68,11 +84,11 @@ class Side:
     brief_tokens: int
     milliseconds: float
 
-    @property
-    def marks(self) -> tuple[float, ...]:
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
         """Return the cuts on the scale of relevance: the threshold, and the share of the best one."""
         best = max((hit.relevance for hit in self.answer.hits), default=0.0)
-        return tuple(each for each in (self.cuts.threshold, self.cuts.best_share * best) if 0 < each < 1)
+        return tuple(format_width(each) for each in (self.cuts.threshold, self.cuts.best_share * best) if 0 < each < 1)
 
     @property
     def is_below_gate(self) -> bool:
@@ -92,7 +108,7 @@ class Side:
         }
         return values.get(group.reason, "")
 
-    @property
+    @cached_property
     def places(self) -> dict[str, int]:
         """Return the places of the hits by their ids."""
         return {str(hit.memory.id): place for place, hit in enumerate(self.answer.hits, 1)}
@@ -100,45 +116,65 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskForm:
-    """What the form offers: pairs of a value and its text for each choice, and which of its parts are open."""
+    """What the form offers beside the question: pairs of a value and its text for each choice."""
 
-    agents: Sequence[tuple[str, str]]
-    agent: str
+    agents: tuple[tuple[str, str], ...]
     second_agent: str
-    profiles: Sequence[tuple[str, str]]
-    returns: Sequence[tuple[str, str]]
-    categories: Sequence[str]
-    filters: Sequence[tuple[str, Sequence[tuple[str, str]]]]  # names, and the choices of those that have any
-    dates: frozenset[str]
-    has_settings: bool
-    has_filters: bool
+    profiles: tuple[tuple[str, str], ...]
+    returns: tuple[tuple[str, str], ...]
+    categories: tuple[str, ...]
+    filters: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # names, and the choices of those that have any
 
     @classmethod
     def read(cls, visit: Visit) -> AskForm:
         """Return the form of a visit. Raises NotPermitted for an agent that the token may not be."""
-        texts, given = visit.texts, visit.request.query_params
-        usual, any_ = ("", texts("ask.usual")), ("", texts("ask.any"))
-        filters = [
-            (
-                name,
-                [any_, *((each, texts.name_value(_GROUPS.get(name, ""), each)) for each in CHOICES[name])],
-            )
-            if name in CHOICES
-            else (name, [])
-            for name in FILTERS
-        ]
+        texts = visit.texts
+        usual = ("", texts("ask.usual"))
         return cls(
-            agents=[(each, each) for each in list_agents(visit)],
-            agent=choose_agent(visit),
+            agents=tuple((each, each) for each in list_agents(visit)),
             second_agent=choose_agent(visit, SECOND),
-            profiles=[usual, *((each, each) for each in sorted(visit.service.settings.recall.profiles))],
-            returns=[usual, *((each, texts(f"ask.returns.{each}")) for each in get_args(Returns))],
-            categories=sorted(visit.caller.allowed),
-            filters=filters,
+            profiles=(usual, *((each, each) for each in sorted(visit.service.settings.recall.profiles))),
+            returns=(usual, *((each, texts(f"ask.returns.{each}")) for each in get_args(Returns))),
+            categories=tuple(sorted(visit.caller.allowed)),
+            filters=_list_filters(visit.texts.language),
+        )
+
+    def render_fields(self, visit: Visit, problem: str = "", wrong: str = "") -> Markup:
+        """Return the fields with what the address gives; a problem stands beside the field that it names."""
+        given = visit.request.query_params
+        if not wrong and not has_details(given):
+            return _render_empty_fields(visit.texts.language, self)
+        return render_part(
+            "ask_fields.html",
+            visit.texts,
+            form=self,
+            given=given,
             dates=DATES,
             has_settings=any(given.get(name) for name in SETTINGS),
             has_filters=any(value for name, value in given.items() if name == "category" or name.startswith(FILTER)),
+            problem=problem,
+            wrong=wrong,
         )
+
+
+@lru_cache(maxsize=8)
+def _list_filters(language: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    texts = load_texts(language)
+    any_ = ("", texts("ask.any"))
+    return tuple(
+        (name, (any_, *((each, texts.name_value(_GROUPS.get(name, ""), each)) for each in CHOICES[name])))
+        if name in CHOICES
+        else (name, ())
+        for name in FILTERS
+    )
+
+
+@lru_cache(maxsize=64)
+def _render_empty_fields(language: str, form: AskForm) -> Markup:
+    """Return the fields with nothing in them: most questions have no more than their words, and forty fields take
+    longer to render than an answer."""
+    shown = {"form": form, "given": QueryParams(""), "dates": DATES, "problem": "", "wrong": ""}
+    return render_part("ask_fields.html", load_texts(language), has_settings=False, has_filters=False, **shown)
 
 
 async def show_ask(visit: Visit) -> Response:
@@ -158,34 +194,62 @@ async def show_ask(visit: Visit) -> Response:
         problem, status = str(error), 422
     except Denied as error:
         problem, status = str(error), 403
+    wrong = problem.partition(":")[0] if status == 422 else ""
     parts = [abs(part) for side in sides for hit in side.answer.hits for part in hit.parts.values()]
     return visit.render_page(
         "ask.html",
         status,
         given=given,
         is_asked="q" in given,
-        form=AskForm.read(visit),
+        agents=[(each, each) for each in list_agents(visit)],
+        agent=choose_agent(visit),
+        fields=AskForm.read(visit).render_fields(visit, problem, wrong),
         parameters=list_parameters(visit),
-        ask_again=partial(_link_question, visit),
+        ask_why=_link_question(visit),
         sides=sides,
         fence=fence_text,
-        largest=max(parts, default=0.0) or 1.0,
+        bars=partial(list_bars, largest=max(parts, default=0.0) or 1.0, texts=visit.texts),
+        width=format_width,
         why=why,
         verdict=verdict,
         verdict_name=name_reason(verdict.reason) if verdict else "",
         problem=problem,
-        wrong=problem.partition(":")[0] if status == 422 else "",
         commands=[side.question.write_command(visit.shell_owner) for side in sides]
         + ([sides[0].question.write_command(visit.shell_owner, str(verdict.id))] if verdict else []),
     )
 
 
-def _link_question(visit: Visit, **more: object) -> str:
-    """Return the address of the same question with one more parameter."""
+def _link_question(visit: Visit) -> str:
+    """Return the address of the same question, to which the id of a memory is added."""
     kept: dict[str, list[str]] = {}
     for name, value in list_parameters(visit):
         kept.setdefault(name, []).append(value)
-    return visit.make_link("/ask", **kept, **more)
+    return visit.make_link("/ask", **kept, why="")
+
+
+def format_width(share: float) -> str:
+    """Return a share from 0 to 1 as the width of a bar in per cent."""
+    return f"{100 * min(1.0, max(0.0, share)):.2f}"
+
+
+def list_bars(hit: Hit, largest: float, marks: Sequence[str], texts: Texts) -> list[Bar]:
+    """Return the relevance of a hit, the parts of its score that are not nothing, and their sum; `largest` is the part
+    that fills the scale."""
+    relevance = texts.format_number(hit.relevance, 3)
+    return [
+        Bar(texts("ask.relevance"), relevance, format_width(hit.relevance), marks, "total"),
+        *(
+            Bar(
+                texts.name_value("ask.part", name),
+                texts.format_number(value, 3),
+                format_width(abs(value) / largest),
+                kind="minus" if value < 0 else "",
+            )
+            for name, value in hit.parts.items()
+            if abs(value) >= _LEAST_SHOWN
+        ),
+        Bar(texts("ask.score"), texts.format_number(hit.score, 3), kind="total"),
+    ]
 
 
 def name_reason(reason: str) -> str:

@@ -178,5 +178,5 @@ routes: list[Route] = [
     make_page("/memories/export", download_memory),
     make_action("/memories/several/preview", preview_changes),
     make_action("/memories/several/changed", change_memories),
-    make_action("/memories/several/erase", erase_memories),
+    make_action("/memories/several/preview/erase", erase_memories),
 ]

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consent import Consent, Decision, Proposal
+from muniment.memory.domain.console.inbox import InboxKind
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.memory import State, StoredMemory, compose_document, find_replaced
@@ -17,7 +18,7 @@ from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.flows.process_state import SpaceLocks
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -57,6 +58,16 @@ class _Ruling:
     def make_request_meta(self, request: Consent) -> dict[str, Any]:
         """Return the journal's data of a decided request."""
         return {"consent": self.decision, "field": request.field, "value": request.value, "by": self.by}
+
+    def name_decision(self, of: Consent | StoredMemory) -> dict[str, Any]:
+        """Return the journal's data by which the decision on a request or a memory is found, to be taken back; none
+        for an end that nobody decided."""
+        if self.decision not in ("approved", "rejected"):
+            return {}
+        kind: InboxKind = (
+            "consent" if isinstance(of, Consent) else "skill" if of.kind == "procedural" else "instruction"
+        )
+        return {"decision": str(of.id), "about": kind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,12 +153,25 @@ class Consents:
         for request in pending:
             reading = readings[request.id]
             if isinstance(reading, str):
-                answers.append(await self._correct_request(scope, request, reading))
+                answers.append(await self._correct_request(scope, request, reading, "hotpath"))
             else:
                 answers.append(replace(request, decision=decisions[reading]))
         return tuple(answers)
 
-    async def _correct_request(self, scope: Scope, request: Consent, value: str) -> Consent:
+    async def correct_request(self, scope: Scope, id_: UUID, value: str) -> Consent:
+        """Approve another value in the place of the one that a request asks about, and return what was approved.
+
+        Raises NotFound for a request that is not pending, BadInput for what is no value of its field."""
+        await self.expire_consents(scope)
+        request = next((each for each in await self.list_pending(scope) if each.id == id_), None)
+        if request is None:
+            raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
+        corrected = await self._correct_request(scope, request, value, "face")
+        if corrected.decision == "pending":
+            raise BadInput(f"text: is no value of the field {request.field}, or the statement cannot have it")
+        return corrected
+
+    async def _correct_request(self, scope: Scope, request: Consent, value: str, node: Node) -> Consent:
         """Give the statement of a request the value that a person has put in its place, and approve that.
 
         The request stays pending where that is no value of its field."""
@@ -164,12 +188,10 @@ class Consents:
         )
         async with self.locks.space_lock(scope.space):
             rev, _ = await self.reads.find_neighbours(scope, (), 0)
-            plan = WritePlan(
-                scope=scope, expected_rev=rev, node="hotpath", at=now, changes=(change,), proposals=(proposal,)
-            )
+            plan = WritePlan(scope=scope, expected_rev=rev, node=node, at=now, changes=(change,), proposals=(proposal,))
             receipt = await self.writes.commit(plan)
         for corrected in receipt.consent_requests:
-            await self.decide_consents(scope, [corrected.id], approve=True, node="hotpath")
+            await self.decide_consents(scope, [corrected.id], approve=True, node=node)
             return replace(corrected, decision="approved")
         return replace(request, decision="approved")  # the field has this value
 
@@ -294,14 +316,14 @@ class Consents:
                 changes += await self._retire_statement(scope, request, memory, ruling, now)
             elif memory is not None:
                 # The memory itself does not change, nor does the time of its last change.
-                meta = ruling.make_request_meta(request)
+                meta = ruling.make_request_meta(request) | ruling.name_decision(request)
                 changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
         for id_ in memories:
             memory = await self.reads.get_memory(reader, id_)
             if memory is None or memory.state not in states:
                 raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
             after = publish_memory(memory, now) if is_approved else replace(memory, state="rejected", updated_at=now)
-            meta = {"consent": ruling.decision, "by": ruling.by}
+            meta = {"consent": ruling.decision, "by": ruling.by} | ruling.name_decision(memory)
             changes.append(Change(action="UPDATE" if is_approved else "DELETE", before=memory, after=after, meta=meta))
             replaced = find_replaced(memory) if is_approved else None
             former = await self.reads.get_memory(reader, replaced) if replaced else None
@@ -318,7 +340,7 @@ class Consents:
         self, scope: Scope, request: Consent, memory: StoredMemory, ruling: _Ruling, now: datetime
     ) -> list[Change]:
         """Return the changes that take the statement of a rejected request out of memory; the first is of `memory`."""
-        meta = ruling.make_request_meta(request)
+        meta = ruling.make_request_meta(request) | ruling.name_decision(request)
         if (former := await self._find_former(scope, request, memory)) is not None:
             after = replace(memory, updated_at=now, category=former.category, text=former.text, fact=former.fact)
             after = replace(after, stable_key=former.stable_key, context=former.context, event_time=former.event_time)
@@ -330,9 +352,8 @@ class Consents:
         listing = ListRequest(states=("active",), contains=request.value, limit=_MAX_SUPPORTING, everywhere=True)
         page = await self.reads.list_memories(self.settings.make_owner_reader(scope), listing)
         others = find_supporting_memories(request, page.memories)
-        return changes + [
-            self._make_deletion(other, now, {"why": "consent", "by": ruling.by}) for other in others if other != memory
-        ]
+        meta = {"why": "consent", "by": ruling.by} | ruling.name_decision(request)
+        return changes + [self._make_deletion(other, now, meta) for other in others if other != memory]
 
     async def _find_former(self, scope: Scope, request: Consent, memory: StoredMemory) -> StoredMemory | None:
         """Return the version of a memory with the value that the field had when the request was made, or None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from muniment.memory.ports.console.inbox import InboxReads
 from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.layers.messages import MessageStore
@@ -21,6 +22,9 @@ class LayerStores(Protocol):
 
     @property
     def host_items(self) -> HostItemStore: ...
+
+    @property
+    def inbox_reads(self) -> InboxReads: ...
 
     @property
     def messages(self) -> MessageStore: ...

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
 from muniment.memory.stores.postgres.connection.pool import FindAddress, PostgresConnections
+from muniment.memory.stores.postgres.console.inbox import PostgresInboxReads
+from muniment.memory.stores.postgres.console.live import PostgresLiveReads
 from muniment.memory.stores.postgres.console.machines import PostgresMachineReads
 from muniment.memory.stores.postgres.console.memories import PostgresMemoryPageReads
 from muniment.memory.stores.postgres.console.nights import PostgresNightReads
@@ -72,6 +74,8 @@ class PostgresStore:
         self.plugin_accounts = PostgresPluginAccounts(connections)
         self.proxy_accounts = PostgresProxyAccounts(connections)
         self.usage = PostgresUsage(connections)
+        self.inbox_reads = PostgresInboxReads(connections)
+        self.live = PostgresLiveReads(connections)
         self.overview = PostgresOverviewReads(connections)
         self.memory_pages = PostgresMemoryPageReads(connections)
         self.threads = PostgresThreadReads(connections)

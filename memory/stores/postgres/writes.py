@@ -277,8 +277,12 @@ async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ..
     A request that was decided before ends the transaction with a Conflict."""
     space = {"space": plan.scope.space}
     for consent in plan.decisions:
+        request = space | {"request": consent.id}
+        if consent.decision == "pending":
+            await conn.execute(_CONSENT["reopen"], request | {"expires_at": consent.expires_at})
+            continue
         decision = {"decision": consent.decision, "decided_at": consent.decided_at, "decided_by": consent.decided_by}
-        await conn.execute(_CONSENT["decide"], space | {"request": consent.id} | decision)
+        await conn.execute(_CONSENT["decide"], request | decision)
     cursors = []
     for proposal in plan.proposals:
         content = {"request": uuid4(), "field": proposal.field, "value": proposal.value, "memory": proposal.memory}

@@ -51,6 +51,24 @@ with decided as (
 )
 select coalesce((select count(*) from decided having count(*) > 0), muniment.refuse('40001', 'decided by now'))
 
+-- name: reopen (lets a decided request wait again, and the value hold that it replaced; fails with 40001 when it cannot)
+with former as (
+  select c.field, c.decision, c.decided_at from muniment.consent_requests c
+  where c.space_id = %(space)s and c.request_id = %(request)s and c.decision in ('approved', 'rejected')
+), reopened as (
+  update muniment.consent_requests c
+  set decision = 'pending', decided_at = null, decided_by = null, expires_at = %(expires_at)s
+  where c.space_id = %(space)s and c.request_id = %(request)s and exists (select from former) returning c.field
+), restored as (
+  update muniment.consent_requests c set decision = 'approved'
+  where c.space_id = %(space)s and c.request_id = (
+    select r.request_id from muniment.consent_requests r join former f on f.field = r.field
+    where r.space_id = %(space)s and r.decision = 'replaced' and r.decided_by is distinct from 'a newer request'
+      and r.field <> 'goals' and f.decision = 'approved' and r.decided_at <= f.decided_at
+    order by r.decided_at desc, r.request_id limit 1)
+)
+select coalesce((select count(*) from reopened having count(*) > 0), muniment.refuse('40001', 'decided by now'))
+
 -- name: consents (the requests with one of these decisions, newest first)
 select {{columns}} from muniment.consent_requests
 where space_id = %(space)s and (%(decisions)s::text[] is null or decision = any(%(decisions)s))
@@ -72,7 +90,11 @@ select {{columns}} from (
   from muniment.consent_requests c
   join muniment.journal j on j.space_id = %(space)s and j.memory_id = c.memory_id and j.rev <= %(as_of)s
     and j.meta @> jsonb_build_object('consent', 'approved', 'field', c.field, 'value', c.value)
-  where c.space_id = %(space)s and c.decision in ('approved', 'replaced')
+  where c.space_id = %(space)s
+    and (c.decision in ('approved', 'replaced') or j.meta ->> 'decision' = c.request_id::text)  -- it may be undone since
+    and not exists (
+      select from muniment.journal u where u.space_id = %(space)s and u.memory_id = c.memory_id
+        and u.rev > j.rev and u.rev <= %(as_of)s and u.meta ->> 'undone' = c.request_id::text)
   order by c.field, case when c.field = 'goals' then c.request_id end, j.rev desc
 ) c
 where not {{forgotten_then}}
