@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import httpx
 import pytest
 
-from muniment.faces.console.pages.overview import make_levels
+from muniment.faces.console.pages.overview import make_levels, sum_changes
 from muniment.faces.console.plots import draw_line, draw_stacks
 from muniment.memory.client import Memory
 from muniment.memory.domain.console.overview import CountChange
@@ -149,6 +149,10 @@ def test_levels_add_up_and_a_clock_may_be_ahead() -> None:
         CountChange(day=first + timedelta(days=1), category="tasks", state="active", gained=0, lost=1),
         CountChange(day=first + timedelta(days=900), category="tasks", state="active", gained=1, lost=0),
     ]
+    assert sum_changes(changes) == {"tasks": {"active": 3}}
+    assert sum_changes([*changes, CountChange(day=first, category="goals", state="active", gained=1, lost=1)]) == {
+        "tasks": {"active": 3}
+    }
     levels = make_levels({"tasks"}, changes, first, lambda each: each.category)
     assert (levels["tasks"][:3], levels["tasks"][-1]) == ([3, 2, 2], 3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
@@ -48,14 +48,13 @@ class Stacks:
 async def show_overview(visit: Visit) -> Response:
     """Show what a user's memory holds by category and state, over time, and what goes on around it."""
     today = visit.service.memory.now().astimezone(UTC).date()
-    counts = await visit.reads.overview.count_memories(visit.reader)
-    states = [state for state in STATES if any(each.state == state for each in counts)]
-    by_category = defaultdict[str, dict[str, int]](dict)
-    for each in counts:
-        by_category[each.category][each.state] = each.count
-    totals = {state: sum(each.count for each in counts if each.state == state) for state in states}
+    first = today - timedelta(days=_DAYS - 1)
+    changes = await visit.reads.overview.list_count_changes(visit.reader, first)
+    by_category = sum_changes(changes)
+    states = [state for state in STATES if any(state in counts for counts in by_category.values())]
+    totals = {state: sum(counts.get(state, 0) for counts in by_category.values()) for state in states}
     shown: dict[str, Any] = {"states": states, "by_category": by_category, "totals": totals}
-    shown |= await _read_history(visit, today, states)
+    shown |= _make_history(changes, first, states)
     shown |= {"activity": None, "figures": None, "run": None, "budget": None, "database_bytes": None}
     if not visit.grant.agents:  # what is not told apart by categories is for those who may read them all
         shown |= await _read_activity(visit, today)
@@ -66,10 +65,18 @@ async def show_overview(visit: Visit) -> Response:
     return visit.render_page("overview.html", **shown)
 
 
-async def _read_history(visit: Visit, today: date, states: Sequence[str]) -> dict[str, Any]:
+def sum_changes(changes: Sequence[CountChange]) -> dict[str, dict[str, int]]:
+    """Return how many memories there are by category and state; a state that none is in is left out."""
+    sums = defaultdict[str, Counter[str]](Counter)
+    for each in changes:
+        sums[each.category][each.state] += each.gained - each.lost
+    kept = {category: {state: count for state, count in sums[category].items() if count} for category in sorted(sums)}
+    return {category: counts for category, counts in kept.items() if counts}
+
+
+def _make_history(changes: Sequence[CountChange], first: date, states: Sequence[str]) -> dict[str, Any]:
     """Return the plots of memories by category and by state, and what came and went in a week."""
-    first = today - timedelta(days=_DAYS - 1)
-    changes = await visit.reads.overview.list_count_changes(visit.reader, first)
+    today = first + timedelta(days=_DAYS - 1)
     active = [each for each in changes if each.state == "active"]
     weekly = [each for each in active if each.day > today - timedelta(days=_WEEK)]
     by_category = make_levels({each.category for each in active}, active, first, lambda each: each.category)

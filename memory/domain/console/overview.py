@@ -7,15 +7,6 @@ from datetime import date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryCount:
-    """How many memories of a category are in a state."""
-
-    category: str
-    state: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CountChange:
     """How many memories of a category got into a state on a day (UTC), and how many got out of it."""
 

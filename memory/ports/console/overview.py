@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Protocol
 
-from muniment.memory.domain.console.overview import CountChange, DayActivity, MemoryCount, SpaceFigures
+from muniment.memory.domain.console.overview import CountChange, DayActivity, SpaceFigures
 from muniment.memory.domain.scope import Reader, Scope
 
 
 class OverviewReads(Protocol):
     """Counts of a space for the first page of the console."""
 
-    async def count_memories(self, reader: Reader) -> Sequence[MemoryCount]:
-        """Return how many memories there are by category and state, as far as the reader may read them."""
-        ...
-
     async def list_count_changes(self, reader: Reader, since: date) -> Sequence[CountChange]:
-        """Return how these counts came about, oldest day first; what was before `since` counts as of that day."""
+        """Return how many memories got into a category and state and out of it, oldest day first, as far as the reader
+        may read them; what was before `since` counts as of that day, so that the sums are what there is."""
         ...
 
     async def list_days(self, scope: Scope, since: date) -> Sequence[DayActivity]:

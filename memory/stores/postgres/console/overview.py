@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from muniment.memory.domain.console.overview import CountChange, DayActivity, MemoryCount, SpaceFigures
+from muniment.memory.domain.console.overview import CountChange, DayActivity, SpaceFigures
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.ports.console.overview import OverviewReads
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
@@ -19,11 +19,6 @@ class PostgresOverviewReads(OverviewReads):
 
     def __init__(self, connections: PostgresConnections) -> None:
         self._connections = connections
-
-    async def count_memories(self, reader: Reader) -> Sequence[MemoryCount]:
-        async with self._connections.reading(reader.scope, reader.allowed) as conn:
-            rows = await (await conn.execute(_SQL["memory_counts"], {"space": reader.scope.space})).fetchall()
-        return [MemoryCount(**row) for row in rows]
 
     async def list_count_changes(self, reader: Reader, since: date) -> Sequence[CountChange]:
         params = {"space": reader.scope.space, "allowed": sorted(reader.allowed), "since": since}

@@ -1,19 +1,24 @@
--- name: memory_counts (how many memories of a space there are, by category and state)
-select category, state, count(*) as count from muniment.memories
-where space_id = %(space)s group by category, state order by category, state
-
 -- name: count_changes (how many memories got into a category and state on a day, and out of it; the former days count as the first)
-with version as (
+with former as materialized (
   select memory_id, from_rev as rev, category, state, updated_at from muniment.memory_versions where space_id = %(space)s
+), moved as materialized (
+  select distinct memory_id from former
+), version as (
+  select * from former
   union all
-  select memory_id, rev, category, state, updated_at from muniment.memories where space_id = %(space)s
+  select m.memory_id, m.rev, m.category, m.state, m.updated_at from muniment.memories m join moved using (memory_id)
+  where m.space_id = %(space)s
 ), step as (
   select v.category, v.state, (coalesce(j.ts, v.updated_at) at time zone 'UTC')::date as day,
     lag(v.category) over life as former_category, lag(v.state) over life as former_state
   from version v left join muniment.journal j on j.space_id = %(space)s and j.rev = v.rev and j.memory_id = v.memory_id
   window life as (partition by v.memory_id order by v.rev)
 ), move as (
-  select category, state, day, 1 as gained, 0 as lost from step
+  select category, state, (updated_at at time zone 'UTC')::date as day, 1 as gained, 0 as lost
+  from muniment.memories m
+  where space_id = %(space)s and not exists (select from moved where moved.memory_id = m.memory_id)
+  union all
+  select category, state, day, 1, 0 from step
   where (category, state) is distinct from (former_category, former_state)
   union all
   select former_category, former_state, day, 0, 1 from step
