@@ -11,7 +11,9 @@ with former as materialized (
 ), step as (
   select v.category, v.state, (coalesce(j.ts, v.updated_at) at time zone 'UTC')::date as day,
     lag(v.category) over life as former_category, lag(v.state) over life as former_state
-  from version v left join muniment.journal j on j.space_id = %(space)s and j.rev = v.rev and j.memory_id = v.memory_id
+  from version v left join lateral (
+    select ts from muniment.journal where space_id = %(space)s and rev = v.rev and memory_id = v.memory_id limit 1
+  ) j on true
   window life as (partition by v.memory_id order by v.rev)
 ), move as (
   select category, state, (updated_at at time zone 'UTC')::date as day, 1 as gained, 0 as lost
