@@ -96,7 +96,8 @@ class Tab:
         if self.page.evaluate("typeof axe") == "undefined":
             self.page.evaluate(find_axe().read_text(encoding="utf-8"))
         found = self.page.evaluate(
-            "tags => axe.run({runOnly: {type: 'tag', values: tags}}).then(r => r.violations.map("
+            "tags => axe.run({runOnly: {type: 'tag', values: tags}, resultTypes: ['violations'], iframes: false})"
+            ".then(r => r.violations.map("
             "v => v.id + ': ' + v.nodes.map(n => n.target.join(' ') + ' ' + (n.failureSummary || '')).join(' | ')))",
             RULES,
         )
