@@ -50,7 +50,8 @@ TABLES = """
 SILENT: dict[str, tuple[str, ...]] = {
     "one of the names that the product has": (
         "jobs.queue.error", "jobs.queue.name", "jobs.queue.status", "jobs.slots.name",
-        "muniment.consent_requests.decision", "muniment.consent_requests.field", "muniment.consolidation_runs.status", "muniment.erasures.what",
+        "muniment.consent_requests.decision", "muniment.consent_requests.field",
+        "muniment.consolidation_runs.status", "muniment.erasures.what",
         "muniment.events.node", "muniment.events.op", "muniment.events.status", "muniment.extractions.source",
         "muniment.journal.action", "muniment.journal.band", "muniment.journal.node", "muniment.memories.kind",
         "muniment.memories.reach", "muniment.memories.role", "muniment.memories.state", "muniment.memories.trust",
