@@ -95,8 +95,17 @@ def build_proposals(
     model names."""
     proposals: dict[tuple[str, str], Proposal] = {}
     for statement in incoming:
-        candidate, memory = statement.candidate, _find_memory(statement, changes)
-        if memory is None:
+        candidate = statement.candidate
+        if (fact := candidate.fact) is None:
+            continue
+        words = tokens.get_lexeme_set(fact.object)
+        written = (*(change.after for change in changes), *(near.memory for near in statement.neighbours))
+        told = ((each.id, each.fact) for each in written if each.fact is not None)
+        same = (
+            id_ for id_, own in told if own.attribute == fact.attribute and tokens.get_lexeme_set(own.object) == words
+        )
+        memory = next(same, None)
+        if memory is None:  # nothing holds the statement after the write
             continue
         turns = candidate.turns
         if turn_id is not None:
@@ -236,16 +245,3 @@ def parse_yes_no(text: str) -> bool | None:
     if _YES.fullmatch(bare):
         return True
     return False if _NO.fullmatch(bare) else None
-
-
-def _find_memory(statement: IncomingCandidate, changes: Sequence[Change]) -> MemoryId | None:
-    """The id of the memory that holds the statement after the write."""
-    fact = statement.candidate.fact
-    if fact is None:
-        return None
-    words = tokens.get_lexeme_set(fact.object)
-    for memory in (*(change.after for change in changes), *(near.memory for near in statement.neighbours)):
-        old = memory.fact
-        if old is not None and old.attribute == fact.attribute and tokens.get_lexeme_set(old.object) == words:
-            return memory.id
-    return None

@@ -121,21 +121,18 @@ def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iter
     category_counts: Counter[str] = Counter()
     scored_hits = _sort_hits(search_hits, context)
     best = max((scored.relevance for scored in scored_hits[:GATE_CANDIDATES]), default=0.0)
-    if best < context.gate:
-        yield from (_leave_out(scored, "below threshold") for scored in scored_hits)
-        return
     order, bests = list(range(len(scored_hits))), [best] * len(scored_hits)
-    if len(context.names) > 1:
+    if best >= context.gate and len(context.names) > 1:
         relevant = [(scored.search_hit.memory, scored.relevance) for scored in scored_hits]
         order, bests = share_places(relevant, context.names, best)
     for place in order:
         scored = scored_hits[place]
         memory = scored.search_hit.memory
-        reason = _find_cut(scored, bests[place], context)
+        reason = "below threshold" if best < context.gate else _find_cut(scored, bests[place], context)
         if reason is None:
             reason = _find_redundancy_reason(memory, context, shown, category_counts)
         if reason is not None:
-            yield _leave_out(scored, reason)
+            yield Omission(id=memory.id, reason=reason, score=scored.score, relevance=scored.relevance, memory=memory)
             continue
         shown.append(memory)
         category_counts[memory.category] += 1
@@ -200,11 +197,6 @@ class _ScoredHit(NamedTuple):
     relevance: float
     parts: tuple[float, ...]  # of the score, in the order of _SCORE_PARTS
     search_hit: SearchHit
-
-
-def _leave_out(scored: _ScoredHit, reason: Reason) -> Omission:
-    memory = scored.search_hit.memory
-    return Omission(id=memory.id, reason=reason, score=scored.score, relevance=scored.relevance, memory=memory)
 
 
 def _sort_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
