@@ -158,7 +158,7 @@ def _parse_key(key: str) -> MemoryId | None:
 
 
 def _load_reader() -> Callable[..., Awaitable[ThreadRecords]]:
-    # LangGraph takes a second to import: nothing for the start to wait for, nor for other requests.
-    from muniment.graph.threads.records import read_thread_records  # noqa: PLC0415
+    # Nothing for the start to wait for, nor for other requests.
+    from muniment.graph.threads.records import read_thread_records  # noqa: PLC0415 - LangGraph imports for a second
 
     return read_thread_records
