@@ -14,6 +14,7 @@ from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.jobs import Jobs
@@ -73,6 +74,13 @@ class Doors:
     def jobs(self) -> Jobs:
         """The background jobs."""
         return Jobs(self.engine)
+
+    async def verify(
+        self, scope: Scope, *, since: Revision = Revision(0), anchors: Sequence[Anchor] = ()
+    ) -> VerificationReport:
+        """Return what was changed, removed or added in a space by other means than the product's, the first revision
+        first. Raises NotFound for a space that does not exist, StoreError."""
+        return await self.admin.verify(scope, since=since, anchors=anchors)
 
 
 @check_calls

@@ -1616,7 +1616,7 @@ begin
   update muniment.spaces set sealed_from = rev where space_id = at_space
   returning muniment.digest_space(space_id, sealed_from) into before;
   for one in
-    select coalesce(j.rev, h.rev) as rev, coalesce(j.line, row(at_space, h.rev, h.memory_id, null, null, null, null, null, null, null, null,
+    select coalesce(j.rev, h.rev) as rev, coalesce(j.line, row(at_space, h.rev, null, null, null, null, null, null, null, null, null,
         '{}', null, null)::muniment.journal) as line, h.live, h.former
     from (select o.rev, o.memory_id, o as line from muniment.journal o where o.space_id = at_space) j
     full join (

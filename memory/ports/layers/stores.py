@@ -12,6 +12,7 @@ from muniment.memory.ports.layers.observations import ObservationStore
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.layers.sessions import SessionStore
+from muniment.memory.ports.seals import SealStore
 
 
 class LayerStores(Protocol):
@@ -40,3 +41,6 @@ class LayerStores(Protocol):
 
     @property
     def sessions(self) -> SessionStore: ...
+
+    @property
+    def seals(self) -> SealStore: ...

@@ -33,6 +33,7 @@ from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
+from muniment.memory.stores.postgres.seals import PostgresSeals
 from muniment.memory.stores.postgres.search import PostgresSearches
 from muniment.memory.stores.postgres.writes import PostgresWrites
 
@@ -69,6 +70,7 @@ class PostgresStore:
         self.host_items = PostgresHostItems(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
+        self.seals = PostgresSeals(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
         self.plugin_accounts = PostgresPluginAccounts(connections)
