@@ -59,6 +59,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "transfer.export_file:export_file",
         "Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.",
     ),
+    "verify": (
+        "evidence.verify:verify_journals",
+        "Verify that nobody changed a memory behind its back, and name the first revision that somebody did.",
+    ),
+    "anchor": (
+        "evidence.anchor:app",
+        "Where the journals end, signed: a file to keep elsewhere, which shows a journal that was cut or replaced.",
+    ),
     "consolidate": (
         "maintenance.consolidate:run_consolidation",
         "Find memories that say the same, or that a later one has outdated, and let one of each two stay.",

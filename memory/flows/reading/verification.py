@@ -13,7 +13,14 @@ from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.ports.seals import SealStore
-from muniment.memory.rules.seals.anchors import encode_anchors, make_key_id, parse_anchor_file
+from muniment.memory.rules.seals.anchors import (
+    dump_anchor_file,
+    encode_anchors,
+    format_key,
+    make_key_id,
+    parse_anchor_file,
+    parse_key,
+)
 from muniment.memory.rules.seals.verification import ChainVerifier
 
 OnProgress = Callable[[int], None]
@@ -109,6 +116,22 @@ class AnchorFiles:
             own = make_key_id(check.file.signature.public_key)
             raise BadInput(f"anchor: is signed by the key {own}, which is not this installation's: name it by --key")
         return check.file.anchors
+
+    def format_file(self, file: AnchorFile) -> str:
+        """Return the text of a file of anchors."""
+        return dump_anchor_file(file)
+
+    def parse_key(self, text: str) -> bytes:
+        """Return a public key of its text. Raises BadInput."""
+        return parse_key(text.strip(), "--key")
+
+    def format_key(self, public_key: bytes) -> str:
+        """Return the text of a public key."""
+        return format_key(public_key)
+
+    def make_key_id(self, public_key: bytes) -> str:
+        """Return a short name of a public key."""
+        return make_key_id(public_key)
 
     async def read_public_key(self) -> bytes:
         """Return the public key of this installation, which the first call makes. Raises BadConfig."""
