@@ -31,7 +31,7 @@ from muniment.memory.domain.turn import Candidate, make_memory
 
 BLOCK = 20  # writes of one database before the other has its turn
 WAYS = ("commit", "remember", "ingest")
-SEED, _UNCAPPED, _BULK = 20261128, 10**9, 128
+SEED, _UNCAPPED, _BULK, _START = 20261128, 10**9, 128, Revision(0)
 # In a copy of the schema: the same writes, without a seal.
 _UNSEAL = "drop trigger journal_seal on muniment.journal"
 
@@ -41,7 +41,7 @@ class Contestant:
     """A memory over a database of its own, and the seconds of each of its writes by the way they were made."""
 
     memory: Memory
-    rev: Revision = Revision(0)
+    rev: Revision = _START
     seconds: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
 
     async def commit(self, piece: Piece) -> None:

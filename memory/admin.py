@@ -21,7 +21,7 @@ from muniment.memory.flows.background.derived import mentions_any
 from muniment.memory.flows.background.reembed import EmbedderSwitch
 
 OnProgress = Callable[[int], None]
-_START = Revision(0)
+START = Revision(0)
 
 
 @check_calls
@@ -213,7 +213,7 @@ class Admin:
         self,
         scope: Scope,
         *,
-        since: Revision = _START,
+        since: Revision = START,
         anchors: Sequence[Anchor] = (),
         on_progress: OnProgress | None = None,
     ) -> VerificationReport:

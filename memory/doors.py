@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from muniment.memory.admin import Admin
+from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
@@ -76,7 +76,7 @@ class Doors:
         return Jobs(self.engine)
 
     async def verify(
-        self, scope: Scope, *, since: Revision = Revision(0), anchors: Sequence[Anchor] = ()
+        self, scope: Scope, *, since: Revision = START, anchors: Sequence[Anchor] = ()
     ) -> VerificationReport:
         """Return what was changed, removed or added in a space by other means than the product's, the first revision
         first. Raises NotFound for a space that does not exist, StoreError."""

@@ -1,4 +1,4 @@
-"""Single changes that a superuser makes behind the product's back, each with the revision at which it has to be found."""
+"""Single changes that a superuser makes behind the product's back, each with the revision at which it must be found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLES = ("spaces", "journal", "seals", "reseals", "memories", "memory_versions"
 COLUMNS = {
     "kind": "case {} when 'semantic' then 'episodic' else 'semantic' end",
     "category": "{} || 'x'", "text": "{} || '.'", "fact": """coalesce({}, '{{}}') || '{{"tampered": 1.50}}'""",
-    "stable_key": "coalesce({}, '') || '|x'", "importance": "{} % 5 + 1", "confidence": "1 - {} / 2",
+    "stable_key": "coalesce({}, '') || '|x'", "importance": "{} %% 5 + 1", "confidence": "1 - {} / 2",
     "trust": "case {} when 'user' then 'agent' else 'user' end", "pinned": "not {}",
     "state": "case {} when 'active' then 'superseded' else 'active' end", "tags": "{} || 'x'",
     "agent_id": "coalesce({}, '') || 'x'", "run_id": "coalesce({}, '') || 'x'", "actor_id": "coalesce({}, '') || 'x'",
@@ -106,7 +106,8 @@ class Intruder:
         row = self._pick("reseals")
         if row is None:
             return None
-        latest = self._one("select max(sealed_by) as n from muniment.reseals where space_id = %s and rev = %s", row["rev"])
+        newest = "select max(sealed_by) as n from muniment.reseals where space_id = %s and rev = %s"
+        latest = self._one(newest, row["rev"])
         is_latest = latest["n"] == row["sealed_by"]
         how = self.random.choice(("content", "salt", "delete"))
         key = (row["sealed_by"], row["rev"])
@@ -167,7 +168,8 @@ class Intruder:
         low, high = sorted(self.random.sample(range(1, self.end + 1), 2))
         for table in self.random.choice((("journal",), ("journal", "seals"))):
             for was, now in ((low, -1), (high, low), (-1, high)):
-                self._run("update muniment.{table} set rev = %s where space_id = %s and rev = %s", table, now, was, first=True)
+                moved = "update muniment.{table} set rev = %s where space_id = %s and rev = %s"
+                self._run(moved, table, now, was, first=True)
         return Tampering("lines swapped", low)
 
     def swap_texts(self) -> Tampering | None:
@@ -206,8 +208,8 @@ class Intruder:
         if self._one("select count(*) as n from muniment.reseals where space_id = %s and sealed_by > %s", rev)["n"]:
             return None  # what an erasure took cannot be put back
         self._run("delete from muniment.memories where space_id = %s and rev > %s", None, rev)
-        former = self._all("select * from muniment.memory_versions where space_id = %s and to_rev > %s and from_rev <= %s", rev, rev)
-        for row in former:
+        held = "select * from muniment.memory_versions where space_id = %s and to_rev > %s and from_rev <= %s"
+        for row in self._all(held, rev, rev):
             kept = {key: value for key, value in row.items() if key not in ("from_rev", "to_rev")}
             self._insert("memories", kept | {"rev": row["from_rev"], "access_count": 0})
         self._run("delete from muniment.memory_versions where space_id = %s and to_rev > %s", None, rev)
@@ -224,8 +226,8 @@ class Intruder:
         column = self.random.choice(list(columns))
         owner = " and memory_id = %s" if "memory_id" in row else ""
         done = self.conn.execute(
-            f"update muniment.{table} set {column} = {columns[column].format(column)} where space_id = %s and {key} = %s"
-            + owner,
+            f"update muniment.{table} set {column} = {columns[column].format(column)} "
+            f"where space_id = %s and {key} = %s{owner}",
             (self.space, row[key], *([row["memory_id"]] if owner else [])),
         )
         return Tampering(f"{table}.{column}", row[key]) if done.rowcount else None
@@ -235,12 +237,14 @@ class Intruder:
         return self.random.choice(rows) if rows else None
 
     def _order(self, table: str) -> str:
-        return {"memories": "rev", "memory_versions": "from_rev, memory_id", "reseals": "sealed_by, rev"}.get(table, "rev")
+        return {"memory_versions": "from_rev, memory_id", "reseals": "sealed_by, rev"}.get(table, "rev")
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
         names = list(row)
         listed = sql.SQL("insert into muniment.{} ({}) values ({})").format(
-            sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, names)), sql.SQL(", ").join(sql.Placeholder() * len(names))
+            sql.Identifier(table),
+            sql.SQL(", ").join(map(sql.Identifier, names)),
+            sql.SQL(", ").join(sql.Placeholder() * len(names)),
         )
         values = [psycopg.types.json.Jsonb(value) if isinstance(value, dict) else value for value in row.values()]
         self.conn.execute(listed, values)

@@ -35,7 +35,7 @@ async def test_a_space_is_sealed_as_it_is_written(database_url: str) -> None:
         await memory.forget(scope(), id_)
         await memory.restore(scope(), id_)
         report = await verified(memory)
-        assert report.rev == report.lines and report.versions == 3 and not report.sealed_from
+        assert (report.lines, report.versions, report.sealed_from) == (report.rev, 3, 0)
 
 
 async def test_an_erasure_leaves_a_whole_chain(database_url: str) -> None:
@@ -44,7 +44,8 @@ async def test_an_erasure_leaves_a_whole_chain(database_url: str) -> None:
         before = await verified(memory)
         await memory.admin.erase(scope(), id_)
         report = await verified(memory)
-        assert report.rev > before.rev and report.erased
+        assert report.rev > before.rev
+        assert report.erased
         gone = await forgotten(memory)
         await memory.admin.erase(scope(), gone)
         await verified(memory)

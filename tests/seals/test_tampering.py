@@ -8,6 +8,8 @@ import os
 from dataclasses import replace
 from random import Random
 
+import pytest
+
 from muniment.memory.client import Memory
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
@@ -31,7 +33,8 @@ async def live(memory: Memory, who: Scope) -> None:
         was = await memory.get(who, made)
         if n % 2:
             now = replace(was, text=f"{was.text}, registered", importance=1 + n % 5)
-            await commit(memory, who, Change(action="UPDATE", before=was, after=now, meta={"why": "same", "said": "it"}))
+            change = Change(action="UPDATE", before=was, after=now, meta={"why": "same", "said": "it"})
+            await commit(memory, who, change)
         if n % 3 == 0:
             await memory.forget(who, made)
         if n % 6 == 0:
@@ -39,6 +42,7 @@ async def live(memory: Memory, who: Scope) -> None:
     await memory.ingest(who, [note(f"An entry of the diary, the {n}th") for n in range(8)])
 
 
+@pytest.mark.timeout(300 + CHANGES)
 async def test_every_single_change_is_found_with_its_revision(database_url: str) -> None:
     """Must hold: random single changes by a superuser are each found, with the right revision."""
     async with engine(database_url) as memory:

@@ -9,6 +9,7 @@ from itertools import chain
 from uuid import UUID
 
 from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.seals import (
     MAX_FINDINGS,
     Anchor,
@@ -20,7 +21,6 @@ from muniment.memory.domain.seals import (
     SealFinding,
     VerificationReport,
 )
-from muniment.memory.domain.scope import Scope
 from muniment.memory.rules.seals.encoding import (
     LINE_FIELDS,
     digest_chain,
@@ -166,7 +166,8 @@ class ChainVerifier:
         head, beyond = self._head, self._last > self._head.rev
         for rev, held in self._present.values():
             if held is not None and held.until is not None:
-                self._report(rev, "changed", f"a version ends at {held.until}, where nothing replaced it", held.memory_id)
+                what = f"a version ends at {held.until}, where nothing replaced it"
+                self._report(rev, "changed", what, held.memory_id)
         if beyond:
             self._report(int(head.rev) + 1, "added", "lines beyond the revision of the space")
         elif self._last < head.rev and (head.rev > head.sealed_from or self._last < self._since):

@@ -48,9 +48,7 @@ def verify_journals(
     if is_all and since:
         raise BadInput("--since: goes with one user; each journal has revisions of its own")
     settings = load_settings()
-    is_intact = session.run_async(
-        _verify(settings, user, anchor, key, Revision(since), is_all=is_all, as_json=as_json)
-    )
+    is_intact = session.run_async(_verify(settings, user, anchor, key, Revision(since), is_all=is_all, as_json=as_json))
     if not is_intact:
         raise typer.Exit(FOUND_CODE)
 

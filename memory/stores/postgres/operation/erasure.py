@@ -37,7 +37,8 @@ _OF_TRACES = (
 )  # fmt: skip
 _VERSIONED = ("memories", "memory_versions")
 _OF_SPACE = (  # without seals first, no row is sealed anew before it goes
-    "reseals", "seals", "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "observations", "sessions",
+    "reseals", "seals", "relations", "memory_versions", "memories", "journal", "thread_revision", "turns",
+    "observations", "sessions",
     "extractions", "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints",
     "requests", "items", "host_items", "projections", "plugin_turns", "plugin_switches", "plugin_audit", "spaces",
 )  # fmt: skip
