@@ -9,12 +9,12 @@ from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
+from muniment.memory.domain.evidence.seals import Anchor, VerificationReport
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.jobs import Jobs

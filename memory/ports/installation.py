@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import SecretBytes
 
-from muniment.memory.domain.seals import Signature
+from muniment.memory.domain.evidence.seals import Signature
 
 
 class InstallationKey(Protocol):
@@ -17,7 +17,7 @@ class InstallationKey(Protocol):
         BadConfig."""
         ...
 
-    async def sign(self, data: bytes) -> Signature:
+    async def sign_data(self, data: bytes) -> Signature:
         """Return the signature of the installation. Raises BadConfig."""
         ...
 

@@ -1,0 +1,1 @@
+"""What a memory can prove, as values."""
