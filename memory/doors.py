@@ -16,6 +16,7 @@ from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
+from muniment.memory.imports import Imports
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
@@ -58,6 +59,11 @@ class Doors:
     def resources(self) -> Resources:
         """The documents that were taken in."""
         return Resources(self.engine)
+
+    @property
+    def imports(self) -> Imports:
+        """What comes from other memories."""
+        return Imports(self.engine)
 
     @property
     def sessions(self) -> Sessions:

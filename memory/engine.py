@@ -59,6 +59,7 @@ from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
+from muniment.memory.flows.writing.importing.records import RecordImport
 from muniment.memory.flows.writing.items import Items
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -141,6 +142,7 @@ class Engine:
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer
+    record_import: RecordImport
     items: Items
     refiling: Refiling
     forgotten: Forgotten

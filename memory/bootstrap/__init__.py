@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from muniment.memory.flows.token_configs import TokenConfigs
     from muniment.memory.flows.tokens import Tokens
     from muniment.memory.models.preload import load_in_background
+    from muniment.memory.rules.resources.markdown import read_markdown
 
 __all__ = [
     "ProxyAccounts",
@@ -71,6 +72,7 @@ __all__ = [
     "open_tokens",
     "open_worker",
     "read_grant_script",
+    "read_markdown",
     "read_settings_in_force",
     "read_silence_limit",
     "run_proxy_accounts",
@@ -99,6 +101,7 @@ _MODULES = {
     "flows.token_configs": "TokenConfigs",
     "flows.tokens": "Tokens",
     "models.preload": "load_in_background",
+    "rules.resources.markdown": "read_markdown",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
