@@ -83,7 +83,8 @@ def _read_conversations(source: ImportFiles, name: str, below: str | None) -> It
 def _read_tree(source: ImportFiles, record: Fields, nodes: Fields, talk: _Talk) -> Iterator[ImportRecord]:
     """Yield the messages of the branch that is current, oldest first, and what is left out."""
     path = _find_path(record, nodes, talk.place)
-    left = [id_ for id_ in nodes if id_ not in set(path)]
+    followed = set(path)
+    left = [id_ for id_ in nodes if id_ not in followed]
     at, began_at = talk.began_at, talk.began_at
     for number, id_ in enumerate(path, 1):
         place = f"{talk.place}, message {number}"

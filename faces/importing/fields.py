@@ -72,7 +72,10 @@ def read_time(record: Fields, name: str, place: str) -> datetime | None:
         if not 0 <= value < _LATEST:
             raise BadInput(f"{where}: seconds since 1970 wanted", field=name)
         return datetime.fromtimestamp(value, UTC)
-    return query_codec.parse_time(value, where)
+    try:
+        return query_codec.parse_time(value, where)
+    except BadInput as error:
+        raise BadInput(str(error), field=name) from None
 
 
 def find_problem(*texts: str) -> str | None:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Self, TypeAlias
 
@@ -135,7 +135,7 @@ def _is_of(owner: str, only: str) -> bool:
 
 
 def _list_fields(record: _Given) -> Iterable[tuple[str, Any]]:
-    return asdict(record).items()
+    return ((each.name, getattr(record, each.name)) for each in fields(record))
 
 
 def _parse_record(kind: str, body: dict[str, Any]) -> _Given:
