@@ -104,7 +104,8 @@ def _find_path(record: Fields, nodes: Fields, place: str) -> list[str]:
     """Return the ids from the root to the current node. Raises BadInput for a tree that is none."""
     last = record.get("current_node")
     if last is None:
-        parents = {node.get("parent") for node in nodes.values() if isinstance(node, Mapping)}
+        named = (node.get("parent") for node in nodes.values() if isinstance(node, Mapping))
+        parents = {parent for parent in named if isinstance(parent, str)}
         leaves = [id_ for id_ in nodes if id_ not in parents]
         last = leaves[-1] if leaves else None
     path: list[str] = []

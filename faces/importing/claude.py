@@ -63,7 +63,8 @@ def _read_conversations(source: ImportFiles, name: str) -> Iterator[ImportRecord
         current = _find_current(record, messages)
         for n, message in enumerate(messages, 1):
             where = f"{place}, message {n}"
-            if current is not None and message.get("uuid") not in current:
+            key = fields.read_text(message, "uuid", where)
+            if current is not None and key not in current:
                 yield OmittedRecord(place=where, reason="on a branch that was left")
                 continue
             at = fields.read_time(message, "created_at", where) or at
@@ -74,11 +75,11 @@ def _read_conversations(source: ImportFiles, name: str) -> Iterator[ImportRecord
 def _find_current(record: Fields, messages: Sequence[Fields]) -> set[Any] | None:
     """Return the ids of the messages of the current branch, None where the file names none."""
     leaf = record.get("current_leaf_message_uuid")
-    parents = {message.get("uuid"): message.get("parent_message_uuid") for message in messages}
-    if leaf is None or leaf not in parents:
+    parents = {each["uuid"]: each.get("parent_message_uuid") for each in messages if isinstance(each.get("uuid"), str)}
+    if not isinstance(leaf, str) or leaf not in parents:
         return None
     current: set[Any] = set()
-    while leaf in parents and leaf not in current:
+    while isinstance(leaf, str) and leaf in parents and leaf not in current:
         current.add(leaf)
         leaf = parents[leaf]
     return current

@@ -42,7 +42,7 @@ def test_counts_in_are_counts_out(muniment: Muniment, tmp_path: Path, environmen
         tables = admin.execute("select tablename from pg_tables where schemaname = 'muniment'").fetchall()
         for (table,) in tables:
             query = f"select count(*) from muniment.{table} t where t::text like %s"
-            assert admin.execute(query, [f"%{SECRET}%"]).fetchone() == (0,), table  # type: ignore[arg-type]  # a catalog's own name
+            assert admin.execute(query, [f"%{SECRET}%"]).fetchone() == (0,), table
     again = muniment("import", str(folder), "--json").json
     assert muniment("export").out == before
     assert (again["kept"], again["merged"], again["learned"]) == (0, 0, 0)
