@@ -88,7 +88,16 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "person_reads", "resources", "sessions")
+_LAYER_PORTS = (
+    "chats",
+    "host_items",
+    "inbox_reads",
+    "messages",
+    "observations",
+    "person_reads",
+    "resources",
+    "sessions",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "zh": "中文"}  # by code, each in its own words
@@ -90,14 +91,17 @@ def choose_language(preferred: str | None, accepted: str) -> str:
 @cache
 def load_texts(language: str) -> Texts:
     """Return the catalogue of a language that is one of `LANGUAGES`."""
-    folder = files(__package__) / "texts" / language
-    catalogue = {
+    return Texts(language, read_catalogue(files(__package__) / "texts" / language))
+
+
+def read_catalogue(folder: Traversable) -> dict[str, str]:
+    """Return the texts in the TOML files of a folder, each under the name of its file and its keys in it."""
+    return {
         f"{file.name.removesuffix('.toml')}.{key}": text
         for file in folder.iterdir()
         if file.name.endswith(".toml")
         for key, text in _flatten(tomllib.loads(file.read_text(encoding="utf-8")))
     }
-    return Texts(language, catalogue)
 
 
 def _flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,15 @@ import psycopg.sql
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.layers.person import EXPORTED_TABLES, IMPERSONAL_TABLES, PERSON_TABLES, PersonRow
+from muniment.memory.domain.layers.person import (
+    DOSSIER_PARTS,
+    EXPORTED_TABLES,
+    IMPERSONAL_TABLES,
+    MEMORY_PARTS,
+    PERSON_TABLES,
+    PersonRow,
+)
+from muniment.memory.domain.memory import STATES
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.provenance.recalls import RecallIndex
@@ -25,7 +33,6 @@ MEMORIES = 2_000
 _SPACE_TABLES = """
     select c.table_name from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'muniment' and t.table_type = 'BASE TABLE' and c.column_name = 'space_id'"""
-_PARTS = ("memory", "waiting", "replaced", "refused", "forgotten")
 
 
 def count_in_sql(url: str, who: Scope) -> dict[str, int]:
@@ -47,7 +54,7 @@ async def read_dossier(memory: Memory, who: Scope) -> list[PersonRow]:
 def count_rows(rows: list[PersonRow]) -> dict[str, int]:
     """How many rows of each table a dossier has."""
     counts = Counter(each.part for each in rows)
-    memories = [each.row for each in rows if each.part in _PARTS]
+    memories = [each.row for each in rows if each.part in MEMORY_PARTS]
     found = {name: counts[name] for name in PERSON_TABLES}
     return found | {"memories": len(memories), "memory_versions": sum(len(row["former"]) for row in memories)}
 
@@ -59,6 +66,9 @@ async def test_every_table_of_spaces_is_a_persons_or_says_why_not(database_url: 
     assert set(PERSON_TABLES) | set(IMPERSONAL_TABLES) == tables
     assert not set(PERSON_TABLES) & set(IMPERSONAL_TABLES)
     assert set(PERSON_TABLES) >= EXPORTED_TABLES
+    as_memories = {"memories", "memory_versions"}
+    assert {*DOSSIER_PARTS} == {*PERSON_TABLES, *MEMORY_PARTS} - as_memories
+    assert sorted(state for states in MEMORY_PARTS.values() for state in states) == sorted(STATES)
 
 
 @pytest.mark.timeout(300)
@@ -114,7 +124,7 @@ async def test_what_models_were_told_is_counted_for_each_memory(database_url: st
         told: dict[str, Any] = {
             each.row["memory_id"]: each.row["told"]["count"]
             for each in await read_dossier(memory, who)
-            if each.part in _PARTS
+            if each.part in MEMORY_PARTS
         }
     assert told[str(home.id)] == 2
     assert told[str(nuts.id)] == 0

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from muniment.memory.domain.memory import State
+
 # The tables whose rows are of the owner of a space. `memory_versions` and `memories` are read together.
 PERSON_TABLES: tuple[str, ...] = (
     "spaces", "memories", "memory_versions", "journal", "relations", "projections", "consent_requests", "erasures",
@@ -26,6 +28,21 @@ EXPORTED_TABLES: frozenset[str] = frozenset(
         "spaces", "memories", "memory_versions", "journal", "relations", "thread_revision", "turns", "sessions",
         "consent_requests", "observations",
     }
+)  # fmt: skip
+# What a dossier calls memories -> the states that they are in. Each comes with its former states.
+MEMORY_PARTS: Mapping[str, tuple[State, ...]] = {
+    "memory": ("active",),
+    "waiting": ("pending",),
+    "replaced": ("superseded",),
+    "refused": ("rejected",),
+    "forgotten": ("soft_deleted",),
+}
+# What follows the row `person` in a dossier, in this order: memories and tables.
+DOSSIER_PARTS: tuple[str, ...] = (
+    "memory", "waiting", "consent_requests", "replaced", "refused", "forgotten", "erasures", "sessions", "turns",
+    "journal", "items", "projections", "observations", "relations", "host_items", "extractions", "events", "requests",
+    "thread_revision", "consolidation_runs", "pair_fingerprints", "plugin_turns", "plugin_switches", "plugin_audit",
+    "proxy_days", "shares", "spaces",
 )  # fmt: skip
 
 

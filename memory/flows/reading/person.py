@@ -9,7 +9,14 @@ from typing import Any
 from uuid import UUID
 
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.layers.person import EXPORTED_TABLES, PERSON_TABLES, PersonRow
+from muniment.memory.domain.layers.person import (
+    DOSSIER_PARTS,
+    EXPORTED_TABLES,
+    MEMORY_PARTS,
+    PERSON_TABLES,
+    PersonRow,
+)
+from muniment.memory.domain.memory import State
 from muniment.memory.domain.scope import Scope
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.ports.clock import Clock
@@ -17,15 +24,6 @@ from muniment.memory.ports.layers.person import PersonReads, PersonSnapshot
 from muniment.memory.rules.provenance.recalls import RecallIndex
 
 _MAX_OCCASIONS = 20  # of a memory, the latest, beside their number
-# What a dossier calls memories -> the states that they are in.
-_STATES: Mapping[str, tuple[str, ...]] = {
-    "memory": ("active",),
-    "waiting": ("pending",),
-    "replaced": ("superseded",),
-    "refused": ("rejected",),
-    "forgotten": ("soft_deleted",),
-}
-_AS_MEMORIES = frozenset({"memories", "memory_versions"})
 
 
 @dataclass(slots=True)
@@ -65,6 +63,13 @@ class PersonRecords:
                 for row in rows:
                     yield row
 
+    async def stream_memories(self, scope: Scope, states: tuple[State, ...]) -> AsyncIterator[dict[str, Any]]:
+        """Yield the memories in these states by category, oldest first. Raises StoreError."""
+        async with self.person_reads.open_snapshot(scope) as snapshot:
+            async for rows in snapshot.read_memories(states):
+                for row in rows:
+                    yield row
+
     async def stream_archive(self, scope: Scope) -> AsyncIterator[PersonRow]:
         """Yield the rows of an export as part `export`, and then those of the other tables, each as the part of its
         name. Raises StoreError."""
@@ -80,22 +85,17 @@ class PersonRecords:
                             yield PersonRow(part=table, row=row)
 
     async def stream_dossier(self, scope: Scope) -> AsyncIterator[PersonRow]:
-        """Yield what a dossier has: one row `person`, then the memories by state and category, then the rows of every
-        other table, each as the part of its name. Raises StoreError."""
+        """Yield what a dossier has: one row `person`, and then the rows of each of the `DOSSIER_PARTS`. Raises
+        StoreError."""
         await self.write_behind.flush(scope)
         async with self.person_reads.open_snapshot(scope) as snapshot:
             yield PersonRow(part="person", row=await self._describe_person(scope, snapshot))
             told = await _find_told(snapshot)
-            for part, states in _STATES.items():
-                async for rows in snapshot.read_memories(states):
+            for part in DOSSIER_PARTS:
+                states = MEMORY_PARTS.get(part)
+                async for rows in snapshot.read_memories(states) if states else snapshot.read_table(part):
                     for row in rows:
-                        known = told.get(UUID(row["memory_id"]))
-                        yield PersonRow(part=part, row=row | {"told": (known or _Told()).to_json()})
-            for table in PERSON_TABLES:
-                if table not in _AS_MEMORIES:
-                    async for rows in snapshot.read_table(table):
-                        for row in rows:
-                            yield PersonRow(part=table, row=row)
+                        yield PersonRow(part=part, row=_add_told(row, told) if states else row)
 
     async def _describe_person(self, scope: Scope, snapshot: PersonSnapshot) -> dict[str, Any]:
         settings = self.settings
@@ -126,6 +126,11 @@ async def _find_told(snapshot: PersonSnapshot) -> dict[UUID, _Told]:
         for row in rows:
             told.setdefault(UUID(row.pop("memory_id")), _Told()).add_occasion(row)
     return told
+
+
+def _add_told(row: dict[str, Any], told: Mapping[UUID, _Told]) -> dict[str, Any]:
+    known = told.get(UUID(row["memory_id"])) or _Told()
+    return row | {"told": known.to_json()}
 
 
 def _add_texts(index: RecallIndex, rows: list[dict[str, Any]]) -> None:

@@ -93,8 +93,6 @@ class _Snapshot(PersonSnapshot):
         # A cursor is declared anew for each reading: a prepared statement of that name would be of another one.
         await self._conn.execute(declare, {**self._space, **(params or {})}, prepare=False)
         fetch = _PERSON["fetch"].replace("{most}", str(_PORTION))
-        while rows := [
-            row["row"] for row in await (await self._conn.execute(fetch, prepare=False)).fetchall()
-        ]:
+        while rows := [row["row"] for row in await (await self._conn.execute(fetch, prepare=False)).fetchall()]:
             yield rows
         await self._conn.execute(_PERSON["close"], prepare=False)
