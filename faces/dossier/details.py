@@ -49,7 +49,8 @@ class Wording:
     def describe_memory(self, row: Mapping[str, Any]) -> Entry:
         """Return a statement with all that is known about it."""
         details = [(self._say(name), value) for name, value in self._list_details(row) if value]
-        quotes = [self._quote(each) for each in row["said"][-_MAX_QUOTES:]]
+        # Where a statement is to the word what was said, it is not written twice.
+        quotes = [self._quote(each) for each in row["said"][-_MAX_QUOTES:] if each["text"] != row["text"]]
         return Entry(row["text"], tuple(details), tuple(quotes))
 
     def _list_details(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
@@ -59,7 +60,8 @@ class Wording:
         if row["event_time"]:
             yield "happened", self.format_moment(row["event_time"])
         origin = self.texts.name_value("dossier.trust", row["trust"])
-        yield "from", origin if row["said"] else f"{origin} · {self._say('stated')}"
+        places = [self._place_turn(each) for each in row["said"][-_MAX_QUOTES:] if each["text"] == row["text"]]
+        yield "from", " · ".join([origin, *(places if row["said"] else [self._say("stated")])])
         for name, column in (("source", "source"), ("actor", "actor_id"), ("agent", "agent_id")):
             yield name, row[column]
         yield "told", self._describe_told(row["told"])
@@ -68,7 +70,7 @@ class Wording:
         for before, after in pairwise([*row["former"], row]):
             if before["text"] != after["text"]:
                 at = self.format_moment(after["updated_at"])
-                yield "before", f"{before['text']} ({at})"
+                yield "before", self.texts("dossier.memory.until", text=before["text"], at=at)
         yield from self._list_rest(row)
 
     def _list_rest(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
@@ -97,10 +99,14 @@ class Wording:
         text = turn["text"]
         if len(text) > _MAX_QUOTE:
             text = self.texts("dossier.quote_more", text=text[:_MAX_QUOTE].rstrip())
+        return text, self._place_turn(turn)
+
+    def _place_turn(self, turn: Mapping[str, Any]) -> str:
+        """Say who said a turn, when, and in which conversation."""
         who, at = self._name_speaker(turn), self.format_moment(turn["at"])
         if turn["thread"]:
-            return text, self.texts("dossier.memory.quoted_in", who=who, at=at, thread=turn["thread"])
-        return text, self.texts("dossier.memory.quoted", who=who, at=at)
+            return self.texts("dossier.memory.quoted_in", who=who, at=at, thread=turn["thread"])
+        return self.texts("dossier.memory.quoted", who=who, at=at)
 
     def _name_speaker(self, turn: Mapping[str, Any]) -> str:
         role = self.texts.name_value("dossier.role", turn["role"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import IO
@@ -31,6 +32,11 @@ MEDIA_TYPES = {
     DossierForm.pdf: "application/pdf",
     DossierForm.json: "application/json",
 }
+
+
+def can_write_pdf() -> bool:
+    """Whether the library for PDF is installed."""
+    return find_spec("reportlab") is not None
 
 
 def choose_form(name: str) -> DossierForm:

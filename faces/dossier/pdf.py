@@ -24,8 +24,7 @@ from muniment.faces.console.texts import Texts
 from muniment.faces.dossier import blocks
 from muniment.memory.errors import BadInput
 
-_SOFT_CODE = "#5d6872"
-_INK, _SOFT, _LINE, _ACCENT = (HexColor(each) for each in ("#1d2327", _SOFT_CODE, "#c9ced2", "#23527c"))
+_INK, _SOFT, _LINE, _ACCENT = (HexColor(each) for each in ("#1d2327", "#5d6872", "#c9ced2", "#23527c"))
 _LATIN, _BOLD, _CHINESE, _OWN = "Helvetica", "Helvetica-Bold", "STSong-Light", "muniment-own"
 _NOT_LATIN = re.compile(r"[^\x00-\xff]+")  # what the fonts of Latin letters lack
 _TYPOGRAPHIC = "–—‘’‚“”„†‡•…‰‹›€™"  # that they have besides
@@ -33,6 +32,7 @@ _CJK = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _MARGIN = 18 * mm
 _SIZES = {"title": 22.0, "h1": 15.0, "h2": 11.5, "text": 10.0, "hint": 8.8, "entry": 10.4, "detail": 8.6, "quote": 9.2}
 _MAX_WHOLE = 2_000  # characters of a statement that stands on one page with its details
+_LABEL_WIDTH = 96.0  # points to the left of a detail
 _LANGUAGES = {"zh": "zh-Hans"}
 
 
@@ -139,7 +139,9 @@ def _lay_out(block: blocks.Block, letters: _Letters, texts: Texts) -> Iterator[F
             yield _set(text, "title", letters, bold=True, after=4)
             yield _set(below, "hint", letters, color=_SOFT, after=14)
         case blocks.Paragraph(text, is_hint):
-            yield _set(text, "hint" if is_hint else "text", letters, color=_SOFT if is_hint else _INK, after=6)
+            yield _set(
+                text, "hint" if is_hint else "text", letters, color=_SOFT if is_hint else _INK, after=6, follows=is_hint
+            )
 
 
 def _lay_contents(block: blocks.Contents, letters: _Letters, texts: Texts) -> Iterator[Flowable]:
@@ -171,9 +173,7 @@ def _lay_entry(entry: blocks.Entry, letters: _Letters) -> Iterator[Flowable]:
     for text, who in entry.quotes:
         parts.append(_set(text, "quote", letters, indent=10))
         parts.append(_set(who, "hint", letters, color=_SOFT, indent=10, after=3))
-    for name, value in entry.details:
-        label = f'<font color="{_SOFT_CODE}">{letters.mark_up(name)}</font>'
-        parts.append(_set(f"{name} {value}", "detail", letters, markup=f"{label}  {letters.mark_up(value)}"))
+    parts += [_set(value, "detail", letters, label=name) for name, value in entry.details]
     if len(entry.text) < _MAX_WHOLE:
         yield KeepTogether(parts)
     else:
@@ -204,9 +204,15 @@ def _set(
     indent: float = 0,
     follows: bool = False,
     markup: str | None = None,
+    label: str | None = None,
 ) -> Paragraph:
-    """Return a paragraph. Chinese is broken between characters, everything else between words."""
+    """Return a paragraph, perhaps with a label to its left. Chinese is broken between characters, everything else
+    between words."""
     points = _SIZES[size]
+    marked = letters.mark_up(text) if markup is None else markup
+    if label is not None:
+        indent = _LABEL_WIDTH
+        marked = f"<bullet>{letters.mark_up(label)}</bullet>{marked}"
     style = ParagraphStyle(
         size,
         fontName=letters.bold if bold else letters.latin,
@@ -216,8 +222,11 @@ def _set(
         spaceBefore=before,
         spaceAfter=after,
         leftIndent=indent,
+        bulletFontName=letters.latin,
+        bulletFontSize=points,
+        bulletColor=_SOFT,
         keepWithNext=follows,
         wordWrap="CJK" if _CJK.search(text) else None,
         splitLongWords=True,
     )
-    return Paragraph(letters.mark_up(text) if markup is None else markup, style)
+    return Paragraph(marked, style)
