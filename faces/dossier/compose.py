@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from muniment.faces.console.texts import Texts
 from muniment.faces.dossier.blocks import Block, Columns, Contents, Figures, Heading, Line, Paragraph, Title
 from muniment.faces.dossier.details import Wording
 from muniment.faces.dossier.parts import Parts
+from muniment.faces.wording.texts import Texts
 from muniment.memory.domain.layers.person import DOSSIER_PARTS, PERSON_TABLES, PersonRow
 
 _SECTIONS = (

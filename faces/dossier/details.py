@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from muniment.faces.console.texts import Texts
 from muniment.faces.dossier.blocks import Entry, Line
+from muniment.faces.wording.texts import Texts
 
 _MAX_QUOTE = 400  # characters of a quotation below a statement; what was said stands whole in its own section
 _MAX_QUOTES = 3  # below a statement, the latest

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from html import escape
 from importlib.resources import files
 
-from muniment.faces.console.texts import Texts
 from muniment.faces.dossier.blocks import Block, Columns, Contents, Entry, Figures, Heading, Line, Paragraph, Title
+from muniment.faces.wording.texts import Texts
 
 _LANGUAGES = {"zh": "zh-Hans"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

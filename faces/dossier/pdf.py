@@ -20,8 +20,8 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
 from reportlab.platypus import BaseDocTemplate, Flowable, Frame, HRFlowable, KeepTogether, PageTemplate, Paragraph
 
-from muniment.faces.console.texts import Texts
 from muniment.faces.dossier import blocks
+from muniment.faces.wording.texts import Texts
 from muniment.memory.errors import BadInput
 
 _INK, _SOFT, _LINE, _ACCENT = (HexColor(each) for each in ("#1d2327", "#5d6872", "#c9ced2", "#23527c"))

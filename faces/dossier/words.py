@@ -1,15 +1,14 @@
-"""The words of a dossier, in the languages of the console."""
+"""The words of a dossier, in each language."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
 
-from muniment.faces.console.texts import Texts, load_texts, read_catalogue
+from muniment.faces.wording.texts import Texts, load_common, read_catalogue
 
 
 @cache
 def load_words(language: str) -> Texts:
-    """Return the texts of a dossier in one of the `LANGUAGES`, with the words of the console for what both name."""
-    own = read_catalogue(files(__package__) / "texts" / language)
-    return Texts(language, load_texts(language).catalogue | own)
+    """Return the texts of a dossier in one of the `LANGUAGES`."""
+    return Texts(language, load_common(language) | read_catalogue(files(__package__) / "texts" / language))

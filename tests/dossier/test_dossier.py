@@ -15,9 +15,9 @@ import pypdf
 import pytest
 
 from muniment.faces import dossier
-from muniment.faces.console.texts import LANGUAGES
 from muniment.faces.dossier.files import DossierForm, choose_form, write_dossier
 from muniment.faces.dossier.words import load_words
+from muniment.faces.wording.texts import LANGUAGES
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.person import DOSSIER_PARTS, MEMORY_PARTS, PERSON_TABLES
 from muniment.memory.domain.scope import Scope

@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,8 @@ def load_validator() -> Any:
 def damage(row: dict[str, Any]) -> list[dict[str, Any]]:
     """The same line without each of its members, with each of another type, and with one that no line has."""
     bad = [{name: value for name, value in row.items() if name != gone} for gone in row]
-    for name in row:
-        changed = copy.deepcopy(row)
-        changed[name] = {"a": [1]} if not isinstance(row[name], dict) else 7
-        bad.append(changed)
+    for name, value in row.items():
+        bad.append({**copy.deepcopy(row), name: 7 if isinstance(value, dict) else {"a": [1]}})
     return [*bad, {**row, "surprise": 1}]
 
 
@@ -137,7 +136,7 @@ async def test_markdown_shows_what_the_memories_say(database_url: str) -> None:
     items: dict[str, tuple[str, dict[str, Any]]] = {}
     category = None
     tokens = MarkdownIt().parse(text.split("---\n\n", 1)[1])
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if token.type != "inline":
             continue
         children = token.children or []

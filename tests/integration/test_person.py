@@ -31,7 +31,8 @@ ANA = Canary(said="quince", named="Ana")
 BO = Canary(said="medlar", named="Bo")
 MEMORIES = 2_000
 _SPACE_TABLES = """
-    select c.table_name from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+    select c.table_name
+    from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'muniment' and t.table_type = 'BASE TABLE' and c.column_name = 'space_id'"""
 
 
