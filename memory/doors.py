@@ -18,6 +18,7 @@ from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.imports import Imports
 from muniment.memory.jobs import Jobs
+from muniment.memory.personal_data import PersonalData
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
 from muniment.memory.rules.policy.edits import Edit
@@ -54,6 +55,11 @@ class Doors:
     def inbox(self) -> Inbox:
         """What waits for a person, and the answers."""
         return Inbox(self.engine)
+
+    @property
+    def personal_data(self) -> PersonalData:
+        """All that is kept of one person."""
+        return PersonalData(self.engine)
 
     @property
     def resources(self) -> Resources:

@@ -51,6 +51,7 @@ from muniment.memory.flows.process_state import (
 from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.flows.reading.person import PersonRecords
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
@@ -88,7 +89,16 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "resources", "sessions")
+_LAYER_PORTS = (
+    "chats",
+    "host_items",
+    "inbox_reads",
+    "messages",
+    "observations",
+    "person_reads",
+    "resources",
+    "sessions",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,6 +137,7 @@ class Engine:
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
     statistics: Statistics
+    person_records: PersonRecords
     consents: Consents
     skills: Skills
     neighbour_finder: NeighbourFinder

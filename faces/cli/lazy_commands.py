@@ -59,6 +59,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "transfer.export_file:export_file",
         "Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.",
     ),
+    "dossier": (
+        "transfer.dossier:write_person_file",
+        "Write everything known of a person, in plain words: an answer to a request for access as it stands.",
+    ),
     "consolidate": (
         "maintenance.consolidate:run_consolidation",
         "Find memories that say the same, or that a later one has outdated, and let one of each two stay.",

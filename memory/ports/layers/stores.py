@@ -9,6 +9,7 @@ from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.ports.layers.observations import ObservationStore
+from muniment.memory.ports.layers.person import PersonReads
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.layers.sessions import SessionStore
@@ -31,6 +32,9 @@ class LayerStores(Protocol):
 
     @property
     def observations(self) -> ObservationStore: ...
+
+    @property
+    def person_reads(self) -> PersonReads: ...
 
     @property
     def projections(self) -> ProjectionStore: ...

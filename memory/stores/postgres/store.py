@@ -20,6 +20,7 @@ from muniment.memory.stores.postgres.jobs import PostgresJobQueue
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
 from muniment.memory.stores.postgres.layers.host_items import PostgresHostItems
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
+from muniment.memory.stores.postgres.layers.person import PostgresPersonReads
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.resources import PostgresResources
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
@@ -67,6 +68,7 @@ class PostgresStore:
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
         self.host_items = PostgresHostItems(connections)
+        self.person_reads = PostgresPersonReads(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
         self.settings = PostgresSettings(connections)
