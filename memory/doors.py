@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from muniment.memory.admin import Admin
+from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
@@ -14,6 +14,7 @@ from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.imports import Imports
@@ -85,6 +86,13 @@ class Doors:
     def jobs(self) -> Jobs:
         """The background jobs."""
         return Jobs(self.engine)
+
+    async def verify(
+        self, scope: Scope, *, since: Revision = START, anchors: Sequence[Anchor] = ()
+    ) -> VerificationReport:
+        """Return what was changed, removed or added in a space by other means than the product's, the first revision
+        first. Raises NotFound for a space that does not exist, StoreError."""
+        return await self.admin.verify(scope, since=since, anchors=anchors)
 
 
 @check_calls

@@ -55,6 +55,7 @@ from muniment.memory.flows.reading.person import PersonRecords
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
+from muniment.memory.flows.reading.verification import Verification
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.forgotten import Forgotten
@@ -97,6 +98,7 @@ _LAYER_PORTS = (
     "observations",
     "person_reads",
     "resources",
+    "seals",
     "sessions",
 )
 
@@ -138,6 +140,7 @@ class Engine:
     absence_explainer: AbsenceExplainer
     statistics: Statistics
     person_records: PersonRecords
+    verification: Verification
     consents: Consents
     skills: Skills
     neighbour_finder: NeighbourFinder

@@ -13,6 +13,7 @@ from muniment.memory.ports.layers.person import PersonReads
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.layers.sessions import SessionStore
+from muniment.memory.ports.seals import SealStore
 
 
 class LayerStores(Protocol):
@@ -44,3 +45,6 @@ class LayerStores(Protocol):
 
     @property
     def sessions(self) -> SessionStore: ...
+
+    @property
+    def seals(self) -> SealStore: ...

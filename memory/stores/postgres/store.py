@@ -34,6 +34,7 @@ from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
+from muniment.memory.stores.postgres.seals import PostgresSeals
 from muniment.memory.stores.postgres.search import PostgresSearches
 from muniment.memory.stores.postgres.writes import PostgresWrites
 
@@ -71,6 +72,7 @@ class PostgresStore:
         self.person_reads = PostgresPersonReads(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
+        self.seals = PostgresSeals(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
         self.plugin_accounts = PostgresPluginAccounts(connections)
