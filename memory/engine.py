@@ -48,6 +48,7 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.bisection import Bisecting
 from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
@@ -87,7 +88,7 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "resources", "sessions")
+_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "replays", "resources", "sessions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,6 +126,7 @@ class Engine:
     projections: Projections
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
+    bisecting: Bisecting
     statistics: Statistics
     consents: Consents
     skills: Skills
