@@ -49,6 +49,11 @@ def list_statements(state: State, memories: Mapping[str, MemoryId]) -> tuple[Sho
     return tuple({line.statement.key: line.statement for line in reversed(_read_lines(state, memories))}.values())[::-1]
 
 
+def list_changes(state: State) -> list[str]:
+    """Return the texts in the header of changes, as it has them: without a full stop, and perhaps cut."""
+    return [_read_change(line) for line in state.get("header", "").splitlines()[1:]]
+
+
 def keep_statements(
     state: State, memories: Mapping[str, MemoryId], kept: Collection[str], added: Sequence[ShownStatement] = ()
 ) -> State:
@@ -84,14 +89,15 @@ def _read_lines(state: State, memories: Mapping[str, MemoryId]) -> list[_Line]:
     ]
     known = {_drop_category(line.statement.text): line.statement for line in [*bullets, *lines]}
     for n, line in enumerate(state.get("header", "").splitlines()[1:]):
-        found = _HEADER_LINE.fullmatch(line)
-        text = found["text"] if found else line.removeprefix(_BULLET)
-        same = next((each for said, each in known.items() if found and _is_same(text, said)), None)
-        lines.append(_Line(same or ShownStatement(key=text, text=text, part="header"), "header", n))
+        text = _read_change(line)
+        same = next((each for said, each in known.items() if _is_same(text, said)), None)
+        lines.append(_Line(same or _make_statement(text, "header", memories), "header", n))
     return [*lines, *bullets]
 
 
-def _make_statement(text: str, part: Literal["stable", "moving"], memories: Mapping[str, MemoryId]) -> ShownStatement:
+def _make_statement(
+    text: str, part: Literal["stable", "header", "moving"], memories: Mapping[str, MemoryId]
+) -> ShownStatement:
     memory = memories.get(text)
     return ShownStatement(key=str(memory) if memory else text, text=text, part=part, memory=memory)
 
@@ -106,11 +112,14 @@ def _list_rendered_bullets(state: State) -> list[str]:
     return [f"{_BULLET}{' '.join(text.split())}" for text in bullets]
 
 
+def _read_change(line: str) -> str:
+    found = _HEADER_LINE.fullmatch(line)
+    return found["text"].removesuffix(_CUT) if found else line.removeprefix(_BULLET)
+
+
 def _is_same(changed: str, said: str) -> bool:
     """Whether a line of the header, which may be cut and has no full stop, says what a statement says."""
-    if changed.endswith(_CUT):
-        return said.startswith(changed.removesuffix(_CUT))
-    return said.rstrip(".") == changed.rstrip(".")
+    return bool(changed) and said.startswith(changed)
 
 
 def _drop_category(text: str) -> str:

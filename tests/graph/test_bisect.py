@@ -242,7 +242,7 @@ async def test_other_outcomes_cost_little(
 
 
 async def test_what_was_not_shown_is_found(
-    memory: Memory, settings: Settings, talk: Callable[..., Talk], saver: PooledSaver
+    memory: Memory, settings: Settings, talk: Callable[..., Talk], saver: PooledSaver, clock: FixedClock
 ) -> None:
     """Why did it not know: the memory that would have to be shown, with the reason why it was not; or none would do."""
     who, guide = ana(settings), Guide(["The user dines at the Blue Door"])
