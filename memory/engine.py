@@ -48,6 +48,7 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.bisection import Bisecting
 from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
@@ -97,6 +98,7 @@ _LAYER_PORTS = (
     "messages",
     "observations",
     "person_reads",
+    "replays",
     "resources",
     "seals",
     "sessions",
@@ -138,6 +140,7 @@ class Engine:
     projections: Projections
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
+    bisecting: Bisecting
     statistics: Statistics
     person_records: PersonRecords
     verification: Verification

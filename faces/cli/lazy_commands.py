@@ -27,6 +27,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
             "in it."
         ),
     ),
+    "bisect": (
+        "memories.bisect:bisect_reply",
+        "Find which remembered statements made a reply: make it again with fewer and fewer of them.",
+    ),
     "remember": ("memories.remember:remember_statement", "Remember a statement."),
     "relate": ("memories.relate:relate_things", "Keep how one thing stands to another."),
     "list": ("memories.list:list_memories", "List the memories of a user, newest change first."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from muniment.memory.ports.console.inbox import InboxReads
+from muniment.memory.ports.layers.bisections import ReplayStore
 from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.layers.messages import MessageStore
@@ -39,6 +40,9 @@ class LayerStores(Protocol):
 
     @property
     def projections(self) -> ProjectionStore: ...
+
+    @property
+    def replays(self) -> ReplayStore: ...
 
     @property
     def resources(self) -> ResourceStore: ...

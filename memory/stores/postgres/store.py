@@ -17,6 +17,7 @@ from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.bisections import PostgresReplays
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
 from muniment.memory.stores.postgres.layers.host_items import PostgresHostItems
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
@@ -62,6 +63,7 @@ class PostgresStore:
         self.observations = PostgresObservations(connections)
         self.sessions = PostgresSessions(connections)
         self.chats = PostgresChats(connections)
+        self.replays = PostgresReplays(connections)
         self.jobs = PostgresJobQueue(connections)
         self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)
