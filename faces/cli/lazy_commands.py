@@ -59,6 +59,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "transfer.export_file:export_file",
         "Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.",
     ),
+    "check": (
+        "check:check_memory",
+        "Check what memory keeps and finds against files that say it.",
+    ),
     "consolidate": (
         "maintenance.consolidate:run_consolidation",
         "Find memories that say the same, or that a later one has outdated, and let one of each two stay.",

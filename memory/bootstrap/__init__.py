@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from muniment.memory.flows.shares import Shares
     from muniment.memory.flows.token_configs import TokenConfigs
     from muniment.memory.flows.tokens import Tokens
-    from muniment.memory.models.preload import load_in_background
+    from muniment.memory.models.preload import load_embedder, load_in_background
 
 __all__ = [
     "ProxyAccounts",
@@ -55,6 +55,7 @@ __all__ = [
     "get_server_status",
     "grant_login",
     "is_same_database",
+    "load_embedder",
     "load_in_background",
     "make_chat_model",
     "make_embedder",
@@ -98,7 +99,7 @@ _MODULES = {
     "flows.shares": "Shares",
     "flows.token_configs": "TokenConfigs",
     "flows.tokens": "Tokens",
-    "models.preload": "load_in_background",
+    "models.preload": "load_embedder load_in_background",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
