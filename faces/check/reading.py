@@ -22,7 +22,7 @@ from muniment.faces.check.file_format import (
 )
 from muniment.faces.check.words import CheckPart, FoundWords
 from muniment.memory.config.refusals import describe_refusal
-from muniment.memory.config.yaml_file import KeyPath, build_refusal, parse_yaml, suggest_name
+from muniment.memory.config.yaml_file import KeyPath, build_refusal as build_file_refusal, parse_yaml, suggest_name
 from muniment.memory.errors import BadConfig, BadInput
 
 _MAX_BYTES = 1_000_000
@@ -51,10 +51,10 @@ class CheckFile:
         path: KeyPath = ("cases", case) if expectation is None else ("cases", case, "expect", expectation)
         return self.lines.get(path, 1)
 
-    def refuse(self, path: KeyPath, problem: str) -> BadInput:
-        """Return the error that names the file, the line and the key."""
+    def build_refusal(self, path: KeyPath, problem: str) -> BadInput:
+        """Return the error that names the file, the line and the key of a problem."""
         known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in self.lines), ())
-        return _convert_error(build_refusal(str(self.path), self.lines.get(known, 1), path, problem))
+        return _convert_error(build_file_refusal(str(self.path), self.lines.get(known, 1), path, problem))
 
 
 def read_check_file(path: Path) -> CheckFile:
@@ -69,7 +69,7 @@ def read_check_file(path: Path) -> CheckFile:
         content = CheckContent.model_validate(yaml.tree)
     except ValidationError as error:
         empty = CheckFile(path=path, content=CheckContent.model_construct(), lines=yaml.lines)
-        raise empty.refuse(*_describe_problem(error)) from None
+        raise empty.build_refusal(*_describe_problem(error)) from None
     return CheckFile(path=path, content=content, lines=yaml.lines)
 
 
@@ -81,7 +81,7 @@ def read_export(check: CheckFile, case: int, name: str) -> list[dict[str, Any]]:
     try:
         raw = _read_bytes(check.path.parent / name, _MAX_EXPORT_BYTES)
     except BadInput as error:
-        raise check.refuse(place, str(error)) from None
+        raise check.build_refusal(place, str(error)) from None
     rows = []
     for number, line in enumerate(raw.splitlines(), 1):
         if not line.strip():
@@ -89,9 +89,9 @@ def read_export(check: CheckFile, case: int, name: str) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise check.refuse(place, f"line {number} of that file is not JSON") from None
+            raise check.build_refusal(place, f"line {number} of that file is not JSON") from None
         if not isinstance(row, dict):
-            raise check.refuse(place, f"line {number} of that file is not a JSON object")
+            raise check.build_refusal(place, f"line {number} of that file is not a JSON object")
         rows.append(row)
     return rows
 
@@ -124,8 +124,11 @@ def _read_bytes(path: Path, limit: int) -> bytes:
 
 def _describe_problem(errors: ValidationError) -> tuple[KeyPath, str]:
     """The path of the first value that is wrong, as the file has it, and the problem."""
-    first = errors.errors(include_url=False)[0]
+    first, *others = errors.errors(include_url=False)
     path, problem = describe_refusal(errors, _list_siblings)
+    strays = [each["loc"] for each in others if each["type"] == "extra_forbidden" and each["loc"][:-1] == path[:-1]]
+    if first["type"] == "missing" and strays:  # a key that is not written right is missing, too
+        path, problem = strays[0], f"unknown key{suggest_name(strays[0][-1], _list_siblings(strays[0]))}"
     own_path = tuple(part for part in path if not _is_tag(part))
     if first["type"] == "value_error":
         problem = str(first["ctx"]["error"])

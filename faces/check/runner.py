@@ -51,12 +51,12 @@ async def run_case(bench: Bench, check: CheckFile, place: int) -> CaseResult:
     error = ""
     space = case.given.space
     scope = _make_scope(bench, case, place)
+    if space is not None:
+        bench.clock.set_time(case.now)
     trial = _Trial(bench, check, place, scope, meter)
     try:
         if space is None:
             await prepare_space(bench, scope, case, rows, meter)
-        else:
-            bench.clock.set_time(case.now)
         await trial.check_all()
     except (StoreError, BadConfig):
         raise
@@ -88,8 +88,12 @@ class _Trial:
         self._bench, self._check, self._place, self._scope, self._meter = bench, check, place, scope, meter
         self._case = check.content.cases[place]
         space = self._case.given.space
-        self._as_of: Revision | datetime | None = None if space is None else space.as_of
-        self._kept = KeptState(bench.memory, scope, self._as_of)
+        as_of = None if space is None else space.as_of
+        self._kept = KeptState(bench.memory, scope, as_of)
+        # Only a query of the past counts no access: a space that is not the case's own stays as it is.
+        self._asked_at: Revision | datetime | None = (
+            bench.memory.now() if space is not None and as_of is None else as_of
+        )
         self.results: list[AssertionResult] = []
 
     async def check_all(self) -> None:
@@ -105,7 +109,7 @@ class _Trial:
         match expectation:
             case Finds():
                 agent = self._case.agent or self._check.content.agent
-                question = Question(self._bench, self._scope, expectation, agent, self._as_of)
+                question = Question(self._bench, self._scope, expectation, agent, self._asked_at)
                 found = await check_found(question, expectation, self._kept, self._meter)
             case KeepsBudget():
                 found = check_limits(expectation.budget, self._bench, self._meter)

@@ -48,7 +48,8 @@ class Words(CheckPart):
         given = [name for name in _WAYS if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"has {len(given)} of {', '.join(_WAYS)}; allowed: one of them")
-        if any(not fold_text(text).strip("* ") for text in self._list_texts()):
+        texts = self._list_texts()
+        if not texts or any(not fold_text(text).strip("* ") for text in texts):
             raise ValueError("has an empty text, which every text would match")
         return self
 
