@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Outcome = Literal["passed", "failed", "error"]
+_WORST_FIRST: tuple[Outcome, ...] = ("error", "failed", "passed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class AssertionResult:
 class CaseResult:
     """What became of a case; `calls` is how much of its seconds the memory's own calls took.
 
-    An `error` says why the case could not be looked at: then no assertion passed or failed."""
+    An `error` says why the space could not be brought to where the case begins: then nothing was looked at."""
 
     file: str
     line: int
@@ -36,10 +37,9 @@ class CaseResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Whether all assertions passed."""
-        if self.error:
-            return "error"
-        return "passed" if all(each.outcome == "passed" for each in self.assertions) else "failed"
+        """Return the worst that became of an assertion."""
+        outcomes = {each.outcome for each in self.assertions}
+        return next(each for each in _WORST_FIRST if each in outcomes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

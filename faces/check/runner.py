@@ -61,20 +61,20 @@ async def run_case(bench: Bench, check: CheckFile, place: int) -> CaseResult:
     except (StoreError, BadConfig):
         raise
     except MunimentError as failure:
-        error = f"{type(failure).__name__}: {failure}"
+        error = _format_error(failure)
     finally:
         bench.clock.set_time(None)
         if space is None:
             await bench.memory.admin.erase_space(scope)
-    results = trial.results + [
-        _make_result(check, place, number, "error", 0.0, error)
-        for number in range(len(trial.results), len(case.expect))
-    ]
     return CaseResult(
         file=str(check.path),
         line=check.find_line(place),
         name=case.name,
-        assertions=tuple(results),
+        assertions=(
+            tuple(_make_result(check, place, number, "error", 0.0, error) for number in range(len(case.expect)))
+            if error
+            else tuple(trial.results)
+        ),
         seconds=perf_counter() - began,
         calls_seconds=meter.total_seconds,
         error=error,
@@ -97,10 +97,16 @@ class _Trial:
         self.results: list[AssertionResult] = []
 
     async def check_all(self) -> None:
-        """Look at all expectations, in their order. Raises BadInput, NotFound, ModelError, StoreError; the results that
-        there are by then stay."""
+        """Look at all expectations, in their order; one that cannot be looked at does not end the others. Raises
+        StoreError, BadConfig."""
         for number in range(len(self._case.expect)):
-            self.results.append(await self.check_expectation(number))
+            try:
+                result = await self.check_expectation(number)
+            except (StoreError, BadConfig):
+                raise
+            except MunimentError as error:
+                result = _make_result(self._check, self._place, number, "error", 0.0, _format_error(error))
+            self.results.append(result)
 
     async def check_expectation(self, number: int) -> AssertionResult:
         """Return what became of an expectation, counted from 0. Raises BadInput, NotFound, ModelError, StoreError."""
@@ -136,6 +142,10 @@ def describe_expectation(expectation: Expectation) -> str:
         case _:
             kind = next(name for name, each in EXPECTATIONS.items() if isinstance(expectation, each))
             return f"{kind} {getattr(expectation, kind).describe()}"
+
+
+def _format_error(error: MunimentError) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _make_scope(bench: Bench, case: Case, place: int) -> Scope:

@@ -38,12 +38,12 @@ HOLDS: list[dict[str, Any]] = [
     {"forgets": "peanuts"},
     {"ignores": "sk-proj"},
     {"supersedes": {"was": "lives in Lisbon", "by": "Porto"}},
-    {"asks_consent": "city: Lisbon"},
+    {"asks_consent": "city: Porto"},
     {"quarantines": "French"},
     {"query": "Where does the user live?", "has": {"contains": "Porto", "position": 1}, "lacks": "peanuts"},
     {"query": "Where does the user live?", "within_tokens": 500, "silent": False},
     {"query": "goals?", "categories": ["goals"], "agent": "supervisor", "silent": True},
-    {"query": "Who?", "agent": "retriever", "categories": ["profile"], "denied": True},
+    {"query": "Who?", "agent": "planner", "categories": ["profile"], "denied": True},
     {"budget": {"calls": 0, "tokens": 0, "cost": 0.0, "query_p95_ms": 60_000, "learn_p95_ms": 60_000}},
 ]
 # An assertion that does not hold -> what its failure says was there instead.
@@ -68,14 +68,14 @@ FAILS: list[tuple[dict[str, Any], str]] = [
         {"query": "Where does the user live?", "top_k": 1, "has": "sailing"},
         "kept: [preferences] The user likes sailing: ",
     ),
-    ({"query": "*", "top_k": 1, "has": "Porto"}, "kept, and not in the answer: [profile] "),
+    ({"query": "*", "top_k": 1, "has": "sailing"}, "kept, and not in the answer: [preferences] "),
     ({"query": "Where does the user live?", "lacks": "Porto"}, 'has "Porto" at position 1; found: 1. [profile] '),
-    ({"query": "*", "has": {"contains": "Porto", "position": 1}}, '"Porto" is at position 2, at most 1 allowed'),
+    ({"query": "*", "has": {"contains": "sailing", "position": 1}}, '"sailing" is at position 2, at most 1 allowed'),
     ({"query": "Where does the user live?", "silent": True}, "not silent; found: 1. ["),
     ({"query": "goals?", "categories": ["goals"], "silent": False}, "silent; the answer is empty"),
     ({"query": "Where does the user live?", "within_tokens": 1}, "tokens, at most 1 allowed; found: 1. ["),
     ({"query": "Where does the user live?", "denied": True}, "not refused; found: 1. ["),
-    ({"query": "Who?", "agent": "retriever", "categories": ["profile"], "has": "Porto"}, "refused: "),
+    ({"query": "Who?", "agent": "planner", "categories": ["profile"], "has": "Porto"}, "refused: "),
     ({"budget": {"query_p95_ms": 0.001}}, "query_p95_ms: "),
 ]
 
@@ -190,7 +190,8 @@ def test_nothing_is_left(muniment: Muniment, tmp_path: Path, database_url: str) 
     unreadable = make_case([{"query": "x", "agent": "nobody", "silent": True}], "unreadable")
     outcome = muniment("check", write(tmp_path, make_case(HOLDS), unreadable), "--json")
     assert outcome.code == 1
-    assert outcome.json["cases"][1]["error"].startswith("BadInput: agent: unknown 'nobody'; allowed: ")
+    (refused, *_) = outcome.json["cases"][1]["assertions"]
+    assert refused["found"].startswith("BadInput: agent: unknown 'nobody'; allowed: ")
     after = count_rows(database_url)
     assert after.pop("erasures") == before.pop("erasures") + 2
     assert after == before
