@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 pytest_plugins = ("pytester",)
+pytestmark = pytest.mark.timeout(300)  # each starts pytest as a program, twice at most
 
 CASES = """
 muniment_check: 1
@@ -38,7 +39,7 @@ def session(
 
 
 def run(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return session.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly", *arguments, timeout=50)
+    return session.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly", *arguments, timeout=120)
 
 
 def test_cases_are_tests(session: pytest.Pytester) -> None:
