@@ -55,7 +55,7 @@ from muniment.memory.domain.ids import Vector
 from muniment.memory.ports.embedders import Embedder
 from muniment.plugin import open_plugin
 from muniment.plugin.book.file_book import find_book_file
-from muniment.plugin.domain.item import MemoryItem
+from muniment.plugin.domain.item import CompactPolicy, MemoryItem
 from muniment.plugin.stores.local.store import open_local_store
 from muniment.plugin.stores.remote.store import RemoteStore
 
@@ -111,6 +111,9 @@ async def _open_ways(settings: Settings, folder: Path, items: int) -> AsyncItera
             else:
                 store = CountedStore(open_local_store(chosen, counted))
                 await _fill_file(store, embedder, items, has_vectors=counted is not None)
+                # A file that grew turn by turn was compacted each day: 10,000 items that were never compared are no
+                # host's, and comparing them takes seconds behind the first turns.
+                await store.compact(OWNER, _make_policy(chosen))
             book = NotingBook(find_book_file(folder / f"{name}.sqlite"))
             stack.push_async_callback(store.close)
             stack.push_async_callback(book.close)
@@ -118,6 +121,13 @@ async def _open_ways(settings: Settings, folder: Path, items: int) -> AsyncItera
             host = await stack.enter_async_context(Host([plugin]))
             ways[name] = Way(host=host, book=book, store=store, embedder=counted)
         yield ways
+
+
+def _make_policy(settings: Settings) -> CompactPolicy:
+    gates = settings.plugin.gates
+    return CompactPolicy(
+        at=datetime.now(UTC), merge_similarity=gates.duplicate_similarity, max_items=settings.plugin.max_items
+    )
 
 
 async def _fill_file(store: CountedStore, embedder: Embedder, items: int, *, has_vectors: bool) -> None:

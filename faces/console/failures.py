@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from muniment.faces.console.rendering import make_address, render_page
 from muniment.faces.console.visits import NotSignedIn, NoUser, TooManyRequests, choose_texts
-from muniment.faces.http.errors import find_status
+from muniment.faces.http.errors import find_status, list_methods
 from muniment.faces.serving.request_ids import REQUEST_ID
 from muniment.memory.errors import MunimentError, NotFound
 
@@ -32,7 +32,10 @@ async def answer_error(request: Request, error: Exception) -> Response:
         return response
     if isinstance(error, MunimentError):
         return render_failure(request, find_status(type(error)), "" if isinstance(error, NotFound) else str(error))
-    return render_failure(request, error.status_code if isinstance(error, HTTPException) else 500)
+    response = render_failure(request, error.status_code if isinstance(error, HTTPException) else 500)
+    if response.status_code == 405:
+        response.headers["Allow"] = ", ".join(list_methods(request, request.app.routes))
+    return response
 
 
 def render_failure(request: Request, status: int, detail: str = "") -> Response:

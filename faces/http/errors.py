@@ -147,7 +147,7 @@ def add_handlers(app: FastAPI, routes: Sequence[BaseRoute], *, names_unknown: bo
 
     async def answer_http(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        headers = {"Allow": ", ".join(_list_methods(request, routes))} if status == 405 else None
+        headers = {"Allow": ", ".join(list_methods(request, routes))} if status == 405 else None
         kind, message = _HTTP_TYPES.get(status, ("BadInput", "The request cannot be read."))
         return make_error(422 if status == 400 else status, kind, message, headers=headers)
 
@@ -160,7 +160,7 @@ def add_handlers(app: FastAPI, routes: Sequence[BaseRoute], *, names_unknown: bo
     app.add_exception_handler(Exception, answer_defect)
 
 
-def _list_methods(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
+def list_methods(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
     """Return the methods of an address: each may be an endpoint of its own."""
     matching = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted({method for route in matching for method in getattr(route, "methods", ())})

@@ -23,6 +23,7 @@ from muniment.plugin.stores.local.writing import ItemWriter, says_same
 
 STEP_ROWS = 200  # of one transaction, so that other writers get their turn
 _NEAREST = 5
+_COMPARED_AT_ONCE = 32  # vectors: what is held for them grows with the space
 _LEAST_PAGES = 256  # of a file that is worth to be written anew
 _FREE_SHARE = 0.25  # of its pages from which on it is
 _Step = Callable[[sqlite3.Connection], tuple[int, bool]]  # how many it has removed, and whether none are left
@@ -102,10 +103,11 @@ class Compaction:
             self._cursor, self._until = (state.compared, 0), state.revision
         values = {"since": self._cursor[0], "after": self._cursor[1], "until": self._until}
         rows = self._list_rows(connection, "list_uncompared", values | {"space": state.space, "limit": STEP_ROWS})
+        near = self._find_near(connection, state, rows)
         gone = set[int]()
         for row in rows:
             if row.n not in gone:
-                gone |= self._merge_row(connection, state, writer, row, gone)
+                gone |= self._merge_row(connection, state, writer, row, near.get(row.n, []), gone)
         if rows:
             self._cursor = rows[-1].revision, rows[-1].n
         is_done = len(rows) < STEP_ROWS
@@ -114,11 +116,18 @@ class Compaction:
         return len(gone), is_done
 
     def _merge_row(
-        self, connection: sqlite3.Connection, state: SpaceState, writer: ItemWriter, row: ItemRow, gone: set[int]
+        self,
+        connection: sqlite3.Connection,
+        state: SpaceState,
+        writer: ItemWriter,
+        row: ItemRow,
+        near: Sequence[int],
+        gone: set[int],
     ) -> set[int]:
-        """Merge a row with the others that say the same, and return the numbers of those that have gone."""
+        """Merge a row with the others that say the same, and return the numbers of those that have gone. `near` are the
+        numbers of rows whose vectors are near to its own."""
         removed = set[int]()
-        for other in self._list_copies(connection, state, row, gone):
+        for other in self._list_copies(connection, state, row, near, gone):
             kept, lost = sorted((row, other), key=_rank_for_keeping)
             if lost.item.pinned:
                 continue
@@ -130,7 +139,7 @@ class Compaction:
         return removed
 
     def _list_copies(
-        self, connection: sqlite3.Connection, state: SpaceState, row: ItemRow, gone: set[int]
+        self, connection: sqlite3.Connection, state: SpaceState, row: ItemRow, near: Sequence[int], gone: set[int]
     ) -> list[ItemRow]:
         """Return the other rows of the same fact: by their words, or by vectors that no rule tells apart."""
         values = (state.space, row.sameness, row.n)
@@ -138,24 +147,31 @@ class Compaction:
         known = {row.n, *gone, *(copy.n for copy in copies)}
         return copies + [
             other
-            for other in self._list_numbered(connection, self._find_near(connection, state, row))
-            if other.n not in known and not other.item.deleted and says_same(row.item, other.item)
+            for other in self._list_numbered(connection, [n for n in near if n not in known])
+            if not other.item.deleted and says_same(row.item, other.item)
         ]
 
-    def _find_near(self, connection: sqlite3.Connection, state: SpaceState, row: ItemRow) -> list[int]:
+    def _find_near(
+        self, connection: sqlite3.Connection, state: SpaceState, rows: Sequence[ItemRow]
+    ) -> dict[int, list[int]]:
+        """Return for each row with a vector the numbers of the others that are near to it."""
         if self.model is None or self.policy.merge_similarity is None:
-            return []
-        found = connection.execute(SQL["read_vector"], (row.n, self.model)).fetchone()
-        if found is None:
-            return []
-        near = NearQuery(
-            vector=decode_vector(found[0]),
-            rows=RowFilter(places=(row.place,), types=(row.item.type,), at=to_microseconds(self.policy.at)),
-            most=_NEAREST + 1,
-            least=self.policy.merge_similarity,
-        )
-        [rows] = self.cache.find_near(connection, state, self.model, [near])
-        return sorted(n for n in rows if n != row.n)
+            return {}
+        found = dict[int, NearQuery]()
+        for row in rows:
+            vector = connection.execute(SQL["read_vector"], (row.n, self.model)).fetchone()
+            if vector is not None:
+                places = RowFilter(places=(row.place,), types=(row.item.type,), at=to_microseconds(self.policy.at))
+                found[row.n] = NearQuery(
+                    vector=decode_vector(vector[0]), rows=places, most=_NEAREST + 1, least=self.policy.merge_similarity
+                )
+        near, numbers = dict[int, list[int]](), list(found)
+        for first in range(0, len(numbers), _COMPARED_AT_ONCE):
+            some = numbers[first : first + _COMPARED_AT_ONCE]
+            answers = self.cache.find_near(connection, state, self.model, [found[number] for number in some])
+            for number, answer in zip(some, answers, strict=True):
+                near[number] = sorted(n for n in answer if n != number)
+        return near
 
     def _drop_least(self, connection: sqlite3.Connection) -> tuple[int, bool]:
         state, writer = self._open_space(connection)
