@@ -75,6 +75,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "evidence.anchor:app",
         "Where the journals end, signed: a file to keep elsewhere, which shows a journal that was cut or replaced.",
     ),
+    "check": (
+        "check:check_memory",
+        "Check what memory keeps and finds against files that say it.",
+    ),
     "consolidate": (
         "maintenance.consolidate:run_consolidation",
         "Find memories that say the same, or that a later one has outdated, and let one of each two stay.",
