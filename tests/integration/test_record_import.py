@@ -63,7 +63,7 @@ async def test_a_conversation_is_learned_and_recorded(database_url: str) -> None
     tuned = own.model_copy(update={"limits": own.limits.model_copy(update={"turn_chars": 400})})
     async with engine(database_url, tuned=tuned) as memory:
         first = [message_of(0, "Where do you live?", role="assistant")]
-        rest = [message_of(1, "In Porto"), message_of(2, "What is the capital of Peru?"), message_of(3, "x " * 300)]
+        rest = [message_of(1, "Porto"), message_of(2, "What is the capital of Peru?"), message_of(3, "x " * 300)]
         assert [one.fate for one in await memory.imports.learn_messages(scope(), first)] == ["recorded"]
         outcomes = await memory.imports.learn_messages(scope(), rest, previous=first)
         assert [one.fate for one in outcomes] == ["learned", "recorded", "refused"]
