@@ -48,6 +48,7 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.bisection import Bisecting
 from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
@@ -55,11 +56,13 @@ from muniment.memory.flows.reading.person import PersonRecords
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
+from muniment.memory.flows.reading.verification import Verification
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
+from muniment.memory.flows.writing.importing.records import RecordImport
 from muniment.memory.flows.writing.items import Items
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -95,7 +98,9 @@ _LAYER_PORTS = (
     "messages",
     "observations",
     "person_reads",
+    "replays",
     "resources",
+    "seals",
     "sessions",
 )
 
@@ -135,8 +140,10 @@ class Engine:
     projections: Projections
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
+    bisecting: Bisecting
     statistics: Statistics
     person_records: PersonRecords
+    verification: Verification
     consents: Consents
     skills: Skills
     neighbour_finder: NeighbourFinder
@@ -152,6 +159,7 @@ class Engine:
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer
+    record_import: RecordImport
     items: Items
     refiling: Refiling
     forgotten: Forgotten

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from muniment.memory.ports.console.inbox import InboxReads
+from muniment.memory.ports.layers.bisections import ReplayStore
 from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.layers.messages import MessageStore
@@ -13,6 +14,7 @@ from muniment.memory.ports.layers.person import PersonReads
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.layers.sessions import SessionStore
+from muniment.memory.ports.seals import SealStore
 
 
 class LayerStores(Protocol):
@@ -40,7 +42,13 @@ class LayerStores(Protocol):
     def projections(self) -> ProjectionStore: ...
 
     @property
+    def replays(self) -> ReplayStore: ...
+
+    @property
     def resources(self) -> ResourceStore: ...
 
     @property
     def sessions(self) -> SessionStore: ...
+
+    @property
+    def seals(self) -> SealStore: ...
