@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,6 +25,7 @@ from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.engine import settings
 from tests.faces.conftest import Muniment
 
+ROOT = Path(__file__).parents[2]
 TURNS = [
     {"user": "I live in Lisbon.", "at": "2026-03-01"},
     {"user": "I'm allergic to peanuts."},
@@ -148,15 +151,30 @@ def test_other_beginnings(muniment: Muniment, tmp_path: Path) -> None:
     muniment("remember", "I like chess", "--user", "ana")
     before = muniment("export", "--user", "ana").out
     (tmp_path / "ana.jsonl").write_text(before, encoding="utf-8")
+    tea, former = {"text": "Drink tea", "category": "goals", "kind": "episodic"}, {"user": "ana", "as_of": 1}
     file = write(
         tmp_path,
-        make_case([{"remembers": {"contains": "tea", "category": "goals"}}], "memories",
-                  memories=["The user sails", {"text": "Drink tea", "category": "goals", "kind": "episodic"}]),
-        make_case([{"remembers": "sailing"}, {"remembers": "Porto"}], "export", export="ana.jsonl", turns=[{"user": "I live in Porto."}]),
-        make_case([{"remembers": "chess"}, {"query": "what does the user like?", "has": "sailing"}], "now", space={"user": "ana"}),
-        make_case([{"remembers": "sailing"}, {"remembers": "chess"}, {"query": "chess", "lacks": "chess"}], "then", space={"user": "ana", "as_of": 1}),
-        make_case([{"asks_consent": "x"}], "consents of the past", space={"user": "ana", "as_of": 1}),
-    )  # fmt: skip
+        make_case(
+            [{"remembers": {"contains": "tea", "category": "goals"}}], "memories", memories=["The user sails", tea]
+        ),
+        make_case(
+            [{"remembers": "sailing"}, {"remembers": "Porto"}],
+            "export",
+            export="ana.jsonl",
+            turns=[{"user": "I live in Porto."}],
+        ),
+        make_case(
+            [{"remembers": "chess"}, {"query": "what does the user like?", "has": "sailing"}],
+            "now",
+            space={"user": "ana"},
+        ),
+        make_case(
+            [{"remembers": "sailing"}, {"remembers": "chess"}, {"query": "chess", "lacks": "chess"}],
+            "then",
+            space=former,
+        ),
+        make_case([{"asks_consent": "x"}], "consents of the past", space=former),
+    )
     outcome = muniment("check", file, "--json")
     found = {case["name"]: [each["outcome"] for each in case["assertions"]] for case in outcome.json["cases"]}
     assert found == {
@@ -236,7 +254,7 @@ def test_junit(muniment: Muniment, tmp_path: Path) -> None:
     broken = make_case([{"query": "x", "agent": "nobody", "silent": True}], "broken")
     file = write(tmp_path, make_case([*HOLDS, FAILS[0][0]]), odd, broken)
     assert muniment("check", file, "--junit", str(report)).code == 1
-    root = ET.parse(report).getroot()  # noqa: S314 - our own file
+    root = ET.parse(report).getroot()
     assert root.tag == "testsuites"
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == (str(len(HOLDS) + 3), "2", "1")
     required = {
@@ -298,12 +316,11 @@ async def test_another_embedder_is_that_of_the_space(database_url: str, tmp_path
 def test_a_model_reads_and_is_counted(muniment: Muniment, tmp_path: Path) -> None:
     """With a model what it finds is kept, too; its requests, tokens and money are counted, and a limit that they are
     beyond says so. A configuration without a model is rules alone."""
-    facts = {"facts": [{"statement": "The user keeps bees", "category": "activity", "kind": "experience", "predicate": "keeps",
-                        "object": "bees", "quote": "the bees and I had a good year"}]}  # fmt: skip
-    file = write(
-        tmp_path,
-        make_case([{"budget": {"calls": 0}}, {"budget": {"tokens": 1}}, {"budget": {"calls": 5}}], turns=[{"user": "So the bees and I had a good year in the garden."}]),
-    )  # fmt: skip
+    fact = {"statement": "The user keeps bees", "category": "activity", "kind": "experience", "predicate": "keeps"}
+    facts = {"facts": [fact | {"object": "bees", "quote": "the bees and I had a good year"}]}
+    expect: list[dict[str, Any]] = [{"budget": {"calls": 0}}, {"budget": {"tokens": 1}}, {"budget": {"calls": 5}}]
+    said = [{"user": "So the bees and I had a good year in the garden."}]
+    file = write(tmp_path, make_case(expect, turns=said))
     with ScriptedOpenAI(reply=structured(facts)) as model:
         env = {"MUNIMENT_MODEL": "scripted", "OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.base_url}
         outcome = muniment("check", file, "--against", "model=none", "--json", **env)
@@ -356,3 +373,42 @@ async def time_calls(bench: Bench) -> float:
             await memory.query(scope, "supervisor", Query(text=f"Where does the user live? {n}", top_k=8))
         await memory.admin.erase_space(scope)
     return perf_counter() - began
+
+
+def test_the_page_and_the_examples_hold(muniment: Muniment, tmp_path: Path) -> None:
+    """Each whole file on the page about checks passes, and so do the files of the examples; each list of assertions on
+    the page is one that the reader takes."""
+    page = (ROOT / "docs/check.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    whole = [block for block in blocks if block.startswith("muniment_check: 1\n")]
+    for number, block in enumerate(whole):
+        (tmp_path / f"{number}.memory.yaml").write_text(block, encoding="utf-8")
+    lists = [yaml.safe_load(block) for block in blocks if block not in whole]
+    assert (len(whole), len(lists)) == (2, 3)
+    outcome = muniment("check", str(tmp_path), str(ROOT / "examples/memory-check"))
+    assert outcome.code == 0, outcome.out
+    for expect in lists:
+        assert read_check_file(Path(write(tmp_path, make_case(expect), name="list.yaml"))).content.cases
+
+
+def test_the_workflow_is_yaml_of_commands_that_exist() -> None:
+    """The example of a workflow calls `muniment check` with options that it has."""
+    steps = yaml.safe_load((ROOT / "examples/memory-check/workflow.yml").read_text(encoding="utf-8"))["jobs"]["check"][
+        "steps"
+    ]
+    commands = [step["run"] for step in steps if "muniment check" in step.get("run", "")]
+    assert [re.findall(r"--\w+", command) for command in commands] == [["--junit"], ["--against"]]
+
+
+async def test_an_interrupted_case_is_erased(database_url: str, tmp_path: Path) -> None:
+    """A case that is cancelled, as by Ctrl-C, erases its space all the same."""
+    file = read_check_file(Path(write(tmp_path, make_case([{"query": "x", "silent": True, "repeat": 100_000}]))))
+    async with open_bench(settings(database_url)) as bench:
+        running = asyncio.create_task(run_case(bench, file, 0))
+        while not count_rows(database_url)["memories"]:
+            await asyncio.sleep(0.05)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    counts = count_rows(database_url)
+    assert (counts["memories"], counts["turns"], counts["spaces"]) == (0, 0, 0)
