@@ -62,8 +62,9 @@ class Guide:
         return self.answer(ANSWER if knows else "I cannot say.")
 
     def answer(self, text: str) -> ChatAnswer:
-        return ChatAnswer(message=ChatMessage(role="assistant", content=text), model=self.name, input_tokens=9,
-            output_tokens=3)  # fmt: skip
+        return ChatAnswer(
+            message=ChatMessage(role="assistant", content=text), model=self.name, input_tokens=9, output_tokens=3
+        )
 
     async def close(self) -> None:
         return
