@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from muniment.memory.admin import Admin
+from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
@@ -16,10 +16,13 @@ from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.flows.reading.bisection import OnReply
+from muniment.memory.imports import Imports
 from muniment.memory.jobs import Jobs
+from muniment.memory.personal_data import PersonalData
 from muniment.memory.ports.layers.bisections import TurnReplay
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
@@ -59,9 +62,19 @@ class Doors:
         return Inbox(self.engine)
 
     @property
+    def personal_data(self) -> PersonalData:
+        """All that is kept of one person."""
+        return PersonalData(self.engine)
+
+    @property
     def resources(self) -> Resources:
         """The documents that were taken in."""
         return Resources(self.engine)
+
+    @property
+    def imports(self) -> Imports:
+        """What comes from other memories."""
+        return Imports(self.engine)
 
     @property
     def sessions(self) -> Sessions:
@@ -77,6 +90,13 @@ class Doors:
     def jobs(self) -> Jobs:
         """The background jobs."""
         return Jobs(self.engine)
+
+    async def verify(
+        self, scope: Scope, *, since: Revision = START, anchors: Sequence[Anchor] = ()
+    ) -> VerificationReport:
+        """Return what was changed, removed or added in a space by other means than the product's, the first revision
+        first. Raises NotFound for a space that does not exist, StoreError."""
+        return await self.admin.verify(scope, since=since, anchors=anchors)
 
     @property
     def replays(self) -> Replays:

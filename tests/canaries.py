@@ -82,8 +82,9 @@ SILENT: dict[str, tuple[str, ...]] = {
         "muniment.console_sessions.digest", "muniment.consolidation_runs.reason", "muniment.erasures.counts",
         "muniment.host_items.digest", "muniment.host_items.said",
         "muniment.journal.new_ref", "muniment.journal.old_ref", "muniment.plugin_audit.item_id",
-        "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.spaces.tend_terms",
-        "muniment.tokens.digest", "muniment.turns.hash",
+        "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.reseals.content",
+        "muniment.reseals.salt", "muniment.seals.content", "muniment.seals.digest", "muniment.seals.salt",
+        "muniment.spaces.head", "muniment.spaces.tend_terms", "muniment.tokens.digest", "muniment.turns.hash",
     ),
     "a reason in the product's own words": (
         "muniment.extractions.refused", "muniment.extractions.repaired", "muniment.observations.outcome",

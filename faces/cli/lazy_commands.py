@@ -63,6 +63,22 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "transfer.export_file:export_file",
         "Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.",
     ),
+    "dossier": (
+        "transfer.dossier:write_person_file",
+        "Write everything known of a person, in plain words: an answer to a request for access as it stands.",
+    ),
+    "verify": (
+        "evidence.verify:verify_journals",
+        "Verify that nobody changed a memory behind its back, and name the first revision that somebody did.",
+    ),
+    "anchor": (
+        "evidence.anchor:app",
+        "Where the journals end, signed: a file to keep elsewhere, which shows a journal that was cut or replaced.",
+    ),
+    "check": (
+        "check:check_memory",
+        "Check what memory keeps and finds against files that say it.",
+    ),
     "consolidate": (
         "maintenance.consolidate:run_consolidation",
         "Find memories that say the same, or that a later one has outdated, and let one of each two stay.",

@@ -144,7 +144,7 @@ def _order(item: MemoryItem) -> tuple[float, str]:
 
 
 @pytest.mark.parametrize("name", STORES)
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)
 async def test_random_operations(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """P-64 to P-79, P-84, P-88, P-94."""
 

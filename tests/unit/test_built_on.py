@@ -18,8 +18,11 @@ from muniment.memory.flows.background.derived import (
     find_affected_part,
     mentions_any,
     states_any,
+    turn_states_any,
 )
+from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.provenance.quoted import hash_shingles
+from tests.golden import inputs
 
 WALNUTS = "User is allergic to walnuts"
 VERA = "User's sister Vera teaches the cello in Lyon"
@@ -117,3 +120,15 @@ def test_what_repeats_what_it_was_shown() -> None:
     assert not echoes_any([VERA, WALNUTS], turn("user", "As I am allergic to walnuts, no pesto."))
     assert not echoes_any([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto.", ()))
     assert not echoes_any([VERA, WALNUTS], turn("assistant", "Good morning."))
+
+
+def test_a_turn_of_which_the_rules_made_a_statement_is_found_by_it() -> None:
+    """Whatever the rules read in the frozen texts is found from what they made of it: no turn is left unread."""
+    missed, found = [], 0
+    for text in ["not in it", *(record["text"] for record in inputs.load()["text"][::7])]:
+        turn = Turn.make(session="s", key="k", role="user", text=text, at=datetime(2026, 5, 4, tzinfo=UTC))
+        made = [each.text for each in extract_statements(turn).candidates if states_any([each.text], each.text)]
+        found += len(made)
+        missed += [(turn.text, each) for each in made if not turn_states_any([each], turn)]
+    assert found > 200
+    assert not missed

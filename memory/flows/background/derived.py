@@ -19,6 +19,7 @@ _PIECE_WORDS = 1_000  # words whose sequences are hashed together
 _MIN_SHARE, _MIN_WHOLE_SHARE = 0.7, 0.9  # of the words of a statement
 _MIN_WORDS = 3  # a shorter statement is found only as it stands
 _STEM, _ENDING = 3, 2  # letters
+_SHORT = 40  # characters; a text up to this length is read by the rules in any case
 
 
 def mentions_any(statements: Sequence[str], text: str) -> bool:
@@ -47,7 +48,11 @@ def join_texts(*values: Any) -> str:
 
 
 def turn_states_any(statements: Sequence[str], turn: Turn) -> bool:
-    """Return whether one of the statements is extracted from a turn by rule: short ones are seldom said literally."""
+    """Return whether one of the statements is extracted from a turn by rule: short ones are seldom said literally.
+
+    What the rules make of a turn has a word of it, unless the turn has none but those that carry no meaning."""
+    if len(turn.text) > _SHORT and not _prefilter_statements(statements, turn.text):
+        return False
     return any(states_any(statements, candidate.text) for candidate in extract_statements(turn).candidates)
 
 

@@ -10,9 +10,11 @@ from muniment.memory.ports.layers.chats import ChatStore
 from muniment.memory.ports.layers.host_items import HostItemStore
 from muniment.memory.ports.layers.messages import MessageStore
 from muniment.memory.ports.layers.observations import ObservationStore
+from muniment.memory.ports.layers.person import PersonReads
 from muniment.memory.ports.layers.projections import ProjectionStore
 from muniment.memory.ports.layers.resources import ResourceStore
 from muniment.memory.ports.layers.sessions import SessionStore
+from muniment.memory.ports.seals import SealStore
 
 
 class LayerStores(Protocol):
@@ -34,6 +36,9 @@ class LayerStores(Protocol):
     def observations(self) -> ObservationStore: ...
 
     @property
+    def person_reads(self) -> PersonReads: ...
+
+    @property
     def projections(self) -> ProjectionStore: ...
 
     @property
@@ -44,3 +49,6 @@ class LayerStores(Protocol):
 
     @property
     def sessions(self) -> SessionStore: ...
+
+    @property
+    def seals(self) -> SealStore: ...
