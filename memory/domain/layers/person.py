@@ -12,8 +12,8 @@ from muniment.memory.domain.memory import State
 PERSON_TABLES: tuple[str, ...] = (
     "spaces", "memories", "memory_versions", "journal", "relations", "projections", "consent_requests", "erasures",
     "sessions", "turns", "thread_revision", "observations", "extractions", "items", "host_items", "requests", "events",
-    "consolidation_runs", "pair_fingerprints", "plugin_turns", "plugin_switches", "plugin_audit", "proxy_days",
-    "shares",
+    "consolidation_runs", "pair_fingerprints", "plugin_turns", "plugin_switches", "plugin_audit",
+    "bisect_replies", "proxy_days", "shares",
 )  # fmt: skip
 # A table of spaces that has nothing of a person -> why.
 IMPERSONAL_TABLES: Mapping[str, str] = {
@@ -42,7 +42,7 @@ DOSSIER_PARTS: tuple[str, ...] = (
     "memory", "waiting", "consent_requests", "replaced", "refused", "forgotten", "erasures", "sessions", "turns",
     "journal", "items", "projections", "observations", "relations", "host_items", "extractions", "events", "requests",
     "thread_revision", "consolidation_runs", "pair_fingerprints", "plugin_turns", "plugin_switches", "plugin_audit",
-    "proxy_days", "shares", "spaces",
+    "bisect_replies", "proxy_days", "shares", "spaces",
 )  # fmt: skip
 
 
