@@ -137,8 +137,8 @@ def _print_cause(cause: Cause) -> None:
     for turn in cause.sources:
         where = f"{turn.session or 'no session'}{'' if turn.position is None else f', turn {turn.position}'}"
         text = screen.join_lines(turn.text)[:_SHOWN_CHARS]
-        terminal.print_hint(f"    from {turn.role}, {where}, {turn.at:%Y-%m-%d %H:%M}: {text}")
+        terminal.print_wrapped(f"    from {turn.role}, {where}, {turn.at:%Y-%m-%d %H:%M}: {text}")
     if cause.memory is not None and not cause.sources:
-        terminal.print_hint(f"    kept since {cause.memory.created_at:%Y-%m-%d %H:%M}; the turns are gone")
+        terminal.print_wrapped(f"    kept since {cause.memory.created_at:%Y-%m-%d %H:%M}; the turns are gone")
     if cause.reason:
-        terminal.print_hint(f"    not shown: {screen.join_lines(cause.reason)}")
+        terminal.print_wrapped(f"    not shown: {screen.join_lines(cause.reason)}")
