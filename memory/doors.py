@@ -10,24 +10,24 @@ from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
+from muniment.memory.domain.evidence.seals import Anchor, VerificationReport
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.bisection import Bisection, BisectProgress, BisectRequest
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.flows.reading.bisection import OnReply
-from muniment.memory.imports import Imports
 from muniment.memory.jobs import Jobs
-from muniment.memory.personal_data import PersonalData
 from muniment.memory.ports.layers.bisections import TurnReplay
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
 from muniment.memory.rules.policy.edits import Edit
 from muniment.memory.sessions import Sessions
+from muniment.memory.transfer.imports import Imports
+from muniment.memory.transfer.personal_data import PersonalData
 
 
 class Doors:

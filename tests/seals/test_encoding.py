@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from psycopg.types.json import Jsonb
 
-from muniment.memory.domain.seals import Reseal
+from muniment.memory.domain.evidence.seals import Reseal
 from muniment.memory.rules.seals.encoding import (
     CONTENT_FIELDS,
     LINE_FIELDS,

@@ -8,9 +8,7 @@ from hmac import compare_digest
 from itertools import chain
 from uuid import UUID
 
-from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import (
+from muniment.memory.domain.evidence.seals import (
     MAX_FINDINGS,
     Anchor,
     Chain,
@@ -21,6 +19,8 @@ from muniment.memory.domain.seals import (
     SealFinding,
     VerificationReport,
 )
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.scope import Scope
 from muniment.memory.rules.seals.encoding import (
     LINE_FIELDS,
     digest_chain,
