@@ -167,11 +167,6 @@ def turn_of(memory: StoredMemory) -> str:
     return turn_of_tags(memory.tags)
 
 
-def turn_of_tags(tags: Sequence[str]) -> str:
-    """The data set's id of a memory, which the import keeps as a tag."""
-    return next((tag.removeprefix("dia:") for tag in tags if tag.startswith("dia:")), "")
-
-
 @asynccontextmanager
 async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]:
     """Every conversation of the file in a throw-away database, with at most `limit` questions of each.
@@ -286,6 +281,11 @@ def many(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("a whole number of 1 or more wanted")
     return number
+
+
+def turn_of_tags(tags: Sequence[str]) -> str:
+    """The data set's id of a memory, which the import keeps as a tag."""
+    return next((tag.removeprefix("dia:") for tag in tags if tag.startswith("dia:")), "")
 
 
 def _figures(scores: Sequence[Score]) -> dict[str, Any]:

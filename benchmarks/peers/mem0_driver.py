@@ -13,7 +13,8 @@ from mem0 import Memory
 from mem0.embeddings.base import EmbeddingBase
 from mem0.utils.factory import EmbedderFactory
 
-from benchmarks.peers.wire import Store, Vectors, 
+from benchmarks.peers.wire import Store, Vectors
+
 _NAME = "langchain"  # an embedder's name that mem0 accepts
 _NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -92,4 +93,3 @@ def make_store(given: Mapping[str, Any], vectors: Vectors) -> Store:
             }
         )
     )
-
