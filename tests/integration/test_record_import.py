@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage
 from muniment.memory.domain.query import Query
 from tests.engine import NOON, engine, said, scope, settings
 
