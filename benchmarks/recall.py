@@ -164,7 +164,7 @@ async def ask(memory: Memory, scope: Scope, name: str, question: Question) -> Sc
 
 def turn_of(memory: StoredMemory) -> str:
     """The data set's id of the turn that a memory was imported from."""
-    return _turn(memory.tags)
+    return turn_of_tags(memory.tags)
 
 
 @asynccontextmanager
@@ -181,7 +181,7 @@ async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]
         async with asking(own) as memory:
             for raw, talk in zip(raws, conversations, strict=True):
                 scope = Scope(owner=talk.sample_id)
-                known = frozenset(_turn(one.tags) for one in talk.candidates)
+                known = frozenset(turn_of_tags(one.tags) for one in talk.candidates)
                 with harness.bar(f"{talk.sample_id}: importing", len(talk.candidates)) as tick:
                     memories += await memory.ingest(scope, talk.candidates, tick)
                 talks.append(
@@ -283,7 +283,7 @@ def many(text: str) -> int:
     return number
 
 
-def _turn(tags: Sequence[str]) -> str:
+def turn_of_tags(tags: Sequence[str]) -> str:
     """The data set's id of a memory, which the import keeps as a tag."""
     return next((tag.removeprefix("dia:") for tag in tags if tag.startswith("dia:")), "")
 

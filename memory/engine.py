@@ -48,9 +48,11 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.bisection import Bisecting
 from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.flows.reading.person import PersonRecords
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
@@ -60,6 +62,7 @@ from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
+from muniment.memory.flows.writing.importing.records import RecordImport
 from muniment.memory.flows.writing.items import Items
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -88,7 +91,18 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "resources", "seals", "sessions")
+_LAYER_PORTS = (
+    "chats",
+    "host_items",
+    "inbox_reads",
+    "messages",
+    "observations",
+    "person_reads",
+    "replays",
+    "resources",
+    "seals",
+    "sessions",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,7 +140,9 @@ class Engine:
     projections: Projections
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
+    bisecting: Bisecting
     statistics: Statistics
+    person_records: PersonRecords
     verification: Verification
     consents: Consents
     skills: Skills
@@ -143,6 +159,7 @@ class Engine:
     requests: Requests
     import_rows: ImportRows
     transfer: Transfer
+    record_import: RecordImport
     items: Items
     refiling: Refiling
     forgotten: Forgotten

@@ -1776,6 +1776,35 @@ ALTER TABLE jobs.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE muniment.bisect_replies (
+    space_id uuid NOT NULL,
+    bisection_id uuid NOT NULL,
+    statements integer[] NOT NULL,
+    attempt integer NOT NULL,
+    holds boolean NOT NULL,
+    reply text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT bisect_replies_attempt_range CHECK ((attempt >= 0))
+);
+
+ALTER TABLE ONLY muniment.bisect_replies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.bisect_replies IS 'A row is a reply that was made again with a part of what stood before a model. It is removed with the days of the ledger, and when anything of the space is erased; no export has it.';
+
+COMMENT ON COLUMN muniment.bisect_replies.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.bisect_replies.bisection_id IS 'What was asked of which turn: computed from the turn, what stood before the model, the model, and what is looked for.';
+
+COMMENT ON COLUMN muniment.bisect_replies.statements IS 'The numbers of the statements with which it was made, in order.';
+
+COMMENT ON COLUMN muniment.bisect_replies.attempt IS 'How many replies with the same statements were made before it.';
+
+COMMENT ON COLUMN muniment.bisect_replies.holds IS 'Whether it has what is looked for.';
+
+COMMENT ON COLUMN muniment.bisect_replies.reply IS 'The reply, redacted.';
+
+COMMENT ON COLUMN muniment.bisect_replies.at IS 'When it was made.';
+
 CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
  SELECT space_id,
     thread_id,
@@ -3161,6 +3190,9 @@ ALTER TABLE ONLY jobs.slots
 ALTER TABLE ONLY jobs.workers
     ADD CONSTRAINT workers_pk PRIMARY KEY (id);
 
+ALTER TABLE ONLY muniment.bisect_replies
+    ADD CONSTRAINT bisect_replies_pk PRIMARY KEY (space_id, bisection_id, statements, attempt);
+
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_pk PRIMARY KEY (space_id, request_id);
 
@@ -3281,6 +3313,10 @@ CREATE INDEX queue_in_order ON jobs.queue USING btree (lock, priority DESC, id) 
 CREATE UNIQUE INDEX queue_lock ON jobs.queue USING btree (lock) WHERE (status = 'doing'::text);
 
 CREATE INDEX queue_worker_id ON jobs.queue USING btree (worker_id) WHERE (status = 'doing'::text);
+
+CREATE INDEX bisect_replies_by_time ON muniment.bisect_replies USING btree (space_id, at);
+
+COMMENT ON INDEX muniment.bisect_replies_by_time IS 'The replies that are past their days.';
 
 CREATE UNIQUE INDEX consent_requests_waiting ON muniment.consent_requests USING btree (space_id, field, lower(value)) WHERE (decision = 'pending'::text);
 
@@ -3404,6 +3440,9 @@ COMMENT ON TRIGGER spaces_seals ON muniment.spaces IS 'The seals of a space go w
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_worker FOREIGN KEY (worker_id) REFERENCES jobs.workers(id) ON DELETE SET NULL;
 
+ALTER TABLE ONLY muniment.bisect_replies
+    ADD CONSTRAINT bisect_replies_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
@@ -3503,6 +3542,24 @@ ALTER TABLE jobs.workers ENABLE ROW LEVEL SECURITY;
 CREATE POLICY workers_worker ON jobs.workers TO muniment_worker USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY workers_worker ON jobs.workers IS 'A worker takes the jobs of all spaces, and enters none.';
+
+ALTER TABLE muniment.bisect_replies ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY bisect_replies_eraser ON muniment.bisect_replies TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY bisect_replies_eraser ON muniment.bisect_replies IS 'Who erases works in one space, too.';
+
+CREATE POLICY bisect_replies_no_delete ON muniment.bisect_replies AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY bisect_replies_no_delete ON muniment.bisect_replies IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY bisect_replies_no_insert ON muniment.bisect_replies AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY bisect_replies_no_insert ON muniment.bisect_replies IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY bisect_replies_own ON muniment.bisect_replies TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY bisect_replies_own ON muniment.bisect_replies IS 'The application sees the replies of the space that it has entered, and no reader of some categories any.';
 
 ALTER TABLE muniment.consent_requests ENABLE ROW LEVEL SECURITY;
 
@@ -4292,6 +4349,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.queue TO muniment_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.slots TO muniment_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.workers TO muniment_worker;
+
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.bisect_replies TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.bisect_replies TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.change_log TO muniment_app;
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from muniment.memory.flows.shares import Shares
     from muniment.memory.flows.token_configs import TokenConfigs
     from muniment.memory.flows.tokens import Tokens
-    from muniment.memory.models.preload import load_in_background
+    from muniment.memory.models.preload import load_embedder, load_in_background
+    from muniment.memory.rules.resources.markdown import read_markdown
 
 __all__ = [
     "AnchorFiles",
@@ -57,6 +58,7 @@ __all__ = [
     "get_server_status",
     "grant_login",
     "is_same_database",
+    "load_embedder",
     "load_in_background",
     "make_anchor_files",
     "make_chat_model",
@@ -74,6 +76,7 @@ __all__ = [
     "open_tokens",
     "open_worker",
     "read_grant_script",
+    "read_markdown",
     "read_settings_in_force",
     "read_silence_limit",
     "run_proxy_accounts",
@@ -102,7 +105,8 @@ _MODULES = {
     "flows.shares": "Shares",
     "flows.token_configs": "TokenConfigs",
     "flows.tokens": "Tokens",
-    "models.preload": "load_in_background",
+    "models.preload": "load_embedder load_in_background",
+    "rules.resources.markdown": "read_markdown",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

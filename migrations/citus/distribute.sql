@@ -139,7 +139,7 @@ from unnest(array[
   'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
   'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures',
   'requests', 'items', 'sessions', 'shares', 'observations', 'projections', 'proxy_days', 'host_items',
-  'plugin_turns', 'plugin_switches', 'plugin_audit', 'seals', 'reseals'
+  'plugin_turns', 'plugin_switches', 'plugin_audit', 'seals', 'reseals', 'bisect_replies'
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec

@@ -1,1 +1,1 @@
-"""What a memory can prove, as values."""
+"""What shows that a memory is as it was written."""

@@ -5,7 +5,7 @@ be a secret."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
@@ -273,6 +273,18 @@ class ImportTally:
             merged=tuple(sorted(self._merged)),
             unused=tuple(sorted(self._unused)),
         )
+
+
+def group_lines(lines: Sequence[ImportLine]) -> Iterator[Sequence[ImportLine]]:
+    """Yield the lines that are written together: all plain notes, then each line with facts, which may correct earlier
+    ones."""
+    if notes := [line for line in lines if not _has_facts(line)]:
+        yield notes
+    yield from ((line,) for line in lines if _has_facts(line))
+
+
+def _has_facts(line: ImportLine) -> bool:
+    return any(candidate.kind != "episodic" or candidate.fact is not None for candidate in line.candidates)
 
 
 def _check_aliases(row: Mapping[str, Any], number: int) -> None:

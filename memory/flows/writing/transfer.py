@@ -20,7 +20,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn, make_memory
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import SpaceEngines, SpaceLocks
-from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows, ImportTally
+from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows, ImportTally, group_lines
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -123,7 +123,7 @@ class Transfer:
                 for each in line.candidates
             ]:
                 await self.embedder.embed_documents(parsed)
-            for group in _group_lines(lines):
+            for group in group_lines(lines):
                 candidates = tuple(
                     each
                     for line in group
@@ -334,15 +334,3 @@ def _split_batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]
         batch.append(each)
     if batch:
         yield batch
-
-
-def _group_lines(lines: Sequence[ImportLine]) -> Iterator[Sequence[ImportLine]]:
-    """Yield the lines that are written together: all plain notes, then each line with facts, which may correct earlier
-    ones."""
-    if notes := [line for line in lines if not _has_facts(line)]:
-        yield notes
-    yield from ((line,) for line in lines if _has_facts(line))
-
-
-def _has_facts(line: ImportLine) -> bool:
-    return any(candidate.kind != "episodic" or candidate.fact is not None for candidate in line.candidates)

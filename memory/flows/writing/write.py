@@ -79,13 +79,19 @@ class Writer:
     write_behind: WriteBehind
 
     async def learn_turn(
-        self, scope: Scope, turn: Turn, previous: Sequence[Turn] = (), aliases: Sequence[str] = ()
+        self,
+        scope: Scope,
+        turn: Turn,
+        previous: Sequence[Turn] = (),
+        aliases: Sequence[str] = (),
+        *,
+        node: Node = "hotpath",
     ) -> Receipt:
         """Keep the statements that the rules find in a turn, and carry out its wishes to forget.
 
         `previous` are the turns before it, oldest first: a short answer is read with the question, and a note is found
-        by what it answers. Each statement gets the `aliases`. The same turn twice is one write. Raises TooLarge,
-        BadInput, StoreError."""
+        by what it answers. Each statement gets the `aliases`. The same turn twice is one write. What another `node`
+        than a chat brings does not count towards the day. Raises TooLarge, BadInput, StoreError."""
         if refusal := self.redactor.find_denial_reason(scope, turn):
             return Receipt(rev=Revision(0), skipped=refusal)
         safe, reason, extraction = await self.read_texts(
@@ -96,12 +102,12 @@ class Writer:
         if aliases:
             extraction = replace(extraction, candidates=self.name_candidates(extraction.candidates, aliases))
         status: Status = "ok" if extraction.candidates or extraction.forget_requests else "skipped"
-        event = OpsEvent(node="hotpath", op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
+        event = OpsEvent(node=node, op="classify", status=status, ts=self.clock.now(), thread_id=scope.thread)
         await self.write_behind.track_event(scope, event)
         if reason is not None and not extraction.candidates:
             return Receipt(rev=Revision(0), skipped=reason)
         record = ExtractionRecord(turn=safe.id, source="rules", found=len(extraction.candidates))
-        receipt = await self.commit_extraction(scope, extraction, (safe,), "hotpath", record, said_at=safe.at)
+        receipt = await self.commit_extraction(scope, extraction, (safe,), node, record, said_at=safe.at)
         if not extraction.unread:
             return receipt
         unread = _UNREAD.format(extraction.unread[:_CUT_QUOTE], self.settings.limits.reading_seconds)

@@ -17,9 +17,11 @@ from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.bisections import PostgresReplays
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
 from muniment.memory.stores.postgres.layers.host_items import PostgresHostItems
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
+from muniment.memory.stores.postgres.layers.person import PostgresPersonReads
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.resources import PostgresResources
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
@@ -61,6 +63,7 @@ class PostgresStore:
         self.observations = PostgresObservations(connections)
         self.sessions = PostgresSessions(connections)
         self.chats = PostgresChats(connections)
+        self.replays = PostgresReplays(connections)
         self.jobs = PostgresJobQueue(connections)
         self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)
@@ -68,6 +71,7 @@ class PostgresStore:
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
         self.host_items = PostgresHostItems(connections)
+        self.person_reads = PostgresPersonReads(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
         self.seals = PostgresSeals(connections)

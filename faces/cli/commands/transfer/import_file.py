@@ -9,6 +9,7 @@ from typing import IO, Annotated, Any, TypeAlias
 import typer
 
 from muniment.faces.cli import session
+from muniment.faces.cli.commands.transfer.import_records import import_records
 from muniment.faces.cli.import_source import ImportSource
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
@@ -24,26 +25,53 @@ Convert: TypeAlias = Callable[[Iterable[Mapping[str, Any]]], Iterator[dict[str, 
 class ImportFormat(StrEnum):
     """The layouts that `import` reads."""
 
+    chatgpt = "chatgpt"
+    claude = "claude"
+    mem0 = "mem0"
+    langgraph_store = "langgraph-store"
+    langmem = "langmem"
+    letta = "letta"
+    graphiti = "graphiti"
+    markdown = "markdown"
     jsonl = "jsonl"
     locomo = "locomo"
     memory_records = "memory-records"
 
 
+_OWN_FORMATS = (ImportFormat.jsonl, ImportFormat.locomo, ImportFormat.memory_records)
+
+
 def import_file(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file; - for standard input.")],
-    layout: Annotated[ImportFormat, typer.Option("--format", "-f", help="How the file is written.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file, folder or ZIP archive; - for standard input.")],
+    layout: Annotated[
+        ImportFormat | None,
+        typer.Option("--format", "-f", help="How it is written; else another memory's is recognized."),
+    ] = None,
     user: Annotated[
         str | None,
         typer.Option(
             "--user", "-u", metavar="NAME", help="Whose memory; else me, or for locomo the conversation's id."
         ),
     ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="OWNER", help="Only what the file says is this user's, group's or namespace's."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and check another memory's file, and show counts and a sample.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read memories from a file. What is there already is not added again.
 
     All of the file is looked at before the first memory is written: where a line is not right nothing is imported.
     What was interrupted goes on by the same command.
+
+    chatgpt, claude: the archive of an export, unpacked or not, or a file of it. mem0: what get_all returned, and the
+    history. langgraph-store, langmem: items of a store. letta: agent files. graphiti: facts and episodes of Zep and
+    Graphiti. markdown: notes such as MEMORY.md, and folders of Obsidian. What is a conversation is learned from in the
+    order of its time, what is a memory is kept as given with its origin; every record is counted with what became of
+    it.
 
     jsonl: what `export` wrote, into a user who has no memories yet; or one object a line with at least a "text",
     perhaps "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id", "fact". Without
@@ -61,11 +89,21 @@ def import_file(
 
     For example:
 
+      muniment import chatgpt-export.zip --dry-run
+
+      muniment import chatgpt-export.zip --user ana
+
       muniment import backup.jsonl --format jsonl --user ana
 
       muniment import conversations.json --format locomo
     """
     settings = load_settings()
+    if layout not in _OWN_FORMATS:
+        name = None if layout is None else layout.value
+        import_records(settings, file, name, user or DEFAULT_USER, only=only, dry_run=dry_run, as_json=as_json)
+        return
+    if dry_run or only is not None:
+        raise BadInput(f"--dry-run and --only are for what comes from other memories, not for {layout.value}")
     source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
     report = ImportReport()
     try:

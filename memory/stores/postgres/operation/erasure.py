@@ -27,7 +27,7 @@ _ERASURE, _ROLES = load_blocks("erasure"), load_blocks("roles")
 # In this order: the lists of a large space find a memory by its words, and what refers to a memory goes before it.
 _OF_MEMORIES = (
     "postings", "relations", "pair_fingerprints", "consent_requests", "requests", "events", "projections",
-    "observations", "host_items", "memory_versions", "memories", "journal",
+    "observations", "host_items", "bisect_replies", "memory_versions", "memories", "journal",
 )  # fmt: skip
 # A table, for the receipt's count, and the block that removes the traces of a memory from it.
 _OF_TRACES = (
@@ -40,7 +40,8 @@ _OF_SPACE = (  # without seals first, no row is sealed anew before it goes
     "reseals", "seals", "relations", "memory_versions", "memories", "journal", "thread_revision", "turns",
     "observations", "sessions",
     "extractions", "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints",
-    "requests", "items", "host_items", "projections", "plugin_turns", "plugin_switches", "plugin_audit", "spaces",
+    "requests", "items", "host_items", "projections", "plugin_turns", "plugin_switches", "plugin_audit",
+    "bisect_replies", "spaces",
 )  # fmt: skip
 
 

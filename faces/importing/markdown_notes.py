@@ -1,0 +1,120 @@
+"""Notes in Markdown: MEMORY.md and files like CLAUDE.md, and folders of Obsidian with front matter, links and tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+import yaml
+
+from muniment.faces.importing import fields
+from muniment.faces.importing.formats import ImportFiles
+from muniment.faces.importing.markdown_blocks import list_blocks
+from muniment.faces.importing.sources import read_text
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
+from muniment.memory.errors import BadInput
+
+_ORIGIN = "markdown"
+_MAX_BYTES = 8 * 2**20  # of one note
+_MATTER = re.compile(r"\A---[ \t]*\r?\n(?P<lines>.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_TIMES = ("updated", "modified", "date", "created", "created_at", "updated_at")
+_TAG = re.compile(r"(?<![\w/&#])#([^\W\d][\w/-]{0,80})")
+# `[2025-03-01] - words`: how an assistant is asked to list what it has saved.
+_DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\]?\s*[-–—:]\s+(?=\S)")
+
+
+class MarkdownFormat:
+    """Notes in Markdown."""
+
+    name = "markdown"
+    title = "notes in Markdown, such as MEMORY.md and folders of Obsidian"
+
+    def detect(self, source: ImportFiles) -> bool:
+        """Return whether there are notes, and no file in JSON."""
+        return bool(source.texts) and not any(layout.kind != "other" for layout in source.layouts.values())
+
+    def read(self, source: ImportFiles) -> Iterator[ImportRecord]:
+        """Yield the blocks of each note as memories."""
+        names = source.texts or list(source.files.names)
+        for name in names:
+            yield from _read_note(source, name)
+        others = {each.rpartition(".")[2].lower() for each in source.files.names} - {"md", "markdown", "txt"}
+        source.unread.note(f"files .{each}" for each in sorted(others) if len(names) < len(source.files.names))
+
+
+def _read_note(source: ImportFiles, name: str) -> Iterator[ImportRecord]:
+    text = read_text(source.files, name, _MAX_BYTES)
+    matter, body = _split_matter(text, name)
+    at = next((found for each in _TIMES if (found := _read_date(matter, each, name)) is not None), None)
+    shared = fields.make_tags(matter, source.unread, skip=(*_TIMES, "tags", "tag", "aliases", "alias", "title"))
+    own_tags = tuple(_list_tags(matter))
+    title = matter.get("title") if isinstance(matter.get("title"), str) else name.rpartition("/")[2].rpartition(".")[0]
+    seen: dict[str, int] = {}
+    for number, block in enumerate(list_blocks(body), 1):
+        place = f"{name}, block {number}"
+        text = block.text
+        if problem := fields.find_problem(text):
+            yield OmittedRecord(place=place, reason=problem)
+            continue
+        dated = _DATED.match(text)
+        when = _read_day(dated[1]) if dated else None
+        text = text[dated.end() :] if dated and when else text
+        seen[text] = seen.get(text, 0) + 1
+        yield ImportedMemory(
+            place=place,
+            origin=_ORIGIN,
+            key=f"{name}#{block.headings}/{seen[text]}"[:280],  # where it stands: a note that grows keeps the others
+            text=text,
+            at=when or at,
+            tags=tuple(dict.fromkeys((*own_tags, *_TAG.findall(text), *shared))),
+            context=" > ".join(each for each in (title, block.headings) if each) or None,
+        )
+
+
+def _split_matter(text: str, name: str) -> tuple[Mapping[str, Any], str]:
+    """Return the front matter of a note, empty where it has none, and the rest. Raises BadInput."""
+    match = _MATTER.match(text)
+    if match is None:
+        return {}, text
+    if "&" in match["lines"] and "*" in match["lines"]:
+        raise BadInput(f"{name}: front matter: references between values are not read")
+    try:
+        matter = yaml.safe_load(match["lines"])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 2}" if mark is not None else ""
+        raise BadInput(f"{name}{where}: front matter: is no YAML") from error
+    if matter is None:
+        return {}, text[match.end() :]
+    if not isinstance(matter, dict):
+        return {}, text  # two lines of dashes around a paragraph
+    return {str(key): value for key, value in matter.items()}, text[match.end() :]
+
+
+def _read_date(matter: Mapping[str, Any], field: str, name: str) -> datetime | None:
+    value = matter.get(field)
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    try:
+        return fields.read_time({field: value}, field, name) if isinstance(value, str) else None
+    except BadInput:
+        return None  # a date in the words of a person
+
+
+def _read_day(words: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(words).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _list_tags(matter: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the tags of a front matter: a list, or words with commas or blanks between them."""
+    for field in ("tags", "tag"):
+        value = matter.get(field)
+        given = re.split(r"[,\s]+", value) if isinstance(value, str) else value if isinstance(value, list) else []
+        yield from (each.lstrip("#") for each in given if isinstance(each, str) and each.lstrip("#"))

@@ -1,0 +1,150 @@
+"""mem0: what `get_all` returns (a list, or an object with `results` and `relations`), and rows of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from muniment.faces.importing import fields
+from muniment.faces.importing.fields import Fields
+from muniment.faces.importing.formats import ImportFiles
+from muniment.faces.importing.json_records import Layout, read_records
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
+
+_ORIGIN = "mem0"
+_HISTORY = frozenset({"old_memory", "new_memory"})
+_LISTS = ("results", "memories")
+_KNOWN = frozenset({
+    "id", "memory", "text", "hash", "metadata", "score", "created_at", "updated_at", "user_id", "agent_id", "run_id",
+    "actor_id", "role", "attributed_to", "expiration_date", "categories", "owner", "text_lemmatized",
+})  # fmt: skip
+
+
+class Mem0Format:
+    """Memories and histories of mem0."""
+
+    name = "mem0"
+    title = "mem0's memories and history"
+
+    def detect(self, source: ImportFiles) -> bool:
+        """Return whether a file has memories or a history of mem0."""
+        return any(_find_lists(layout) for layout in source.layouts.values())
+
+    def read(self, source: ImportFiles) -> Iterator[ImportRecord]:
+        """Yield the memories and the relations, then what the history says of earlier words."""
+        found = {name: _find_lists(source.layouts.get(name)) for name in source.list_json()}
+        has_memories = any(kind == "memories" for lists in found.values() for _, kind in lists)
+        for name, lists in found.items():
+            for below, kind in lists or [(None, "memories")]:
+                if kind == "memories":
+                    yield from _read_memories(source, name, below)
+                elif kind == "relations":
+                    yield from _read_relations(source, name, below)
+        for name, lists in found.items():
+            for below, kind in lists:
+                if kind == "history":
+                    yield from _read_history(source, name, below, has_memories=has_memories)
+
+
+def _find_lists(layout: Layout | None) -> list[tuple[str | None, str]]:
+    """Return the lists of a file that are of mem0: the field of each, None for the file itself, and what it holds."""
+    if layout is None:
+        return []
+    found: list[tuple[str | None, str]] = []
+    for below in (None, *_LISTS, "history", "relations"):
+        shown = layout.find_fields(below or "") | (layout.fields if below is None else frozenset())
+        if shown >= _HISTORY:
+            found.append((below, "history"))
+        elif "memory" in shown and "id" in shown:
+            found.append((below, "memories"))
+        elif below == "relations" and {"source", "relationship"} <= shown:
+            found.append((below, "relations"))
+    return found
+
+
+def _read_memories(source: ImportFiles, name: str, below: str | None) -> Iterator[ImportRecord]:
+    for number, value in read_records(source.files, name, below):
+        place = f"{name}, record {number}"
+        record = fields.check_object(value, place)
+        text = fields.read_text(record, "memory" if "memory" in record else "text", place)
+        owner = _find_owner(record)
+        if problem := fields.find_problem(text):
+            yield OmittedRecord(place=place, reason=problem, owner=owner)
+            continue
+        metadata = fields.check_object(record.get("metadata") or {}, place)
+        source.unread.note(each for each in record if each not in _KNOWN)
+        categories = {"category": record.get("categories")} if record.get("categories") else {}
+        is_own = "assistant" not in (record.get("role"), record.get("attributed_to"))
+        yield ImportedMemory(
+            place=place,
+            origin=_ORIGIN,
+            key=fields.read_text(record, "id", place),
+            text=text,
+            role="user" if is_own else "assistant",
+            at=fields.read_time(record, "updated_at", place) or fields.read_time(record, "created_at", place),
+            ended_at=fields.read_time(record, "expiration_date", place),
+            tags=fields.make_tags({**metadata, **categories}, source.unread),
+            actor=fields.find_text(record, "actor_id", place),
+            owner=owner,
+        )
+
+
+def _find_owner(record: Fields) -> str | None:
+    """Return whose memory it is: the user's, else that of the agent or of the run."""
+    return next((record[each] for each in ("user_id", "agent_id", "run_id") if isinstance(record.get(each), str)), None)
+
+
+def _read_relations(source: ImportFiles, name: str, below: str | None) -> Iterator[ImportRecord]:
+    for number, value in read_records(source.files, name, below):
+        place = f"{name}, relation {number}"
+        record = fields.check_object(value, place)
+        goal = "target" if "target" in record else "destination"
+        parts = [fields.read_text(record, each, place) for each in ("source", "relationship", goal)]
+        text = " ".join(parts).replace("_", " ")
+        if problem := fields.find_problem(text):
+            yield OmittedRecord(place=place, reason=problem)
+        else:
+            yield ImportedMemory(
+                place=place, origin=_ORIGIN, key="relation/" + "|".join(parts), text=text, tags=("relation",)
+            )
+
+
+def _read_history(source: ImportFiles, name: str, below: str | None, *, has_memories: bool) -> Iterator[ImportRecord]:
+    """Yield the words that a memory had before each change, as something that ended; without a file of the memories
+    also the words that the last change gave it."""
+    latest: dict[str, int] = {}
+    for number, value in read_records(source.files, name, below):
+        record = fields.check_object(value, f"{name}, record {number}")
+        latest[fields.read_text(record, "memory_id", f"{name}, record {number}")] = number
+    for number, value in read_records(source.files, name, below):
+        yield from _read_change(value, f"{name}, record {number}", latest, number, has_memories)
+
+
+def _read_change(
+    record: Mapping[str, Any], place: str, latest: Mapping[str, int], number: int, has_memories: bool
+) -> Iterator[ImportRecord]:
+    id_ = fields.read_text(record, "memory_id", place)
+    began_at = fields.read_time(record, "created_at", place)
+    changed_at = fields.read_time(record, "updated_at", place) or began_at
+    old, new = fields.find_text(record, "old_memory", place), fields.find_text(record, "new_memory", place)
+    is_last = latest[id_] == number
+    is_deleted = record.get("event") == "DELETE" or bool(record.get("is_deleted"))
+    yielded = False
+    if old and changed_at is not None and fields.find_problem(old) is None and (old != new or is_deleted):
+        yielded = True
+        yield ImportedMemory(
+            place=place,
+            origin=_ORIGIN,
+            key=f"{id_}/before {changed_at.isoformat()}",
+            text=old,
+            at=began_at,
+            ended_at=changed_at,
+            tags=("past",),
+        )
+    if new and is_last and not is_deleted and not has_memories:
+        if (problem := fields.find_problem(new)) is None:
+            yield ImportedMemory(place=place, origin=_ORIGIN, key=id_, text=new, at=changed_at)
+        else:
+            yield OmittedRecord(place=place, reason=problem)
+    elif not yielded:
+        yield OmittedRecord(place=place, reason="a change whose words another record has")

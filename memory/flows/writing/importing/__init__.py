@@ -1,0 +1,1 @@
+"""Importing what other memories hold."""
