@@ -11,12 +11,12 @@ from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, RecordOutcome
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
-from muniment.memory.imports import Imports
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
@@ -210,3 +210,33 @@ class Inbox:
         Raises NotFound where there is none lately, BadInput where what was decided has changed since, StoreError,
         ModelError."""
         return await self.engine.engines.run(scope, lambda engine: engine.inbox.undo_decision(scope, decision))
+
+
+@check_calls
+class Imports:
+    """The records of other memories. It shares the engine of `Memory`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def keep_memories(self, scope: Scope, memories: Sequence[ImportedMemory]) -> Sequence[RecordOutcome]:
+        """Keep memories of another system as they are given, with their origin and their time; return what became of
+        each, in their order.
+
+        A memory that the rules read completely is known as if it had been said, and corrected by what is said later.
+        What ended is in no answer. The same record again changes nothing, also where it was forgotten. Raises
+        StoreError, ModelError."""
+        given = tuple(memories)
+        return await self.engine.run_checked(scope, lambda engine: engine.record_import.keep_memories(scope, given))
+
+    async def learn_messages(
+        self, scope: Scope, messages: Sequence[ImportedMessage], *, previous: Sequence[ImportedMessage] = ()
+    ) -> Sequence[RecordOutcome]:
+        """Learn from the messages of one conversation, oldest first, and record them in a thread of its own; return
+        what became of each. `previous` are the messages before them.
+
+        A message that is recorded already changes nothing. Raises StoreError, ModelError."""
+        given, before = tuple(messages), tuple(previous)
+        return await self.engine.run_checked(
+            scope, lambda engine: engine.record_import.learn_messages(scope, given, before)
+        )

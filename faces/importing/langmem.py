@@ -9,7 +9,7 @@ from muniment.faces.importing import fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import read_records
 from muniment.faces.importing.langgraph_store import find_items, has_kinds, read_items, read_value
-from muniment.memory.domain.imports import ImportedMemory, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 from muniment.memory.errors import BadInput
 
 _ORIGIN = "langmem"
@@ -22,7 +22,7 @@ class LangMemFormat:
     name = "langmem"
     title = "LangMem's memories"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has items of LangMem, or memories as a manager returns them."""
         if find_items(source):
             return has_kinds(source)

@@ -14,7 +14,7 @@ from muniment.faces.importing.registry import FORMATS
 from muniment.faces.importing.sources import open_source
 from muniment.faces.importing.spool import RecordBatch, RecordSpool
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.imports import ImportedMemory, ImportTotals
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportTotals
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 
@@ -46,7 +46,7 @@ def import_records(
         source = ImportFiles(files, datetime.now(UTC))
         format_ = choose_format(FORMATS, source, layout)
         with terminal.show_spinner("reading…", quiet=as_json):
-            spool.fill(format_.read(source), only)
+            spool.take_records(format_.read(source), only)
         if not spool.total and not spool.totals.total:
             raise BadInput(f"{files.title}: has no record of {format_.title}")
         totals = spool.totals
