@@ -220,6 +220,14 @@ from turn t left join checkpoint_blobs b on b.thread_id = %(thread)s and b.check
   and b.channel = 'shown' and b.version = t.versions ->> 'shown'
 """
 
+# The last checkpoint of a turn that has read memory, by the time of its beginning.
+TURN_CHECKPOINT: LiteralString = """
+select checkpoint_id from checkpoints
+where thread_id = %(thread)s and checkpoint_ns = '' and checkpoint -> 'channel_values' ->> 'at' = %(at)s
+  and checkpoint -> 'channel_values' ->> 'rev' is not null
+order by checkpoint_id desc limit 1
+"""
+
 # Each thread of the supervisor as it is now; `user_id` is its space, a hash of tenant and owner.
 CREATE_THREADS_VIEW: LiteralString = f"""
 create view supervisor_checkpoints as

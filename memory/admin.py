@@ -10,7 +10,8 @@ from muniment.memory.codec import check_calls
 from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult, UndoResult
 from muniment.memory.domain.embedding import DATABASE, SwitchProgress, SwitchRange
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
-from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.evidence.seals import Anchor, AnchorFile, VerificationReport
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.maintenance import IndexingResult, LedgerCounts, MaintenanceResult, RefilingResult
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
@@ -20,6 +21,7 @@ from muniment.memory.flows.background.derived import mentions_any
 from muniment.memory.flows.background.reembed import EmbedderSwitch
 
 OnProgress = Callable[[int], None]
+START = Revision(0)
 
 
 @check_calls
@@ -206,3 +208,26 @@ class Admin:
     async def read_switch_progress(self, spaces: SwitchRange = DATABASE) -> SwitchProgress:
         """Return the embedder of these spaces, that of a switch under way, and its progress. No embedder is loaded."""
         return await self.engine.reembedding.read_embedders(spaces)
+
+    async def verify(
+        self,
+        scope: Scope,
+        *,
+        since: Revision = START,
+        anchors: Sequence[Anchor] = (),
+        on_progress: OnProgress | None = None,
+    ) -> VerificationReport:
+        """Compare the journal of a space after a revision, its memories and their versions with their seals.
+
+        The report has what was changed, removed or added by other means than the product's, the first revision first.
+        `on_progress` gets numbers of rows. Raises NotFound for a space that does not exist, StoreError."""
+        return await self.engine.verification.verify_space(scope, since, anchors, on_progress)
+
+    async def find_lost_spaces(self, anchors: Sequence[Anchor]) -> Sequence[VerificationReport]:
+        """Return a report for each space that an anchor knows and that is gone. Raises StoreError."""
+        return await self.engine.verification.find_lost_spaces(anchors)
+
+    async def sign_anchors(self, scopes: Sequence[Scope]) -> AnchorFile:
+        """Return where the journals of these spaces end, signed by the key of this installation. Raises StoreError,
+        BadConfig."""
+        return await self.engine.verification.sign_anchors(scopes)

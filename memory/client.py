@@ -17,7 +17,7 @@ from muniment.memory.domain.plan import ImportReport, Receipt, raise_refusal
 from muniment.memory.domain.query import Answer, Brief, Explanation, ListRequest, MemoryPage, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Placement, ToolUse, Turn
-from muniment.memory.domain.usage import OpsEvent
+from muniment.memory.domain.usage import OpsEvent, Purpose
 from muniment.memory.doors import Doors
 from muniment.memory.engine import Engine, MakeEmbedder
 from muniment.memory.flows import metering
@@ -346,9 +346,9 @@ class Conversation:
         """Write the buffered events, settlements and access counts of the scope. Raises StoreError."""
         await self._memory.engine.write_behind.flush(scope)
 
-    def meter_model(self, scope: Scope, model: ChatModel) -> ChatModel:
+    def meter_model(self, scope: Scope, model: ChatModel, purpose: Purpose = "reply") -> ChatModel:
         """Return a model whose requests are redacted and paid for by the tenant; its `chat` raises OverBudget, too."""
-        return metering.MeteredModel(self._memory.engine.usage_meter, scope, model)
+        return metering.MeteredModel(self._memory.engine.usage_meter, scope, model, purpose)
 
     def shingle_hashes(self, *texts: str) -> tuple[int, ...]:
         """Return hashes of the texts' word sequences, by which a later reply that repeats them is recognized."""

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
-from muniment.memory.admin import Admin
+from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
+from muniment.memory.domain.evidence.seals import Anchor, VerificationReport
 from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.layers.bisection import Bisection, BisectProgress, BisectRequest
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
-from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, RecordOutcome
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
+from muniment.memory.flows.reading.bisection import OnReply
 from muniment.memory.jobs import Jobs
+from muniment.memory.ports.layers.bisections import TurnReplay
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
 from muniment.memory.rules.policy.edits import Edit
 from muniment.memory.sessions import Sessions
+from muniment.memory.transfer.imports import Imports
+from muniment.memory.transfer.personal_data import PersonalData
 
 
 class Doors:
@@ -56,6 +62,11 @@ class Doors:
         return Inbox(self.engine)
 
     @property
+    def personal_data(self) -> PersonalData:
+        """All that is kept of one person."""
+        return PersonalData(self.engine)
+
+    @property
     def resources(self) -> Resources:
         """The documents that were taken in."""
         return Resources(self.engine)
@@ -79,6 +90,65 @@ class Doors:
     def jobs(self) -> Jobs:
         """The background jobs."""
         return Jobs(self.engine)
+
+    async def verify(
+        self, scope: Scope, *, since: Revision = START, anchors: Sequence[Anchor] = ()
+    ) -> VerificationReport:
+        """Return what was changed, removed or added in a space by other means than the product's, the first revision
+        first. Raises NotFound for a space that does not exist, StoreError."""
+        return await self.admin.verify(scope, since=since, anchors=anchors)
+
+    @property
+    def replays(self) -> Replays:
+        """The replies that a bisection has made, and how far it has come."""
+        return Replays(self.engine)
+
+    async def bisect(
+        self,
+        scope: Scope,
+        replay: TurnReplay,
+        *,
+        expect: str | None = None,
+        judge: str | None = None,
+        runs: int = 1,
+        missing: bool = False,
+        on_reply: OnReply | None = None,
+    ) -> Bisection:
+        """Return which remembered statements made the reply of a turn, which `replay` makes again with parts of what
+        stood before the model; of a thread of the supervisor `muniment.graph.replay.turns.open_turn` returns it.
+
+        A reply is looked at for a pattern to `expect` (words, with `*` for any text and `|` between alternatives), or
+        by a model for a question to `judge` it by. With `runs` above 1 the model need not be deterministic: a decision
+        is then wrong with a probability of at most 3^-runs. With `missing` the answer is what would have to be shown so
+        that the reply has it. Each reply is kept: a call that was cut short, as by OverBudget, goes on where it was
+        when it is repeated. `on_reply` gets the number of replies. Raises BadInput, ModelError, StoreError."""
+        request = BisectRequest(expect=expect, judge=judge, runs=runs, missing=missing)
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.bisecting.bisect_turn(scope, replay, request, on_reply)
+        )
+
+
+@check_calls
+class Replays:
+    """The replies of bisections. It shares the engine of `Memory`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def read_progress(self, scope: Scope, replay: TurnReplay, request: BisectRequest) -> BisectProgress:
+        """Return how far a bisection has come, and its result once it is there. No model is asked. Raises BadInput,
+        StoreError."""
+        return await self.engine.engines.run(
+            scope, lambda engine: engine.bisecting.read_progress(scope, replay, request)
+        )
+
+    async def find_revision(self, scope: Scope, moment: datetime) -> Revision:
+        """Return the revision that the space had at a time. Raises BadInput for a time to come, StoreError."""
+        return await self.engine.browser.resolve_revision(scope, moment) or Revision(0)
+
+    async def forget(self, scope: Scope, replay: TurnReplay, request: BisectRequest) -> None:
+        """Remove the replies of a bisection: it begins anew. Raises BadInput, StoreError."""
+        await self.engine.engines.run(scope, lambda engine: engine.bisecting.forget_replies(scope, replay, request))
 
 
 @check_calls
@@ -210,33 +280,3 @@ class Inbox:
         Raises NotFound where there is none lately, BadInput where what was decided has changed since, StoreError,
         ModelError."""
         return await self.engine.engines.run(scope, lambda engine: engine.inbox.undo_decision(scope, decision))
-
-
-@check_calls
-class Imports:
-    """The records of other memories. It shares the engine of `Memory`."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    async def keep_memories(self, scope: Scope, memories: Sequence[ImportedMemory]) -> Sequence[RecordOutcome]:
-        """Keep memories of another system as they are given, with their origin and their time; return what became of
-        each, in their order.
-
-        A memory that the rules read completely is known as if it had been said, and corrected by what is said later.
-        What ended is in no answer. The same record again changes nothing, also where it was forgotten. Raises
-        StoreError, ModelError."""
-        given = tuple(memories)
-        return await self.engine.run_checked(scope, lambda engine: engine.record_import.keep_memories(scope, given))
-
-    async def learn_messages(
-        self, scope: Scope, messages: Sequence[ImportedMessage], *, previous: Sequence[ImportedMessage] = ()
-    ) -> Sequence[RecordOutcome]:
-        """Learn from the messages of one conversation, oldest first, and record them in a thread of its own; return
-        what became of each. `previous` are the messages before them.
-
-        A message that is recorded already changes nothing. Raises StoreError, ModelError."""
-        given, before = tuple(messages), tuple(previous)
-        return await self.engine.run_checked(
-            scope, lambda engine: engine.record_import.learn_messages(scope, given, before)
-        )

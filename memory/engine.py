@@ -48,12 +48,15 @@ from muniment.memory.flows.process_state import (
     SpaceLocks,
     WriteBehind,
 )
+from muniment.memory.flows.reading.bisection import Bisecting
 from muniment.memory.flows.reading.changes import ChangeLog
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.flows.reading.person import PersonRecords
 from muniment.memory.flows.reading.recall import Recall
 from muniment.memory.flows.reading.spelling import Spelling
 from muniment.memory.flows.reading.stats import Statistics
+from muniment.memory.flows.reading.verification import Verification
 from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.flows.writing.forget import Forgetting
 from muniment.memory.flows.writing.forgotten import Forgotten
@@ -88,7 +91,18 @@ _PROCESS = ("locks", "cache", "access_log", "write_behind", "background_tasks", 
 _PORTS = (
     "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
 )  # fmt: skip
-_LAYER_PORTS = ("chats", "host_items", "inbox_reads", "messages", "observations", "resources", "sessions")
+_LAYER_PORTS = (
+    "chats",
+    "host_items",
+    "inbox_reads",
+    "messages",
+    "observations",
+    "person_reads",
+    "replays",
+    "resources",
+    "seals",
+    "sessions",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,7 +140,10 @@ class Engine:
     projections: Projections
     change_log: ChangeLog
     absence_explainer: AbsenceExplainer
+    bisecting: Bisecting
     statistics: Statistics
+    person_records: PersonRecords
+    verification: Verification
     consents: Consents
     skills: Skills
     neighbour_finder: NeighbourFinder

@@ -12,6 +12,7 @@ from unicodedata import category, normalize
 
 from muniment.memory.codec import encode_record, encode_value, is_storable
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.layers.bisection import Bisection, Cause
 from muniment.memory.domain.layers.session import Session, TurnHit
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Answer, Explanation, Hit, Query, Returns
@@ -192,6 +193,46 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
         cited = cite_source(memory) if memory.source else ""
         encoded["memory"] = {"id": str(memory.id), "text": f"[{memory.category}] {memory.text}{cited}"}
     return encoded
+
+
+def encode_bisection(found: Bisection) -> dict[str, Any]:
+    """Return what made a reply as JSON values: the turn, the outcome, the minimal sets with their sources, the replies
+    with the first set alone and without all of them, and how many replies were made."""
+    turn = found.turn
+    return {
+        "thread": turn.thread,
+        "turn": turn.position,
+        "rev": int(turn.rev),
+        "is_kept": turn.is_kept,
+        "outcome": found.outcome,
+        "candidates": len(found.candidates),
+        "sets": [[_encode_cause(cause) for cause in causes] for causes in found.sets],
+        "reply": turn.reply,
+        "reply_with": found.reply_with,
+        "reply_without": found.reply_without,
+        "replies": found.replies,
+        "reused": found.reused,
+    }
+
+
+def _encode_cause(cause: Cause) -> dict[str, Any]:
+    statement = cause.statement
+    sources = [
+        {
+            "session": turn.session,
+            "position": turn.position,
+            "role": turn.role,
+            "at": encode_value(turn.at),
+            "text": turn.text,
+        }
+        for turn in cause.sources
+    ]
+    encoded = {"text": statement.text, "part": statement.part, "sources": sources}
+    if statement.memory is not None:
+        encoded["id"] = str(statement.memory)
+    if cause.memory is not None:
+        encoded["state"] = cause.memory.state
+    return encoded | ({"reason": cause.reason} if cause.reason else {})
 
 
 def parse_agent_query(

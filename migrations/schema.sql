@@ -204,6 +204,18 @@ end $_$;
 
 COMMENT ON FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'Writes the memories of a plan, archives the states that they replace, and adds to the journal; `fresh`: none of the memories was there before.';
 
+CREATE FUNCTION muniment.close_reseals(at_space uuid, line bigint) RETURNS bytea
+    LANGUAGE plpgsql
+    AS $$
+begin
+  update muniment.reseals set sealed_by = line where space_id = at_space and sealed_by = 0;
+  return coalesce((
+    select sha256(string_agg(record_send(row('muniment reseal 1'::text, r.rev, r.content)), ''::bytea order by r.rev))
+    from muniment.reseals r where r.space_id = at_space and r.sealed_by = line), '');
+end $$;
+
+COMMENT ON FUNCTION muniment.close_reseals(at_space uuid, line bigint) IS 'Puts what the erasure has sealed anew under its line, and returns the digest of it; empty for nothing.';
+
 CREATE FUNCTION muniment.commit_memories(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -284,6 +296,354 @@ end $$;
 
 COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
+CREATE TABLE muniment.memories (
+    space_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    kind text NOT NULL,
+    category text NOT NULL,
+    text text NOT NULL,
+    fact jsonb,
+    stable_key text,
+    importance smallint NOT NULL,
+    confidence real NOT NULL,
+    trust text NOT NULL,
+    pinned boolean NOT NULL,
+    state text NOT NULL,
+    tags text[] NOT NULL,
+    agent_id text,
+    run_id text,
+    actor_id text,
+    role text,
+    session_id text,
+    thread_id text,
+    event_time timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    last_accessed_at timestamp with time zone,
+    access_count integer NOT NULL,
+    purge_at timestamp with time zone,
+    rev bigint NOT NULL,
+    superseded_by uuid,
+    context text,
+    turns uuid[] NOT NULL,
+    embedding public.halfvec NOT NULL,
+    embedding_model text NOT NULL,
+    words public.sparsevec NOT NULL,
+    next_embedding public.halfvec,
+    next_model text,
+    aliases text[] DEFAULT '{}'::text[] NOT NULL,
+    project_id text,
+    app_id text,
+    reach text DEFAULT 'user'::text NOT NULL,
+    source text,
+    expires_at timestamp with time zone,
+    CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
+    CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
+    CONSTRAINT memories_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL)))),
+    CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
+    CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
+ALTER TABLE ONLY muniment.memories ALTER COLUMN next_embedding SET STORAGE MAIN;
+
+ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.memories IS 'A row is the present state of one memory: a statement, with where it comes from. Written by commit_plan alone, but for counts of retrievals, vectors of a next model, and erasures.';
+
+COMMENT ON COLUMN muniment.memories.memory_id IS 'The memory; a correction keeps it.';
+
+COMMENT ON COLUMN muniment.memories.kind IS 'semantic (a fact), episodic (an event), procedural (how something is done) or insight (a conclusion from others).';
+
+COMMENT ON COLUMN muniment.memories.category IS 'The category of the settings that the memory is filed under; a reader''s allowlist goes by it.';
+
+COMMENT ON COLUMN muniment.memories.text IS 'The statement, redacted.';
+
+COMMENT ON COLUMN muniment.memories.fact IS 'The structured side of a semantic memory: kind, subject, predicate, object and names; else null.';
+
+COMMENT ON COLUMN muniment.memories.stable_key IS 'What the fact is about, and its value unless it has only one at a time; equal keys are the same fact.';
+
+COMMENT ON COLUMN muniment.memories.importance IS 'From 1 to 5; 5 is never forgotten for its age.';
+
+COMMENT ON COLUMN muniment.memories.confidence IS 'From 0 to 1.';
+
+COMMENT ON COLUMN muniment.memories.trust IS 'Who vouches for it: user, tool, document or agent.';
+
+COMMENT ON COLUMN muniment.memories.pinned IS 'Whether it is kept whatever its age and use.';
+
+COMMENT ON COLUMN muniment.memories.state IS 'active; pending (waits for consent); superseded (has given way to superseded_by); soft_deleted (forgotten, until purge_at); rejected (consent was refused).';
+
+COMMENT ON COLUMN muniment.memories.tags IS 'Free labels.';
+
+COMMENT ON COLUMN muniment.memories.agent_id IS 'The agent that it is filed under; null: none.';
+
+COMMENT ON COLUMN muniment.memories.run_id IS 'The run in which it was first said.';
+
+COMMENT ON COLUMN muniment.memories.actor_id IS 'Who said it, where several speak.';
+
+COMMENT ON COLUMN muniment.memories.role IS 'The role of the one who said it: user, assistant, tool or system.';
+
+COMMENT ON COLUMN muniment.memories.session_id IS 'The session in which it was first said; its turns may be gone.';
+
+COMMENT ON COLUMN muniment.memories.thread_id IS 'The thread in which it was first said.';
+
+COMMENT ON COLUMN muniment.memories.event_time IS 'When what it tells of happened or will happen; null: unknown, or no event.';
+
+COMMENT ON COLUMN muniment.memories.created_at IS 'When it was first kept.';
+
+COMMENT ON COLUMN muniment.memories.updated_at IS 'When it was changed last; a retrieval is no change.';
+
+COMMENT ON COLUMN muniment.memories.last_accessed_at IS 'When it was retrieved last; null: never.';
+
+COMMENT ON COLUMN muniment.memories.access_count IS 'How many retrievals were counted.';
+
+COMMENT ON COLUMN muniment.memories.purge_at IS 'When a forgotten memory is removed for good; null: it is not forgotten.';
+
+COMMENT ON COLUMN muniment.memories.rev IS 'The revision of the space at which this state was written.';
+
+COMMENT ON COLUMN muniment.memories.superseded_by IS 'The memory that this one has given way to.';
+
+COMMENT ON COLUMN muniment.memories.context IS 'The words around the statement; helps to find it and is never shown.';
+
+COMMENT ON COLUMN muniment.memories.turns IS 'The turns that support it; rows of turns may be gone.';
+
+COMMENT ON COLUMN muniment.memories.embedding IS 'The vector of the text by embedding_model, in half precision.';
+
+COMMENT ON COLUMN muniment.memories.embedding_model IS 'The model of embedding; empty while the memory waits for a vector.';
+
+COMMENT ON COLUMN muniment.memories.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
+
+COMMENT ON COLUMN muniment.memories.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
+
+COMMENT ON COLUMN muniment.memories.next_model IS 'The model of next_embedding.';
+
+COMMENT ON COLUMN muniment.memories.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
+
+COMMENT ON COLUMN muniment.memories.project_id IS 'The project in which it was said.';
+
+COMMENT ON COLUMN muniment.memories.app_id IS 'The app through which it was said.';
+
+COMMENT ON COLUMN muniment.memories.reach IS 'Where the memory is found: `user` everywhere, `project` in its project alone, `session` in its session alone.';
+
+COMMENT ON COLUMN muniment.memories.source IS 'Where it comes from, by name or address; shown with the memory. Null: from what was said.';
+
+COMMENT ON COLUMN muniment.memories.expires_at IS 'From when on no answer has it; null: it lasts.';
+
+CREATE FUNCTION muniment.digest_content(salt bytea, meta jsonb, held muniment.memories) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+  select sha256(record_send(row('muniment content 1'::text, salt, muniment.private_meta(meta), held.kind, held.category, held.text,
+    held.fact, held.stable_key, held.importance, held.confidence, held.trust, held.pinned, held.state, held.tags, held.agent_id,
+    held.run_id, held.actor_id, held.role, held.session_id, held.thread_id, held.event_time, held.created_at, held.updated_at,
+    held.purge_at, held.superseded_by, held.context, held.turns, held.aliases, held.project_id, held.app_id, held.reach,
+    held.source, held.expires_at)))
+$$;
+
+COMMENT ON FUNCTION muniment.digest_content(salt bytea, meta jsonb, held muniment.memories) IS 'The digest of the content of a line: of the salt, its details, and the memory that it left; of nulls where the memory is gone.';
+
+CREATE TABLE muniment.memory_versions (
+    space_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    from_rev bigint NOT NULL,
+    to_rev bigint NOT NULL,
+    kind text NOT NULL,
+    category text NOT NULL,
+    text text NOT NULL,
+    fact jsonb,
+    stable_key text,
+    importance smallint NOT NULL,
+    confidence real NOT NULL,
+    trust text NOT NULL,
+    pinned boolean NOT NULL,
+    state text NOT NULL,
+    tags text[] NOT NULL,
+    agent_id text,
+    run_id text,
+    actor_id text,
+    role text,
+    session_id text,
+    thread_id text,
+    event_time timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    purge_at timestamp with time zone,
+    superseded_by uuid,
+    context text,
+    turns uuid[] NOT NULL,
+    embedding public.halfvec NOT NULL,
+    embedding_model text NOT NULL,
+    words public.sparsevec NOT NULL,
+    next_embedding public.halfvec,
+    next_model text,
+    aliases text[] DEFAULT '{}'::text[] NOT NULL,
+    project_id text,
+    app_id text,
+    reach text DEFAULT 'user'::text NOT NULL,
+    source text,
+    expires_at timestamp with time zone,
+    CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev)),
+    CONSTRAINT memory_versions_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL))))
+);
+
+ALTER TABLE ONLY muniment.memory_versions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.memory_versions IS 'A row is a former state of a memory. Written by apply_changes, in the statement that replaces the state.';
+
+COMMENT ON COLUMN muniment.memory_versions.memory_id IS 'The memory; a correction keeps it.';
+
+COMMENT ON COLUMN muniment.memory_versions.from_rev IS 'The revision at which this state was written.';
+
+COMMENT ON COLUMN muniment.memory_versions.to_rev IS 'The revision at which it was replaced; it held from from_rev up to and without this one.';
+
+COMMENT ON COLUMN muniment.memory_versions.kind IS 'semantic (a fact), episodic (an event), procedural (how something is done) or insight (a conclusion from others).';
+
+COMMENT ON COLUMN muniment.memory_versions.category IS 'The category of the settings that the memory is filed under; a reader''s allowlist goes by it.';
+
+COMMENT ON COLUMN muniment.memory_versions.text IS 'The statement, redacted.';
+
+COMMENT ON COLUMN muniment.memory_versions.fact IS 'The structured side of a semantic memory: kind, subject, predicate, object and names; else null.';
+
+COMMENT ON COLUMN muniment.memory_versions.stable_key IS 'What the fact is about, and its value unless it has only one at a time; equal keys are the same fact.';
+
+COMMENT ON COLUMN muniment.memory_versions.importance IS 'From 1 to 5; 5 is never forgotten for its age.';
+
+COMMENT ON COLUMN muniment.memory_versions.confidence IS 'From 0 to 1.';
+
+COMMENT ON COLUMN muniment.memory_versions.trust IS 'Who vouches for it: user, tool, document or agent.';
+
+COMMENT ON COLUMN muniment.memory_versions.pinned IS 'Whether it is kept whatever its age and use.';
+
+COMMENT ON COLUMN muniment.memory_versions.state IS 'active; pending (waits for consent); superseded (has given way to superseded_by); soft_deleted (forgotten, until purge_at); rejected (consent was refused).';
+
+COMMENT ON COLUMN muniment.memory_versions.tags IS 'Free labels.';
+
+COMMENT ON COLUMN muniment.memory_versions.agent_id IS 'The agent that it is filed under; null: none.';
+
+COMMENT ON COLUMN muniment.memory_versions.run_id IS 'The run in which it was first said.';
+
+COMMENT ON COLUMN muniment.memory_versions.actor_id IS 'Who said it, where several speak.';
+
+COMMENT ON COLUMN muniment.memory_versions.role IS 'The role of the one who said it: user, assistant, tool or system.';
+
+COMMENT ON COLUMN muniment.memory_versions.session_id IS 'The session in which it was first said; its turns may be gone.';
+
+COMMENT ON COLUMN muniment.memory_versions.thread_id IS 'The thread in which it was first said.';
+
+COMMENT ON COLUMN muniment.memory_versions.event_time IS 'When what it tells of happened or will happen; null: unknown, or no event.';
+
+COMMENT ON COLUMN muniment.memory_versions.created_at IS 'When it was first kept.';
+
+COMMENT ON COLUMN muniment.memory_versions.updated_at IS 'When it was changed last; a retrieval is no change.';
+
+COMMENT ON COLUMN muniment.memory_versions.purge_at IS 'When a forgotten memory is removed for good; null: it is not forgotten.';
+
+COMMENT ON COLUMN muniment.memory_versions.superseded_by IS 'The memory that this one has given way to.';
+
+COMMENT ON COLUMN muniment.memory_versions.context IS 'The words around the statement; helps to find it and is never shown.';
+
+COMMENT ON COLUMN muniment.memory_versions.turns IS 'The turns that support it; rows of turns may be gone.';
+
+COMMENT ON COLUMN muniment.memory_versions.embedding IS 'The vector of the text by embedding_model, in half precision.';
+
+COMMENT ON COLUMN muniment.memory_versions.embedding_model IS 'The model of embedding.';
+
+COMMENT ON COLUMN muniment.memory_versions.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
+
+COMMENT ON COLUMN muniment.memory_versions.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
+
+COMMENT ON COLUMN muniment.memory_versions.next_model IS 'The model of next_embedding.';
+
+COMMENT ON COLUMN muniment.memory_versions.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
+
+COMMENT ON COLUMN muniment.memory_versions.project_id IS 'The project in which it was said.';
+
+COMMENT ON COLUMN muniment.memory_versions.app_id IS 'The app through which it was said.';
+
+COMMENT ON COLUMN muniment.memory_versions.reach IS 'Where the memory is found: `user` everywhere, `project` in its project alone, `session` in its session alone.';
+
+COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by name or address; shown with the memory. Null: from what was said.';
+
+COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
+
+CREATE FUNCTION muniment.digest_content(salt bytea, meta jsonb, held muniment.memory_versions) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+  select sha256(record_send(row('muniment content 1'::text, salt, muniment.private_meta(meta), held.kind, held.category, held.text,
+    held.fact, held.stable_key, held.importance, held.confidence, held.trust, held.pinned, held.state, held.tags, held.agent_id,
+    held.run_id, held.actor_id, held.role, held.session_id, held.thread_id, held.event_time, held.created_at, held.updated_at,
+    held.purge_at, held.superseded_by, held.context, held.turns, held.aliases, held.project_id, held.app_id, held.reach,
+    held.source, held.expires_at)))
+$$;
+
+COMMENT ON FUNCTION muniment.digest_content(salt bytea, meta jsonb, held muniment.memory_versions) IS 'The digest of the content of a line: of the salt, its details, and the memory that it left; of nulls where the memory is gone.';
+
+CREATE TABLE muniment.journal (
+    space_id uuid NOT NULL,
+    rev bigint NOT NULL,
+    memory_id uuid NOT NULL,
+    action text NOT NULL,
+    old_ref text,
+    new_ref text,
+    thread_id text,
+    node text NOT NULL,
+    actor text,
+    band text,
+    sim real,
+    meta jsonb NOT NULL,
+    ts timestamp with time zone NOT NULL,
+    category text,
+    CONSTRAINT journal_action CHECK ((action = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'MERGE'::text, 'LINK'::text, 'TTL'::text, 'RESTORE'::text])))
+);
+
+ALTER TABLE ONLY muniment.journal FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.journal IS 'A row is one change of one memory. Only ever added to, by apply_changes; an erasure takes out what names what is erased.';
+
+COMMENT ON COLUMN muniment.journal.rev IS 'The revision that the change made.';
+
+COMMENT ON COLUMN muniment.journal.memory_id IS 'The memory that was changed.';
+
+COMMENT ON COLUMN muniment.journal.action IS 'ADD, UPDATE, DELETE (on request), MERGE, LINK, TTL (by age) or RESTORE.';
+
+COMMENT ON COLUMN muniment.journal.old_ref IS 'The state before, as memory_id@revision; null for a new memory.';
+
+COMMENT ON COLUMN muniment.journal.new_ref IS 'The state after, as memory_id@revision.';
+
+COMMENT ON COLUMN muniment.journal.thread_id IS 'The thread in which the change was made; null: none.';
+
+COMMENT ON COLUMN muniment.journal.node IS 'The part of the program that made it: hotpath, context, episodic, worker or face.';
+
+COMMENT ON COLUMN muniment.journal.actor IS 'Who asked for it, where that is known.';
+
+COMMENT ON COLUMN muniment.journal.band IS 'How a candidate met a memory: auto, check, fallback or new; null where nothing was compared.';
+
+COMMENT ON COLUMN muniment.journal.sim IS 'The cosine similarity to the memory it met, from -1 to 1.';
+
+COMMENT ON COLUMN muniment.journal.meta IS 'Details of the change. The key hard marks a removal for good.';
+
+COMMENT ON COLUMN muniment.journal.ts IS 'When the change was made, by the clock of the process.';
+
+COMMENT ON COLUMN muniment.journal.category IS 'The category that the memory had then. Null: the line is of a former version, and the memory was erased; only who may read all sees it.';
+
+CREATE FUNCTION muniment.digest_line(line muniment.journal, content bytea) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+  select sha256(record_send(row('muniment line 1'::text, line.space_id, line.rev, line.memory_id, line.action, line.old_ref,
+    line.new_ref, line.thread_id, line.node, line.actor, line.band, line.sim, line.ts, line.category, line.meta -> 'why',
+    line.meta -> 'notes', line.meta -> 'consent', line.meta -> 'field', line.meta -> 'run', line.meta -> 'hard', content)))
+$$;
+
+COMMENT ON FUNCTION muniment.digest_line(line muniment.journal, content bytea) IS 'The digest of a line alone: of its columns and of the digest of its content.';
+
+CREATE FUNCTION muniment.digest_space(at_space uuid, sealed_from bigint) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+  select sha256(record_send(row('muniment space 1'::text, at_space, sealed_from)))
+$$;
+
+COMMENT ON FUNCTION muniment.digest_space(at_space uuid, sealed_from bigint) IS 'What the chain of a space begins with.';
+
 CREATE FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -294,6 +654,17 @@ CREATE FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) RETURN
 $$;
 
 COMMENT ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) IS 'Removes the former embedders of a configuration with this revision, whose memory has the new one. It runs as the issuer.';
+
+CREATE FUNCTION muniment.drop_seals() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  delete from muniment.reseals where space_id = old.space_id;
+  delete from muniment.seals where space_id = old.space_id;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION muniment.drop_seals() IS 'Removes the seals of a space that is gone.';
 
 CREATE FUNCTION muniment.end_console_session(session bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -535,6 +906,18 @@ end $$;
 
 COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
 
+CREATE FUNCTION muniment.find_seal(at_space uuid, line bigint, OUT content bytea, OUT salt bytea) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+  (select r.content, r.salt from muniment.reseals r where r.space_id = at_space and r.rev = line
+    order by r.sealed_by = 0 desc, r.sealed_by desc limit 1)
+  union all
+  (select s.content, s.salt from muniment.seals s where s.space_id = at_space and s.rev = line)
+  limit 1
+$$;
+
+COMMENT ON FUNCTION muniment.find_seal(at_space uuid, line bigint, OUT content bytea, OUT salt bytea) IS 'The seal that the content of a line has at last.';
+
 CREATE FUNCTION muniment.find_token(wanted bytea) RETURNS SETOF muniment.tokens
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -650,6 +1033,33 @@ end $$;
 
 COMMENT ON FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) IS 'Writes observations, each once a session: one that is found again gets the new turns, and a memory where it had none.';
 
+CREATE FUNCTION muniment.keep_reseal(at_space uuid, line bigint, new_content bytea, new_salt bytea) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+  update muniment.seals set salt = null where space_id = at_space and rev = line and salt is not null;
+  update muniment.reseals set salt = null where space_id = at_space and rev = line and salt is not null;
+  if new_content is not null then
+    insert into muniment.reseals as r (space_id, sealed_by, rev, content, salt) values (at_space, 0, line, new_content, new_salt)
+    on conflict (space_id, sealed_by, rev) do update set content = excluded.content, salt = excluded.salt;
+  end if;
+end $$;
+
+COMMENT ON FUNCTION muniment.keep_reseal(at_space uuid, line bigint, new_content bytea, new_salt bytea) IS 'Takes the salts of a line, and keeps what is left of its content under a new one; null: nothing is kept.';
+
+CREATE FUNCTION muniment.keep_seals(at_space uuid, revs bigint[], digests bytea[], contents bytea[], salts bytea[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+  with kept as (
+    insert into muniment.seals (space_id, rev, digest, content, salt)
+    select at_space, s.rev, s.digest, s.content, s.salt from unnest(revs, digests, contents, salts) s (rev, digest, content, salt)
+  )
+  update muniment.spaces set head = digests[cardinality(digests)] where space_id = at_space;
+end $$;
+
+COMMENT ON FUNCTION muniment.keep_seals(at_space uuid, revs bigint[], digests bytea[], contents bytea[], salts bytea[]) IS 'Inserts seals in order, and makes the last one the head of the space.';
+
 CREATE FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -683,6 +1093,15 @@ end $$;
 
 COMMENT ON FUNCTION muniment.list_positions(at_space uuid, said uuid[]) IS 'The positions of turns in their sessions, in order.';
 
+CREATE FUNCTION muniment.make_salt() RETURNS bytea
+    LANGUAGE plpgsql
+    AS $$
+begin
+  return uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid());
+end $$;
+
+COMMENT ON FUNCTION muniment.make_salt() IS '32 bytes, 244 bits of which are from the server''s secure source.';
+
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select case when current_setting('app.categories', true) in ('', '*') then null
@@ -705,140 +1124,6 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.my_tenant() IS 'The tenant of the space that the transaction has entered; null before somebody writes into it.';
-
-CREATE TABLE muniment.memories (
-    space_id uuid NOT NULL,
-    memory_id uuid NOT NULL,
-    kind text NOT NULL,
-    category text NOT NULL,
-    text text NOT NULL,
-    fact jsonb,
-    stable_key text,
-    importance smallint NOT NULL,
-    confidence real NOT NULL,
-    trust text NOT NULL,
-    pinned boolean NOT NULL,
-    state text NOT NULL,
-    tags text[] NOT NULL,
-    agent_id text,
-    run_id text,
-    actor_id text,
-    role text,
-    session_id text,
-    thread_id text,
-    event_time timestamp with time zone,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    last_accessed_at timestamp with time zone,
-    access_count integer NOT NULL,
-    purge_at timestamp with time zone,
-    rev bigint NOT NULL,
-    superseded_by uuid,
-    context text,
-    turns uuid[] NOT NULL,
-    embedding public.halfvec NOT NULL,
-    embedding_model text NOT NULL,
-    words public.sparsevec NOT NULL,
-    next_embedding public.halfvec,
-    next_model text,
-    aliases text[] DEFAULT '{}'::text[] NOT NULL,
-    project_id text,
-    app_id text,
-    reach text DEFAULT 'user'::text NOT NULL,
-    source text,
-    expires_at timestamp with time zone,
-    CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
-    CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
-    CONSTRAINT memories_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL)))),
-    CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
-    CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
-)
-WITH (fillfactor='80');
-ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
-ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
-ALTER TABLE ONLY muniment.memories ALTER COLUMN next_embedding SET STORAGE MAIN;
-
-ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.memories IS 'A row is the present state of one memory: a statement, with where it comes from. Written by commit_plan alone, but for counts of retrievals, vectors of a next model, and erasures.';
-
-COMMENT ON COLUMN muniment.memories.memory_id IS 'The memory; a correction keeps it.';
-
-COMMENT ON COLUMN muniment.memories.kind IS 'semantic (a fact), episodic (an event), procedural (how something is done) or insight (a conclusion from others).';
-
-COMMENT ON COLUMN muniment.memories.category IS 'The category of the settings that the memory is filed under; a reader''s allowlist goes by it.';
-
-COMMENT ON COLUMN muniment.memories.text IS 'The statement, redacted.';
-
-COMMENT ON COLUMN muniment.memories.fact IS 'The structured side of a semantic memory: kind, subject, predicate, object and names; else null.';
-
-COMMENT ON COLUMN muniment.memories.stable_key IS 'What the fact is about, and its value unless it has only one at a time; equal keys are the same fact.';
-
-COMMENT ON COLUMN muniment.memories.importance IS 'From 1 to 5; 5 is never forgotten for its age.';
-
-COMMENT ON COLUMN muniment.memories.confidence IS 'From 0 to 1.';
-
-COMMENT ON COLUMN muniment.memories.trust IS 'Who vouches for it: user, tool, document or agent.';
-
-COMMENT ON COLUMN muniment.memories.pinned IS 'Whether it is kept whatever its age and use.';
-
-COMMENT ON COLUMN muniment.memories.state IS 'active; pending (waits for consent); superseded (has given way to superseded_by); soft_deleted (forgotten, until purge_at); rejected (consent was refused).';
-
-COMMENT ON COLUMN muniment.memories.tags IS 'Free labels.';
-
-COMMENT ON COLUMN muniment.memories.agent_id IS 'The agent that it is filed under; null: none.';
-
-COMMENT ON COLUMN muniment.memories.run_id IS 'The run in which it was first said.';
-
-COMMENT ON COLUMN muniment.memories.actor_id IS 'Who said it, where several speak.';
-
-COMMENT ON COLUMN muniment.memories.role IS 'The role of the one who said it: user, assistant, tool or system.';
-
-COMMENT ON COLUMN muniment.memories.session_id IS 'The session in which it was first said; its turns may be gone.';
-
-COMMENT ON COLUMN muniment.memories.thread_id IS 'The thread in which it was first said.';
-
-COMMENT ON COLUMN muniment.memories.event_time IS 'When what it tells of happened or will happen; null: unknown, or no event.';
-
-COMMENT ON COLUMN muniment.memories.created_at IS 'When it was first kept.';
-
-COMMENT ON COLUMN muniment.memories.updated_at IS 'When it was changed last; a retrieval is no change.';
-
-COMMENT ON COLUMN muniment.memories.last_accessed_at IS 'When it was retrieved last; null: never.';
-
-COMMENT ON COLUMN muniment.memories.access_count IS 'How many retrievals were counted.';
-
-COMMENT ON COLUMN muniment.memories.purge_at IS 'When a forgotten memory is removed for good; null: it is not forgotten.';
-
-COMMENT ON COLUMN muniment.memories.rev IS 'The revision of the space at which this state was written.';
-
-COMMENT ON COLUMN muniment.memories.superseded_by IS 'The memory that this one has given way to.';
-
-COMMENT ON COLUMN muniment.memories.context IS 'The words around the statement; helps to find it and is never shown.';
-
-COMMENT ON COLUMN muniment.memories.turns IS 'The turns that support it; rows of turns may be gone.';
-
-COMMENT ON COLUMN muniment.memories.embedding IS 'The vector of the text by embedding_model, in half precision.';
-
-COMMENT ON COLUMN muniment.memories.embedding_model IS 'The model of embedding; empty while the memory waits for a vector.';
-
-COMMENT ON COLUMN muniment.memories.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
-
-COMMENT ON COLUMN muniment.memories.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
-
-COMMENT ON COLUMN muniment.memories.next_model IS 'The model of next_embedding.';
-
-COMMENT ON COLUMN muniment.memories.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
-
-COMMENT ON COLUMN muniment.memories.project_id IS 'The project in which it was said.';
-
-COMMENT ON COLUMN muniment.memories.app_id IS 'The app through which it was said.';
-
-COMMENT ON COLUMN muniment.memories.reach IS 'Where the memory is found: `user` everywhere, `project` in its project alone, `session` in its session alone.';
-
-COMMENT ON COLUMN muniment.memories.source IS 'Where it comes from, by name or address; shown with the memory. Null: from what was said.';
-
-COMMENT ON COLUMN muniment.memories.expires_at IS 'From when on no answer has it; null: it lasts.';
 
 CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) RETURNS TABLE(n bigint, rev bigint, same_key boolean, sim double precision, found muniment.memories)
     LANGUAGE sql
@@ -941,6 +1226,14 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) IS 'Opens a session of a valid token, and removes those that are over; false for a token that is not valid. It runs as the issuer.';
+
+CREATE FUNCTION muniment.private_meta(meta jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+  select nullif((meta - '{why,notes,consent,field,run,hard}'::text[])::text, '{}')
+$$;
+
+COMMENT ON FUNCTION muniment.private_meta(meta jsonb) IS 'What a line of the journal has of words that are not the product''s, as text; null where it has none.';
 
 CREATE FUNCTION muniment.project_changes(at_space uuid, memories jsonb) RETURNS SETOF uuid
     LANGUAGE plpgsql
@@ -1160,6 +1453,86 @@ end $$;
 
 COMMENT ON FUNCTION muniment.refuse(state text, reason text) IS 'Raises an error with this SQLSTATE and message, so that the rest of a pipeline is not done.';
 
+CREATE FUNCTION muniment.reseal_journal() RETURNS trigger
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+declare
+  known record;
+  fresh bytea := muniment.make_salt();
+  live muniment.memories;
+  former muniment.memory_versions;
+begin
+  select * into known from muniment.find_seal(old.space_id, old.rev);
+  if known.content is null or muniment.private_meta(old.meta) is not distinct from muniment.private_meta(new.meta) then
+    return null;
+  end if;
+  select m.* into live from muniment.memories m
+  where m.space_id = old.space_id and m.memory_id = old.memory_id and m.rev = old.rev;
+  select v.* into former from muniment.memory_versions v
+  where v.space_id = old.space_id and v.memory_id = old.memory_id and v.from_rev = old.rev;
+  perform muniment.keep_reseal(old.space_id, old.rev,
+    case
+      when live.memory_id is not null and muniment.digest_content(known.salt, old.meta, live) = known.content
+        then muniment.digest_content(fresh, new.meta, live)
+      when live.memory_id is null and muniment.digest_content(known.salt, old.meta, former) = known.content
+        then muniment.digest_content(fresh, new.meta, former)
+    end, fresh);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION muniment.reseal_journal() IS 'Seals anew what an erasure has left of the details of a line.';
+
+CREATE FUNCTION muniment.reseal_memories() RETURNS trigger
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+declare
+  known record;
+  details jsonb := (select j.meta from muniment.journal j where j.space_id = old.space_id and j.rev = old.rev);
+  fresh bytea := muniment.make_salt();
+  left_over muniment.memories;
+begin
+  select * into known from muniment.find_seal(old.space_id, old.rev);
+  if known.content is null then
+    return null;
+  end if;
+  if tg_op = 'UPDATE' then
+    left_over := new;
+  end if;
+  perform muniment.keep_reseal(old.space_id, old.rev,
+    case when muniment.digest_content(known.salt, details, old) = known.content
+      then muniment.digest_content(fresh, details, left_over) end, fresh);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION muniment.reseal_memories() IS 'Seals anew what an erasure has left of a row.';
+
+CREATE FUNCTION muniment.reseal_memory_versions() RETURNS trigger
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+declare
+  known record;
+  details jsonb := (select j.meta from muniment.journal j where j.space_id = old.space_id and j.rev = old.from_rev);
+  fresh bytea := muniment.make_salt();
+  left_over muniment.memory_versions;
+begin
+  select * into known from muniment.find_seal(old.space_id, old.from_rev);
+  if known.content is null then
+    return null;
+  end if;
+  if tg_op = 'UPDATE' then
+    left_over := new;
+  end if;
+  perform muniment.keep_reseal(old.space_id, old.from_rev,
+    case when muniment.digest_content(known.salt, details, old) = known.content
+      then muniment.digest_content(fresh, details, left_over) end, fresh);
+  return null;
+end $$;
+
+COMMENT ON FUNCTION muniment.reseal_memory_versions() IS 'Seals anew what an erasure has left of a row.';
+
 CREATE FUNCTION muniment.revision_before(at_space uuid, moment timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET "app.categories" TO '*'
@@ -1169,6 +1542,103 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.revision_before(at_space uuid, moment timestamp with time zone) IS 'The last revision of a space before a time; null without one.';
+
+CREATE FUNCTION muniment.seal_lines() RETURNS trigger
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  one record;
+  secret bytea := muniment.make_salt();
+  at_space uuid;
+  before bytea;
+  revs bigint[] := '{}';
+  digests bytea[] := '{}';
+  contents bytea[] := '{}';
+  salts bytea[] := '{}';
+begin
+  for one in
+    select l.space_id, l.rev, l.salt, l.content, l.before, muniment.digest_line(row(l.space_id, l.rev, l.memory_id, l.action, l.old_ref,
+      l.new_ref, l.thread_id, l.node, l.actor, l.band, l.sim, l.meta, l.ts, l.category)::muniment.journal, l.content) as line
+    from (
+      select a.*, s.salt, coalesce(m.content, muniment.digest_content(s.salt, a.meta, null::muniment.memories)) as content,
+        coalesce(p.head, muniment.digest_space(p.space_id, p.sealed_from)) as before
+      from added a  -- a plan that was made for one line is as good for a thousand: each looks its rows up by their keys
+      cross join lateral (select sha256(secret || int8send(a.rev)) as salt offset 0) s
+      cross join lateral (select o.* from muniment.spaces o where o.space_id = a.space_id limit 1) p
+      left join lateral (
+        select muniment.digest_content(s.salt, a.meta, o) as content from muniment.memories o
+        where o.space_id = a.space_id and o.memory_id = a.memory_id and o.rev = a.rev limit 1) m on true
+      where p.sealed_from < a.rev
+      offset 0
+    ) l order by l.space_id, l.rev
+  loop
+    if at_space is distinct from one.space_id then
+      if at_space is not null then
+        perform muniment.keep_seals(at_space, revs, digests, contents, salts);
+        revs := '{}'; digests := '{}'; contents := '{}'; salts := '{}';
+      end if;
+      at_space := one.space_id;
+      before := one.before;
+      if current_user = 'muniment_eraser' then
+        one.line := one.line || muniment.close_reseals(at_space, one.rev);
+      end if;
+    end if;
+    before := sha256(before || one.line);
+    revs := revs || one.rev;
+    digests := digests || before;
+    contents := contents || one.content;
+    salts := salts || one.salt;
+  end loop;
+  if at_space is not null then
+    perform muniment.keep_seals(at_space, revs, digests, contents, salts);
+  end if;
+  return null;
+end $$;
+
+COMMENT ON FUNCTION muniment.seal_lines() IS 'Seals the lines that a statement has added to the journal.';
+
+CREATE FUNCTION muniment.seal_space(at_space uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+#variable_conflict use_column
+declare
+  one record;
+  before bytea;
+  fresh bytea;
+  content bytea;
+  latest bigint;
+begin
+  update muniment.spaces set sealed_from = rev where space_id = at_space
+  returning muniment.digest_space(space_id, sealed_from) into before;
+  for one in
+    select coalesce(j.rev, h.rev) as rev, coalesce(j.line, row(at_space, h.rev, null, null, null, null, null, null, null, null, null,
+        '{}', null, null)::muniment.journal) as line, h.live, h.former
+    from (select o.rev, o.memory_id, o as line from muniment.journal o where o.space_id = at_space) j
+    full join (
+      select m.rev, m.memory_id, m as live, null::muniment.memory_versions as former from muniment.memories m where m.space_id = at_space
+      union all
+      select v.from_rev, v.memory_id, null, v from muniment.memory_versions v where v.space_id = at_space
+    ) h on h.rev = j.rev and h.memory_id = j.memory_id
+    order by 1, j.rev is null
+  loop
+    continue when one.rev = latest;  -- no writer leaves two rows of one revision
+    latest := one.rev;
+    fresh := muniment.make_salt();
+    content := case when (one.live).memory_id is not null then muniment.digest_content(fresh, (one.line).meta, one.live)
+      else muniment.digest_content(fresh, (one.line).meta, one.former) end;
+    before := sha256(before || muniment.digest_line(one.line, content));
+    insert into muniment.seals (space_id, rev, digest, content, salt) values (at_space, one.rev, before, content, fresh);
+  end loop;
+  update muniment.spaces set head = before where space_id = at_space and exists (
+    select from muniment.seals s where s.space_id = at_space);
+end $$;
+
+COMMENT ON FUNCTION muniment.seal_space(at_space uuid) IS 'Seals all lines of a space that has no seal yet.';
 
 CREATE FUNCTION muniment.sees_memory(at_space uuid, memory uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -1306,53 +1776,34 @@ ALTER TABLE jobs.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE muniment.journal (
+CREATE TABLE muniment.bisect_replies (
     space_id uuid NOT NULL,
-    rev bigint NOT NULL,
-    memory_id uuid NOT NULL,
-    action text NOT NULL,
-    old_ref text,
-    new_ref text,
-    thread_id text,
-    node text NOT NULL,
-    actor text,
-    band text,
-    sim real,
-    meta jsonb NOT NULL,
-    ts timestamp with time zone NOT NULL,
-    category text,
-    CONSTRAINT journal_action CHECK ((action = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'MERGE'::text, 'LINK'::text, 'TTL'::text, 'RESTORE'::text])))
+    bisection_id uuid NOT NULL,
+    statements integer[] NOT NULL,
+    attempt integer NOT NULL,
+    holds boolean NOT NULL,
+    reply text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT bisect_replies_attempt_range CHECK ((attempt >= 0))
 );
 
-ALTER TABLE ONLY muniment.journal FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY muniment.bisect_replies FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE muniment.journal IS 'A row is one change of one memory. Only ever added to, by apply_changes; an erasure takes out what names what is erased.';
+COMMENT ON TABLE muniment.bisect_replies IS 'A row is a reply that was made again with a part of what stood before a model. It is removed with the days of the ledger, and when anything of the space is erased; no export has it.';
 
-COMMENT ON COLUMN muniment.journal.rev IS 'The revision that the change made.';
+COMMENT ON COLUMN muniment.bisect_replies.space_id IS 'The space.';
 
-COMMENT ON COLUMN muniment.journal.memory_id IS 'The memory that was changed.';
+COMMENT ON COLUMN muniment.bisect_replies.bisection_id IS 'What was asked of which turn: computed from the turn, what stood before the model, the model, and what is looked for.';
 
-COMMENT ON COLUMN muniment.journal.action IS 'ADD, UPDATE, DELETE (on request), MERGE, LINK, TTL (by age) or RESTORE.';
+COMMENT ON COLUMN muniment.bisect_replies.statements IS 'The numbers of the statements with which it was made, in order.';
 
-COMMENT ON COLUMN muniment.journal.old_ref IS 'The state before, as memory_id@revision; null for a new memory.';
+COMMENT ON COLUMN muniment.bisect_replies.attempt IS 'How many replies with the same statements were made before it.';
 
-COMMENT ON COLUMN muniment.journal.new_ref IS 'The state after, as memory_id@revision.';
+COMMENT ON COLUMN muniment.bisect_replies.holds IS 'Whether it has what is looked for.';
 
-COMMENT ON COLUMN muniment.journal.thread_id IS 'The thread in which the change was made; null: none.';
+COMMENT ON COLUMN muniment.bisect_replies.reply IS 'The reply, redacted.';
 
-COMMENT ON COLUMN muniment.journal.node IS 'The part of the program that made it: hotpath, context, episodic, worker or face.';
-
-COMMENT ON COLUMN muniment.journal.actor IS 'Who asked for it, where that is known.';
-
-COMMENT ON COLUMN muniment.journal.band IS 'How a candidate met a memory: auto, check, fallback or new; null where nothing was compared.';
-
-COMMENT ON COLUMN muniment.journal.sim IS 'The cosine similarity to the memory it met, from -1 to 1.';
-
-COMMENT ON COLUMN muniment.journal.meta IS 'Details of the change. The key hard marks a removal for good.';
-
-COMMENT ON COLUMN muniment.journal.ts IS 'When the change was made, by the clock of the process.';
-
-COMMENT ON COLUMN muniment.journal.category IS 'The category that the memory had then. Null: the line is of a former version, and the memory was erased; only who may read all sees it.';
+COMMENT ON COLUMN muniment.bisect_replies.at IS 'When it was made.';
 
 CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
  SELECT space_id,
@@ -2149,130 +2600,6 @@ CREATE VIEW muniment.memory_sessions WITH (security_invoker='true') AS
 
 COMMENT ON VIEW muniment.memory_sessions IS 'Sessions, by the names of a former design.';
 
-CREATE TABLE muniment.memory_versions (
-    space_id uuid NOT NULL,
-    memory_id uuid NOT NULL,
-    from_rev bigint NOT NULL,
-    to_rev bigint NOT NULL,
-    kind text NOT NULL,
-    category text NOT NULL,
-    text text NOT NULL,
-    fact jsonb,
-    stable_key text,
-    importance smallint NOT NULL,
-    confidence real NOT NULL,
-    trust text NOT NULL,
-    pinned boolean NOT NULL,
-    state text NOT NULL,
-    tags text[] NOT NULL,
-    agent_id text,
-    run_id text,
-    actor_id text,
-    role text,
-    session_id text,
-    thread_id text,
-    event_time timestamp with time zone,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    purge_at timestamp with time zone,
-    superseded_by uuid,
-    context text,
-    turns uuid[] NOT NULL,
-    embedding public.halfvec NOT NULL,
-    embedding_model text NOT NULL,
-    words public.sparsevec NOT NULL,
-    next_embedding public.halfvec,
-    next_model text,
-    aliases text[] DEFAULT '{}'::text[] NOT NULL,
-    project_id text,
-    app_id text,
-    reach text DEFAULT 'user'::text NOT NULL,
-    source text,
-    expires_at timestamp with time zone,
-    CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev)),
-    CONSTRAINT memory_versions_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL))))
-);
-
-ALTER TABLE ONLY muniment.memory_versions FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE muniment.memory_versions IS 'A row is a former state of a memory. Written by apply_changes, in the statement that replaces the state.';
-
-COMMENT ON COLUMN muniment.memory_versions.memory_id IS 'The memory; a correction keeps it.';
-
-COMMENT ON COLUMN muniment.memory_versions.from_rev IS 'The revision at which this state was written.';
-
-COMMENT ON COLUMN muniment.memory_versions.to_rev IS 'The revision at which it was replaced; it held from from_rev up to and without this one.';
-
-COMMENT ON COLUMN muniment.memory_versions.kind IS 'semantic (a fact), episodic (an event), procedural (how something is done) or insight (a conclusion from others).';
-
-COMMENT ON COLUMN muniment.memory_versions.category IS 'The category of the settings that the memory is filed under; a reader''s allowlist goes by it.';
-
-COMMENT ON COLUMN muniment.memory_versions.text IS 'The statement, redacted.';
-
-COMMENT ON COLUMN muniment.memory_versions.fact IS 'The structured side of a semantic memory: kind, subject, predicate, object and names; else null.';
-
-COMMENT ON COLUMN muniment.memory_versions.stable_key IS 'What the fact is about, and its value unless it has only one at a time; equal keys are the same fact.';
-
-COMMENT ON COLUMN muniment.memory_versions.importance IS 'From 1 to 5; 5 is never forgotten for its age.';
-
-COMMENT ON COLUMN muniment.memory_versions.confidence IS 'From 0 to 1.';
-
-COMMENT ON COLUMN muniment.memory_versions.trust IS 'Who vouches for it: user, tool, document or agent.';
-
-COMMENT ON COLUMN muniment.memory_versions.pinned IS 'Whether it is kept whatever its age and use.';
-
-COMMENT ON COLUMN muniment.memory_versions.state IS 'active; pending (waits for consent); superseded (has given way to superseded_by); soft_deleted (forgotten, until purge_at); rejected (consent was refused).';
-
-COMMENT ON COLUMN muniment.memory_versions.tags IS 'Free labels.';
-
-COMMENT ON COLUMN muniment.memory_versions.agent_id IS 'The agent that it is filed under; null: none.';
-
-COMMENT ON COLUMN muniment.memory_versions.run_id IS 'The run in which it was first said.';
-
-COMMENT ON COLUMN muniment.memory_versions.actor_id IS 'Who said it, where several speak.';
-
-COMMENT ON COLUMN muniment.memory_versions.role IS 'The role of the one who said it: user, assistant, tool or system.';
-
-COMMENT ON COLUMN muniment.memory_versions.session_id IS 'The session in which it was first said; its turns may be gone.';
-
-COMMENT ON COLUMN muniment.memory_versions.thread_id IS 'The thread in which it was first said.';
-
-COMMENT ON COLUMN muniment.memory_versions.event_time IS 'When what it tells of happened or will happen; null: unknown, or no event.';
-
-COMMENT ON COLUMN muniment.memory_versions.created_at IS 'When it was first kept.';
-
-COMMENT ON COLUMN muniment.memory_versions.updated_at IS 'When it was changed last; a retrieval is no change.';
-
-COMMENT ON COLUMN muniment.memory_versions.purge_at IS 'When a forgotten memory is removed for good; null: it is not forgotten.';
-
-COMMENT ON COLUMN muniment.memory_versions.superseded_by IS 'The memory that this one has given way to.';
-
-COMMENT ON COLUMN muniment.memory_versions.context IS 'The words around the statement; helps to find it and is never shown.';
-
-COMMENT ON COLUMN muniment.memory_versions.turns IS 'The turns that support it; rows of turns may be gone.';
-
-COMMENT ON COLUMN muniment.memory_versions.embedding IS 'The vector of the text by embedding_model, in half precision.';
-
-COMMENT ON COLUMN muniment.memory_versions.embedding_model IS 'The model of embedding.';
-
-COMMENT ON COLUMN muniment.memory_versions.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
-
-COMMENT ON COLUMN muniment.memory_versions.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
-
-COMMENT ON COLUMN muniment.memory_versions.next_model IS 'The model of next_embedding.';
-
-COMMENT ON COLUMN muniment.memory_versions.aliases IS 'Other names of what the memory is about; its words and its vector are of them, too.';
-
-COMMENT ON COLUMN muniment.memory_versions.project_id IS 'The project in which it was said.';
-
-COMMENT ON COLUMN muniment.memory_versions.app_id IS 'The app through which it was said.';
-
-COMMENT ON COLUMN muniment.memory_versions.reach IS 'Where the memory is found: `user` everywhere, `project` in its project alone, `session` in its session alone.';
-
-COMMENT ON COLUMN muniment.memory_versions.source IS 'Where it comes from, by name or address; shown with the memory. Null: from what was said.';
-
-COMMENT ON COLUMN muniment.memory_versions.expires_at IS 'From when on no answer has it; null: it lasts.';
-
 CREATE TABLE muniment.spaces (
     space_id uuid NOT NULL,
     tenant_id text NOT NULL,
@@ -2289,6 +2616,9 @@ CREATE TABLE muniment.spaces (
     model text,
     has_limits boolean DEFAULT false NOT NULL,
     projected_rev bigint DEFAULT 0 NOT NULL,
+    sealed_from bigint DEFAULT 0 NOT NULL,
+    head bytea,
+    CONSTRAINT spaces_head_length CHECK ((octet_length(head) = 32)),
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -2324,6 +2654,10 @@ COMMENT ON COLUMN muniment.spaces.model IS 'The embedding model of the space''s 
 COMMENT ON COLUMN muniment.spaces.has_limits IS 'Whether a memory of it has or had a reach that is not the user, or a time at which it expires: a search looks at these then.';
 
 COMMENT ON COLUMN muniment.spaces.projected_rev IS 'The revision up to which its projections are kept. Less than its own: a process that knows none has changed it, and they are made anew.';
+
+COMMENT ON COLUMN muniment.spaces.sealed_from IS 'The revision up to which the journal was sealed at once, by a migration or a restore; every later line is sealed as it is written.';
+
+COMMENT ON COLUMN muniment.spaces.head IS 'The digest of the latest line of the journal; null before the first.';
 
 CREATE VIEW muniment.messages WITH (security_invoker='true') AS
  SELECT t."position" AS id,
@@ -2624,6 +2958,52 @@ COMMENT ON COLUMN muniment.requests.answered IS 'Whether the receipt is whole. U
 
 COMMENT ON COLUMN muniment.requests.at IS 'When it was written.';
 
+CREATE TABLE muniment.reseals (
+    space_id uuid NOT NULL,
+    sealed_by bigint NOT NULL,
+    rev bigint NOT NULL,
+    content bytea NOT NULL,
+    salt bytea,
+    CONSTRAINT reseals_lengths CHECK (((octet_length(content) = 32) AND (octet_length(salt) = 32)))
+);
+
+ALTER TABLE ONLY muniment.reseals FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.reseals IS 'A row seals anew what an erasure has left of the content of a line; the digest of a line of the erasure is over it.';
+
+COMMENT ON COLUMN muniment.reseals.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.reseals.sealed_by IS 'The revision of the erasure''s line whose digest is over this row; 0 until that line is written, in the same transaction.';
+
+COMMENT ON COLUMN muniment.reseals.rev IS 'The revision of the line whose content it is.';
+
+COMMENT ON COLUMN muniment.reseals.content IS 'SHA-256 over the salt, what is left of the details of the line, and of the memory as the line left it.';
+
+COMMENT ON COLUMN muniment.reseals.salt IS 'Random bytes. Null: a later erasure has removed or changed it again.';
+
+CREATE TABLE muniment.seals (
+    space_id uuid NOT NULL,
+    rev bigint NOT NULL,
+    digest bytea NOT NULL,
+    content bytea NOT NULL,
+    salt bytea,
+    CONSTRAINT seals_lengths CHECK (((octet_length(digest) = 32) AND (octet_length(content) = 32) AND (octet_length(salt) = 32)))
+);
+
+ALTER TABLE ONLY muniment.seals FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.seals IS 'A row seals one line of the journal. Written with the line by seal_lines; an erasure takes the salts of what it removes or changes.';
+
+COMMENT ON COLUMN muniment.seals.space_id IS 'The space.';
+
+COMMENT ON COLUMN muniment.seals.rev IS 'The revision of the line.';
+
+COMMENT ON COLUMN muniment.seals.digest IS 'SHA-256 over the digest of the line before, that of the line with content, and what an erasure sealed anew.';
+
+COMMENT ON COLUMN muniment.seals.content IS 'SHA-256 over the salt, the details of the line, and the memory as the line left it.';
+
+COMMENT ON COLUMN muniment.seals.salt IS 'Random bytes, without which content says nothing. Null: an erasure has removed or changed what is sealed.';
+
 CREATE TABLE muniment.setting_changes (
     rev bigint NOT NULL,
     key text NOT NULL,
@@ -2810,6 +3190,9 @@ ALTER TABLE ONLY jobs.slots
 ALTER TABLE ONLY jobs.workers
     ADD CONSTRAINT workers_pk PRIMARY KEY (id);
 
+ALTER TABLE ONLY muniment.bisect_replies
+    ADD CONSTRAINT bisect_replies_pk PRIMARY KEY (space_id, bisection_id, statements, attempt);
+
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_pk PRIMARY KEY (space_id, request_id);
 
@@ -2876,6 +3259,12 @@ ALTER TABLE ONLY muniment.relations
 ALTER TABLE ONLY muniment.requests
     ADD CONSTRAINT requests_pk PRIMARY KEY (space_id, key);
 
+ALTER TABLE ONLY muniment.reseals
+    ADD CONSTRAINT reseals_pk PRIMARY KEY (space_id, sealed_by, rev);
+
+ALTER TABLE ONLY muniment.seals
+    ADD CONSTRAINT seals_pk PRIMARY KEY (space_id, rev);
+
 ALTER TABLE ONLY muniment.sessions
     ADD CONSTRAINT sessions_pk PRIMARY KEY (space_id, session_id);
 
@@ -2924,6 +3313,10 @@ CREATE INDEX queue_in_order ON jobs.queue USING btree (lock, priority DESC, id) 
 CREATE UNIQUE INDEX queue_lock ON jobs.queue USING btree (lock) WHERE (status = 'doing'::text);
 
 CREATE INDEX queue_worker_id ON jobs.queue USING btree (worker_id) WHERE (status = 'doing'::text);
+
+CREATE INDEX bisect_replies_by_time ON muniment.bisect_replies USING btree (space_id, at);
+
+COMMENT ON INDEX muniment.bisect_replies_by_time IS 'The replies that are past their days.';
 
 CREATE UNIQUE INDEX consent_requests_waiting ON muniment.consent_requests USING btree (space_id, field, lower(value)) WHERE (decision = 'pending'::text);
 
@@ -3002,6 +3395,10 @@ CREATE INDEX projections_by_slot ON muniment.projections USING btree (space_id, 
 
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 
+CREATE INDEX reseals_by_line ON muniment.reseals USING btree (space_id, rev, sealed_by);
+
+COMMENT ON INDEX muniment.reseals_by_line IS 'What an erasure left of a line.';
+
 CREATE INDEX sessions_by_time ON muniment.sessions USING btree (space_id, last_at DESC);
 
 CREATE INDEX sessions_open ON muniment.sessions USING btree (space_id, last_at) WHERE ((ended_at IS NULL) OR (built_to < turns));
@@ -3020,8 +3417,31 @@ CREATE INDEX turns_unread ON muniment.turns USING btree (space_id) WHERE ((words
 
 CREATE TRIGGER queue_notify AFTER INSERT ON jobs.queue REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION jobs.notify_workers();
 
+CREATE TRIGGER journal_reseal AFTER UPDATE ON muniment.journal FOR EACH ROW WHEN (((CURRENT_USER = 'muniment_eraser'::name) AND (old.meta IS DISTINCT FROM new.meta))) EXECUTE FUNCTION muniment.reseal_journal();
+
+COMMENT ON TRIGGER journal_reseal ON muniment.journal IS 'Only an erasure changes a line, and only its details.';
+
+CREATE TRIGGER journal_seal AFTER INSERT ON muniment.journal REFERENCING NEW TABLE AS added FOR EACH STATEMENT WHEN ((CURRENT_USER = ANY (ARRAY['muniment_app'::name, 'muniment_eraser'::name]))) EXECUTE FUNCTION muniment.seal_lines();
+
+COMMENT ON TRIGGER journal_seal ON muniment.journal IS 'A line is sealed in the statement that adds it.';
+
+CREATE TRIGGER memories_reseal AFTER DELETE OR UPDATE ON muniment.memories FOR EACH ROW WHEN ((CURRENT_USER = 'muniment_eraser'::name)) EXECUTE FUNCTION muniment.reseal_memories();
+
+COMMENT ON TRIGGER memories_reseal ON muniment.memories IS 'Only an erasure changes what is sealed.';
+
+CREATE TRIGGER memory_versions_reseal AFTER DELETE OR UPDATE ON muniment.memory_versions FOR EACH ROW WHEN ((CURRENT_USER = 'muniment_eraser'::name)) EXECUTE FUNCTION muniment.reseal_memory_versions();
+
+COMMENT ON TRIGGER memory_versions_reseal ON muniment.memory_versions IS 'Only an erasure changes what is sealed.';
+
+CREATE TRIGGER spaces_seals AFTER DELETE ON muniment.spaces FOR EACH ROW EXECUTE FUNCTION muniment.drop_seals();
+
+COMMENT ON TRIGGER spaces_seals ON muniment.spaces IS 'The seals of a space go with it.';
+
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_worker FOREIGN KEY (worker_id) REFERENCES jobs.workers(id) ON DELETE SET NULL;
+
+ALTER TABLE ONLY muniment.bisect_replies
+    ADD CONSTRAINT bisect_replies_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -3122,6 +3542,24 @@ ALTER TABLE jobs.workers ENABLE ROW LEVEL SECURITY;
 CREATE POLICY workers_worker ON jobs.workers TO muniment_worker USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY workers_worker ON jobs.workers IS 'A worker takes the jobs of all spaces, and enters none.';
+
+ALTER TABLE muniment.bisect_replies ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY bisect_replies_eraser ON muniment.bisect_replies TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY bisect_replies_eraser ON muniment.bisect_replies IS 'Who erases works in one space, too.';
+
+CREATE POLICY bisect_replies_no_delete ON muniment.bisect_replies AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY bisect_replies_no_delete ON muniment.bisect_replies IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY bisect_replies_no_insert ON muniment.bisect_replies AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY bisect_replies_no_insert ON muniment.bisect_replies IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY bisect_replies_own ON muniment.bisect_replies TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY bisect_replies_own ON muniment.bisect_replies IS 'The application sees the replies of the space that it has entered, and no reader of some categories any.';
 
 ALTER TABLE muniment.consent_requests ENABLE ROW LEVEL SECURITY;
 
@@ -3547,6 +3985,50 @@ CREATE POLICY requests_own ON muniment.requests TO muniment_app USING (((space_i
 
 COMMENT ON POLICY requests_own ON muniment.requests IS 'The application sees the requests of the space that it has entered, and no reader of some categories any.';
 
+ALTER TABLE muniment.reseals ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY reseals_eraser ON muniment.reseals TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY reseals_eraser ON muniment.reseals IS 'Who erases works in one space, too.';
+
+CREATE POLICY reseals_no_delete ON muniment.reseals AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY reseals_no_delete ON muniment.reseals IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY reseals_no_insert ON muniment.reseals AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY reseals_no_insert ON muniment.reseals IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY reseals_no_update ON muniment.reseals AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY reseals_no_update ON muniment.reseals IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY reseals_own ON muniment.reseals TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY reseals_own ON muniment.reseals IS 'The application sees and adds the seals of the space that it has entered, and no reader of some categories any.';
+
+ALTER TABLE muniment.seals ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY seals_eraser ON muniment.seals TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY seals_eraser ON muniment.seals IS 'Who erases works in one space, too.';
+
+CREATE POLICY seals_no_delete ON muniment.seals AS RESTRICTIVE FOR DELETE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY seals_no_delete ON muniment.seals IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY seals_no_insert ON muniment.seals AS RESTRICTIVE FOR INSERT TO muniment_app WITH CHECK (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY seals_no_insert ON muniment.seals IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY seals_no_update ON muniment.seals AS RESTRICTIVE FOR UPDATE TO muniment_app USING (( SELECT muniment.all_categories() AS all_categories));
+
+COMMENT ON POLICY seals_no_update ON muniment.seals IS 'Who has an allowlist of categories changes nothing.';
+
+CREATE POLICY seals_own ON muniment.seals TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY seals_own ON muniment.seals IS 'The application sees and adds the seals of the space that it has entered, and no reader of some categories any.';
+
 ALTER TABLE muniment.sessions ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY sessions_eraser ON muniment.sessions TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -3761,6 +4243,63 @@ GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(tags) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT UPDATE(superseded_by) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT UPDATE(context) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT UPDATE(turns) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(source) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(tags) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT UPDATE(superseded_by) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT UPDATE(context) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT UPDATE(turns) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT UPDATE(embedding) ON TABLE muniment.memory_versions TO muniment_app;
+
+GRANT UPDATE(embedding_model) ON TABLE muniment.memory_versions TO muniment_app;
+GRANT SELECT(embedding_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(words) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
+
+GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
+GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(source) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.journal TO muniment_eraser;
+
+GRANT UPDATE(thread_id) ON TABLE muniment.journal TO muniment_eraser;
+
+GRANT UPDATE(actor) ON TABLE muniment.journal TO muniment_eraser;
+
+GRANT UPDATE(meta) ON TABLE muniment.journal TO muniment_eraser;
+
 REVOKE ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) TO muniment_worker;
 
@@ -3789,27 +4328,6 @@ GRANT ALL ON FUNCTION muniment.hold_token(tenant text) TO muniment_app;
 REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
-GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
-
-GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
-
-GRANT UPDATE(tags) ON TABLE muniment.memories TO muniment_eraser;
-
-GRANT UPDATE(superseded_by) ON TABLE muniment.memories TO muniment_eraser;
-
-GRANT UPDATE(context) ON TABLE muniment.memories TO muniment_eraser;
-
-GRANT UPDATE(turns) ON TABLE muniment.memories TO muniment_eraser;
-
-GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
-
-GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
-
-GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
-
-GRANT UPDATE(source) ON TABLE muniment.memories TO muniment_eraser;
-
 REVOKE ALL ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) TO muniment_app;
 
@@ -3832,14 +4350,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.slots TO muniment_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE jobs.workers TO muniment_worker;
 
-GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
-GRANT SELECT,INSERT,DELETE ON TABLE muniment.journal TO muniment_eraser;
-
-GRANT UPDATE(thread_id) ON TABLE muniment.journal TO muniment_eraser;
-
-GRANT UPDATE(actor) ON TABLE muniment.journal TO muniment_eraser;
-
-GRANT UPDATE(meta) ON TABLE muniment.journal TO muniment_eraser;
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.bisect_replies TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.bisect_replies TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.change_log TO muniment_app;
 
@@ -3939,33 +4451,6 @@ GRANT SELECT ON TABLE muniment.memory_session_events TO muniment_app;
 
 GRANT SELECT ON TABLE muniment.memory_sessions TO muniment_app;
 
-GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
-GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;
-
-GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
-
-GRANT UPDATE(tags) ON TABLE muniment.memory_versions TO muniment_eraser;
-
-GRANT UPDATE(superseded_by) ON TABLE muniment.memory_versions TO muniment_eraser;
-
-GRANT UPDATE(context) ON TABLE muniment.memory_versions TO muniment_eraser;
-
-GRANT UPDATE(turns) ON TABLE muniment.memory_versions TO muniment_eraser;
-
-GRANT UPDATE(embedding) ON TABLE muniment.memory_versions TO muniment_app;
-
-GRANT UPDATE(embedding_model) ON TABLE muniment.memory_versions TO muniment_app;
-GRANT SELECT(embedding_model) ON TABLE muniment.memory_versions TO muniment_keeper;
-
-GRANT UPDATE(words) ON TABLE muniment.memory_versions TO muniment_eraser;
-
-GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
-
-GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
-GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
-
-GRANT UPDATE(source) ON TABLE muniment.memory_versions TO muniment_eraser;
-
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
 GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
@@ -4030,6 +4515,20 @@ GRANT SELECT,DELETE ON TABLE muniment.requests TO muniment_eraser;
 GRANT UPDATE(digest) ON TABLE muniment.requests TO muniment_eraser;
 
 GRANT UPDATE(receipt) ON TABLE muniment.requests TO muniment_eraser;
+
+GRANT SELECT ON TABLE muniment.reseals TO muniment_app;
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.reseals TO muniment_eraser;
+
+GRANT UPDATE(sealed_by) ON TABLE muniment.reseals TO muniment_eraser;
+
+GRANT UPDATE(content) ON TABLE muniment.reseals TO muniment_eraser;
+
+GRANT UPDATE(salt) ON TABLE muniment.reseals TO muniment_eraser;
+
+GRANT SELECT,INSERT ON TABLE muniment.seals TO muniment_app;
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.seals TO muniment_eraser;
+
+GRANT UPDATE(salt) ON TABLE muniment.seals TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.setting_changes TO muniment_app;
 GRANT SELECT,INSERT ON TABLE muniment.setting_changes TO muniment_keeper;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -18,6 +18,7 @@ from muniment.memory.bootstrap.console_sessions import make_console_sessions
 from muniment.memory.bootstrap.plugin_accounts import make_plugin_accounts
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import HostItemKey, MemoryId, Revision
+from muniment.memory.domain.layers.bisection import ReplayedTurn, ShownStatement
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Relation
 from muniment.memory.domain.plugin.account import PluginChange, PluginTurn
@@ -81,8 +82,9 @@ SILENT: dict[str, tuple[str, ...]] = {
         "muniment.console_sessions.digest", "muniment.consolidation_runs.reason", "muniment.erasures.counts",
         "muniment.host_items.digest", "muniment.host_items.said",
         "muniment.journal.new_ref", "muniment.journal.old_ref", "muniment.plugin_audit.item_id",
-        "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.spaces.tend_terms",
-        "muniment.tokens.digest", "muniment.turns.hash",
+        "muniment.plugin_turns.item_ids", "muniment.requests.digest", "muniment.reseals.content",
+        "muniment.reseals.salt", "muniment.seals.content", "muniment.seals.digest", "muniment.seals.salt",
+        "muniment.spaces.head", "muniment.spaces.tend_terms", "muniment.tokens.digest", "muniment.turns.hash",
     ),
     "a reason in the product's own words": (
         "muniment.extractions.refused", "muniment.extractions.repaired", "muniment.observations.outcome",
@@ -185,6 +187,7 @@ async def plant(memory: Memory, canary: Canary, clock: FixedClock) -> MemoryId:
     await memory.conversation.track(who, event)
     await memory.conversation.flush(who)
     await _account(memory, canary)
+    await _bisect(memory, canary)
     store = MunimentStore(memory, who)
     await store.aput(
         (f"space {canary.named}", "notes"),
@@ -274,6 +277,35 @@ async def _account(memory: Memory, canary: Canary) -> None:
     await accounts.record_turns(who, [turn])
     await accounts.write_switch(who, place, is_on=False)
     await accounts.record_change(who, PluginChange(session_id=place, project_id=place, at=NOON, action="off"))
+
+
+async def _bisect(memory: Memory, canary: Canary) -> None:
+    """A reply that is made again, and says the word."""
+    turn = ReplayedTurn(
+        thread=canary.scope.thread or "",
+        position=0,
+        message=f"What about {canary.words}?",
+        reply=None,
+        at=NOON,
+        rev=Revision(0),
+        shown=(),
+        is_kept=True,
+        digest="",
+    )
+    await memory.bisect(canary.scope, _Echo(turn, f"It is {canary.words}."), expect="nothing of it")
+
+
+@dataclass(frozen=True)
+class _Echo:
+    """A turn that always has the same reply."""
+
+    turn: ReplayedTurn
+    reply: str
+
+    async def make_reply(self, kept: AbstractSet[str], added: Sequence[ShownStatement] = ()) -> str:
+        """Return the reply, whatever is shown."""
+        del kept, added
+        return self.reply
 
 
 async def _keep(memory: Memory, canary: Canary) -> None:

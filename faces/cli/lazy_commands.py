@@ -27,6 +27,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
             "in it."
         ),
     ),
+    "bisect": (
+        "memories.bisect:bisect_reply",
+        "Find which remembered statements made a reply: make it again with fewer and fewer of them.",
+    ),
     "remember": ("memories.remember:remember_statement", "Remember a statement."),
     "relate": ("memories.relate:relate_things", "Keep how one thing stands to another."),
     "list": ("memories.list:list_memories", "List the memories of a user, newest change first."),
@@ -58,6 +62,22 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": (
         "transfer.export_file:export_file",
         "Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.",
+    ),
+    "dossier": (
+        "transfer.dossier:write_person_file",
+        "Write everything known of a person, in plain words: an answer to a request for access as it stands.",
+    ),
+    "verify": (
+        "evidence.verify:verify_journals",
+        "Verify that nobody changed a memory behind its back, and name the first revision that somebody did.",
+    ),
+    "anchor": (
+        "evidence.anchor:app",
+        "Where the journals end, signed: a file to keep elsewhere, which shows a journal that was cut or replaced.",
+    ),
+    "check": (
+        "check:check_memory",
+        "Check what memory keeps and finds against files that say it.",
     ),
     "consolidate": (
         "maintenance.consolidate:run_consolidation",

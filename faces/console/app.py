@@ -18,6 +18,7 @@ from muniment.faces.console.areas import Area
 from muniment.faces.console.failures import answer_error, render_failure
 from muniment.faces.console.listening import ChangeListener
 from muniment.faces.console.rendering import HEADERS, ROOT
+from muniment.faces.console.replies.searches import ReplySearches
 from muniment.faces.console.static_files import send_static
 from muniment.faces.console.visits import make_route
 from muniment.faces.console.waiting import WaitingCounts
@@ -48,6 +49,7 @@ def create_app(service: Service, sessions: ConsoleSessions | None = None) -> ASG
     app.state.service, app.state.reads = service, make_console_reads(service.memory)
     app.state.sessions = sessions or make_console_sessions(service.tokens)
     app.state.areas, app.state.waiting = areas, WaitingCounts()
+    app.state.reply_searches = ReplySearches()
     app.state.listener = ChangeListener(app.state.reads.live, service.ending)
     app.state.failures = RateLimits(_FAILURES_PER_SECOND, _FAILURES_AT_ONCE)
     return _add_headers(Guard(app, service, needs_token=False, show_refusal=_show_refusal))

@@ -65,6 +65,26 @@ async def read_thread_records(
         return ThreadRecords(turns={each.at: each for each in turns}, size=await _measure(saver, own))
 
 
+async def find_turn_checkpoint(
+    settings: Settings, space: SpaceId, threads: Sequence[str], at: datetime
+) -> tuple[str, str] | None:
+    """Return the saver's name of the thread and the last checkpoint of the turn that began at a time; None without one.
+
+    Nothing is created, and a thread of another space counts as none. Raises BadConfig, StoreDown, Denied."""
+    async with open_existing_tables(settings) as saver:
+        names = dict.fromkeys(name for each in threads for name in (each, make_thread_key(space, each)))
+        for name in names if saver is not None else ():
+            if saver is None or not await _is_of_space(saver, name, space):
+                continue
+            async with saver.cursor() as cursor:
+                params = {"thread": name, "at": at.astimezone(UTC).isoformat()}
+                await cursor.execute(tables.TURN_CHECKPOINT, params)
+                row = await cursor.fetchone()
+            if row is not None:
+                return name, str(row["checkpoint_id"])
+    return None
+
+
 async def _is_of_space(saver: CheckpointTables, thread: str, space: SpaceId) -> bool:
     async with saver.cursor() as cursor:
         await cursor.execute(tables.THREAD_OWNER, {"thread": thread})

@@ -30,17 +30,19 @@ if TYPE_CHECKING:
     from muniment.memory.bootstrap.memories import create_memory, open_memory, read_settings_in_force
     from muniment.memory.bootstrap.models import make_chat_model, make_embedder, make_redactor, make_stored_embedder
     from muniment.memory.bootstrap.proxy_accounts import open_proxy_accounts, run_proxy_accounts
-    from muniment.memory.bootstrap.tokens import open_shares, open_tokens
+    from muniment.memory.bootstrap.tokens import make_anchor_files, open_shares, open_tokens
     from muniment.memory.bootstrap.transports import create_transport
     from muniment.memory.bootstrap.workers import open_worker, run_worker
     from muniment.memory.flows.proxy_accounts import ProxyAccounts
+    from muniment.memory.flows.reading.verification import AnchorFiles
     from muniment.memory.flows.shares import Shares
     from muniment.memory.flows.token_configs import TokenConfigs
     from muniment.memory.flows.tokens import Tokens
-    from muniment.memory.models.preload import load_in_background
+    from muniment.memory.models.preload import load_embedder, load_in_background
     from muniment.memory.rules.resources.markdown import read_markdown
 
 __all__ = [
+    "AnchorFiles",
     "ProxyAccounts",
     "Shares",
     "TokenConfigs",
@@ -56,7 +58,9 @@ __all__ = [
     "get_server_status",
     "grant_login",
     "is_same_database",
+    "load_embedder",
     "load_in_background",
+    "make_anchor_files",
     "make_chat_model",
     "make_embedder",
     "make_redactor",
@@ -93,14 +97,15 @@ _MODULES = {
     "bootstrap.memories": "create_memory open_memory read_settings_in_force",
     "bootstrap.models": "make_chat_model make_embedder make_redactor make_stored_embedder",
     "bootstrap.proxy_accounts": "open_proxy_accounts run_proxy_accounts",
-    "bootstrap.tokens": "open_shares open_tokens",
+    "bootstrap.tokens": "make_anchor_files open_shares open_tokens",
     "bootstrap.transports": "create_transport",
     "bootstrap.workers": "open_worker run_worker",
     "flows.proxy_accounts": "ProxyAccounts",
+    "flows.reading.verification": "AnchorFiles",
     "flows.shares": "Shares",
     "flows.token_configs": "TokenConfigs",
     "flows.tokens": "Tokens",
-    "models.preload": "load_in_background",
+    "models.preload": "load_embedder load_in_background",
     "rules.resources.markdown": "read_markdown",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""Opens what decides about access: tokens and shares."""
+"""Opens what decides about access, and what the key of the installation signs: tokens, shares and anchors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TypeVar
 
 from muniment.memory.bootstrap.databases import make_connections
 from muniment.memory.config.settings import Settings
+from muniment.memory.flows.reading.verification import AnchorFiles
 from muniment.memory.flows.shares import Shares
 from muniment.memory.flows.tokens import Tokens
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports.clock import Clock
 from muniment.memory.stores.postgres.operation.shares import PostgresShares
 from muniment.memory.stores.postgres.operation.tokens import PostgresTokens
-from muniment.memory.stores.token_key import load_token_key
+from muniment.memory.stores.token_key import KeyFile, load_token_key
 
 _Store = TypeVar("_Store", PostgresTokens, PostgresShares)
 
@@ -38,6 +39,11 @@ async def open_shares(settings: Settings, clock: Clock | None = None) -> AsyncIt
     """Open the shares of this database, as the owner of its tables. No embedder is loaded. Raises StoreDown."""
     async with _open_store(PostgresShares(make_connections(settings, as_owner=True))) as store:
         yield Shares(store=store, clock=clock or SystemClock())
+
+
+def make_anchor_files(settings: Settings) -> AnchorFiles:
+    """Return what checks files of anchors by the key of this installation. It opens no database."""
+    return AnchorFiles(installation_key=KeyFile(settings.home))
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from muniment.memory.errors import BadConfig
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 _MAX_BYTES = 1_000_000
+_MAX_DEPTH = 100  # of values within values; libyaml builds its tree by recursion, and thousands end the process
 _SHOWABLE = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # wheels without libyaml have only the slow one
 
@@ -66,6 +67,7 @@ def parse_yaml(name: str, content: bytes) -> YamlFile:
         raise build_refusal(name, line, (), "is not UTF-8; save the file as UTF-8") from error
     file = YamlFile(name)
     try:
+        _check_depth(text)
         loader = _LOADER(text)
         root = loader.get_single_node()
         if root is None:
@@ -82,6 +84,15 @@ def parse_yaml(name: str, content: bytes) -> YamlFile:
         raise build_refusal(name, 1, (), f"is {describe_shape(tree)}; allowed: keys with values")
     file.tree.update(tree)
     return file
+
+
+def _check_depth(text: str) -> None:
+    """Raise RecursionError for more values within values than a file needs. Reads no further than that."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise RecursionError
 
 
 def _walk_node(file: YamlFile, loader: Any, node: yaml.Node, path: KeyPath) -> None:

@@ -13,7 +13,7 @@ from muniment.memory.domain.turn import Source
 
 Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
 Status = Literal["ok", "error", "skipped"]
-Purpose = Literal["reply", "extract", "insight", "consolidate", "path"]
+Purpose = Literal["reply", "extract", "insight", "consolidate", "path", "bisect"]
 CONTENT_REASONS = ("more than ", "recalled", "contradicts ")  # starts of reasons that are not about a statement's form
 
 

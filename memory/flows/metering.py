@@ -25,6 +25,7 @@ from muniment.memory.rules.policy.retry import find_retry_delay
 from muniment.memory.rules.redaction.redact import Redactor
 
 _REQUEST_ORDER = RequestOrder()
+_TRIED_AGAIN: frozenset[Purpose] = frozenset({"reply", "bisect"})  # what somebody waits for
 _log = logging.getLogger(__name__)
 
 
@@ -51,7 +52,8 @@ class UsageMeter:
     ) -> ChatAnswer:
         """Return the answer of `model`, or of the configured model. Raises ModelError, OverBudget.
 
-        A reply is tried again up to `model.max_retries` times, each paid for; a job is tried again by its queue."""
+        What somebody waits for is tried again up to `model.max_retries` times, each paid for; a job is tried again by
+        its queue."""
         model = model or self.model
         if model is None:
             raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
@@ -61,7 +63,7 @@ class UsageMeter:
                 async with _REQUEST_ORDER.hold_place(model.name, is_reply=purpose == "reply"):
                     return await self._ask_once(scope, purpose, safe, tools, form, model)
             except ModelError as error:
-                has_retry = purpose == "reply" and attempt < self.settings.model.max_retries
+                has_retry = purpose in _TRIED_AGAIN and attempt < self.settings.model.max_retries
                 wait = find_retry_delay(error, attempt) if has_retry else None
                 if wait is None:
                     raise
@@ -180,8 +182,8 @@ class UsageMeter:
 class MeteredModel:
     """A model whose replies are redacted and paid for from the budget of one scope's tenant."""
 
-    def __init__(self, meter: UsageMeter, scope: Scope, model: ChatModel) -> None:
-        self._meter, self._scope, self._model = meter, scope, model
+    def __init__(self, meter: UsageMeter, scope: Scope, model: ChatModel, purpose: Purpose = "reply") -> None:
+        self._meter, self._scope, self._model, self._purpose = meter, scope, model, purpose
 
     @property
     def name(self) -> str:
@@ -192,7 +194,9 @@ class MeteredModel:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
         """Return the model's answer. Raises ModelError, OverBudget."""
-        return await self._meter.ask_model(self._scope, "reply", messages, tools=tools, form=form, model=self._model)
+        return await self._meter.ask_model(
+            self._scope, self._purpose, messages, tools=tools, form=form, model=self._model
+        )
 
     async def close(self) -> None:
         """Do nothing: the owner of the model closes it."""

@@ -28,7 +28,7 @@ class Prompt:
 
 @cache
 def load_prompt(name: str, folder: str | None = None) -> Prompt:
-    """Return the prompt of a name: consolidate, extract, extract_short, insight or path.
+    """Return the prompt of a name: consolidate, extract, extract_short, insight, judge or path.
 
     A file `NAME.md` in `folder` takes the place of ours; its version is `NAME-own` unless its first line is one. Raises
     BadConfig for a folder that does not exist, and for a file that is empty or cannot be read."""

@@ -12,11 +12,14 @@ from pathlib import Path
 
 from pydantic import SecretBytes
 
+from muniment.memory.domain.evidence.seals import Signature
 from muniment.memory.errors import BadConfig
 from muniment.memory.ports.installation import InstallationKey
+from muniment.memory.stores.signatures import is_signed, sign_bytes
 
 _NAME = "token.key"
 _KEY_BYTES = 32
+_SIGNING = b"muniment: signatures of anchors, 1"
 
 
 class KeyFile(InstallationKey):
@@ -30,6 +33,18 @@ class KeyFile(InstallationKey):
         if self._key is None:
             self._key = await asyncio.to_thread(load_token_key, self._home)
         return SecretBytes(hmac.digest(self._key.get_secret_value(), purpose, hashlib.sha256))
+
+    async def sign(self, data: bytes) -> Signature:
+        key = await self.derive_key(_SIGNING)
+        return await asyncio.to_thread(sign_bytes, key, data)
+
+    async def find_public_key(self) -> bytes | None:
+        if self._key is None and not await asyncio.to_thread(has_token_key, self._home):
+            return None
+        return (await self.sign(b"")).public_key
+
+    async def is_signed(self, data: bytes, signature: Signature) -> bool:
+        return await asyncio.to_thread(is_signed, data, signature)
 
 
 def has_token_key(home: Path) -> bool:

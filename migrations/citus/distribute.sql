@@ -122,6 +122,13 @@ where not exists (select from pg_dist_partition where logicalrelid = 'muniment.e
 select create_reference_table('muniment.tenant_embedders')
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.tenant_embedders'::regclass);
 
+-- Citus takes no table with a trigger: on a cluster the journal has no seals, and `undistribute.sql` begins them anew.
+drop trigger if exists spaces_seals on muniment.spaces;
+drop trigger if exists journal_seal on muniment.journal;
+drop trigger if exists journal_reseal on muniment.journal;
+drop trigger if exists memories_reseal on muniment.memories;
+drop trigger if exists memory_versions_reseal on muniment.memory_versions;
+
 -- The first makes the colocation group, and is what the others refer to.
 select create_distributed_table('muniment.spaces', 'space_id', shard_count => :shards)
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.spaces'::regclass);
@@ -132,7 +139,7 @@ from unnest(array[
   'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
   'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures',
   'requests', 'items', 'sessions', 'shares', 'observations', 'projections', 'proxy_days', 'host_items',
-  'plugin_turns', 'plugin_switches', 'plugin_audit'
+  'plugin_turns', 'plugin_switches', 'plugin_audit', 'seals', 'reseals', 'bisect_replies'
 ]) with ordinality t (name, n)
 where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
 order by n \gexec

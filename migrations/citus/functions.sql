@@ -391,3 +391,9 @@ begin
     execute made;
   end loop;
 end $$;
+
+-- A space of a cluster has no seals.
+create or replace function muniment.seal_space(at_space uuid) returns void language plpgsql as $$
+begin
+  return;
+end $$;

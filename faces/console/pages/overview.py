@@ -16,8 +16,11 @@ from muniment.faces.console.areas import Area
 from muniment.faces.console.plots import Bar, Line, draw_line, draw_stacks
 from muniment.faces.console.spending import read_budget
 from muniment.faces.console.visits import Visit, make_page
+from muniment.faces.dossier.files import DossierForm, can_write_pdf
+from muniment.faces.http.routes.transfer import send_dossier
 from muniment.memory.domain.console.overview import CountChange, DayActivity
 from muniment.memory.domain.memory import STATES
+from muniment.memory.errors import BadInput
 
 _DAYS = 90  # of the plots of memories
 _ACTIVE_DAYS = 30  # of the plots of turns and searches
@@ -55,6 +58,7 @@ async def show_overview(visit: Visit) -> Response:
     totals = {state: sum(counts.get(state, 0) for counts in by_category.values()) for state in states}
     shown: dict[str, Any] = {"states": states, "by_category": by_category, "totals": totals}
     shown |= _make_history(changes, first, states)
+    shown["dossier_forms"] = [str(form) for form in DossierForm if form is not DossierForm.pdf or can_write_pdf()]
     shown |= {"activity": None, "figures": None, "run": None, "budget": None, "database_bytes": None}
     if not visit.grant.agents:  # what is not told apart by categories is for those who may read them all
         shown |= await _read_activity(visit, today)
@@ -63,6 +67,15 @@ async def show_overview(visit: Visit) -> Response:
     if visit.operates_installation:
         shown["database_bytes"] = await visit.reads.overview.read_database_size()
     return visit.render_page("overview.html", **shown)
+
+
+async def download_dossier(visit: Visit) -> Response:
+    """Send everything known of the user as a file, in the language of the page. Raises Denied for a token of some
+    agents."""
+    form = visit.request.query_params.get("form", DossierForm.html)
+    if form not in list(DossierForm):
+        raise BadInput("form: html, pdf or json wanted")
+    return await send_dossier(visit.caller, DossierForm(form), visit.texts.language)
 
 
 def sum_changes(changes: Sequence[CountChange]) -> dict[str, dict[str, int]]:
@@ -138,4 +151,4 @@ def _make_stacks(days: Sequence[date], rows: Sequence[tuple[int, ...]]) -> Stack
 
 
 AREA = Area(name="overview", path="/", place=10)
-routes: list[Route] = [make_page("/", show_overview)]
+routes: list[Route] = [make_page("/", show_overview), make_page("/dossier", download_dossier)]

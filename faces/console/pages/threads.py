@@ -62,7 +62,7 @@ async def show_threads(visit: Visit) -> Response:
     visit.caller.check_unlimited()
     given = visit.request.query_params
     text, state = given.get("q", "").strip(), given.get("state", "")
-    offset = _read_number(visit, "offset")
+    offset = read_number(visit, "offset")
     names = {name: given.get(name, "").strip() for name in ("project", "app")}
     sessions, owner = visit.service.memory.sessions, visit.caller.scope
     hits = await sessions.search(owner, text, limit=_FOUND_TURNS) if text else ()
@@ -92,7 +92,7 @@ async def show_threads(visit: Visit) -> Response:
 
 async def show_thread(visit: Visit) -> Response:
     """Show a thread with its turns from a position on."""
-    session, since = _read_session(visit), _read_number(visit, "since")
+    session, since = read_session(visit), read_number(visit, "since")
     record = await visit.service.memory.sessions.get(visit.caller.scope, session, since=since, limit=_TURNS_A_PAGE)
     kept, found, bounds = await asyncio.gather(
         read_records(visit, record.turns, session),
@@ -119,7 +119,7 @@ async def show_thread(visit: Visit) -> Response:
 
 async def show_reply(visit: Visit) -> Response:
     """Show why a reply says what it says: from what stood before the model to where that comes from."""
-    session, position = _read_session(visit), _read_number(visit, "at")
+    session, position = read_session(visit), read_number(visit, "at")
     since = max(0, position - _BEFORE)
     read = visit.service.memory.sessions.get
     found = await read(visit.caller.scope, session, since=since, limit=position - since + _TURNS_A_PAGE)
@@ -156,9 +156,9 @@ async def show_then(visit: Visit) -> Response:
     memory, scope, given = visit.service.memory, visit.caller.scope, visit.request.query_params
     session = None
     if "id" in given:
-        session = (await memory.sessions.get(scope, _read_session(visit), limit=1)).session
+        session = (await memory.sessions.get(scope, read_session(visit), limit=1)).session
     first, last = await _find_bounds(visit, session)
-    rev, offset = _choose_revision(visit, last), _read_number(visit, "offset")
+    rev, offset = _choose_revision(visit, last), read_number(visit, "offset")
     categories = tuple(sorted(visit.caller.allowed)) if visit.grant.agents else ()
     listing = ListRequest(categories=categories, limit=_MEMORIES_A_PAGE, offset=offset, everywhere=True)
     page = await memory.list_page(scope, listing, as_of=Revision(rev))
@@ -237,7 +237,7 @@ def _cut_exchange(turns: Sequence[Turn], message: Turn) -> Sequence[Turn]:
 def _choose_revision(visit: Visit, last: int) -> int:
     """Return the revision that the form asks for: of its two fields the one that was changed. Raises BadInput for one
     that is not reached."""
-    typed, slid, was = (_read_number(visit, name, last) for name in ("rev", "slide", "was"))
+    typed, slid, was = (read_number(visit, name, last) for name in ("rev", "slide", "was"))
     has_slid = "slide" in visit.request.query_params and slid != was and typed == was
     rev = slid if has_slid else typed
     if rev > last:
@@ -245,7 +245,7 @@ def _choose_revision(visit: Visit, last: int) -> int:
     return rev
 
 
-def _read_session(visit: Visit) -> str:
+def read_session(visit: Visit) -> str:
     """Return the session that the address names. Raises NotFound without one, Denied for a token of some agents."""
     visit.caller.check_unlimited()
     session = visit.request.query_params.get("id")
@@ -254,7 +254,7 @@ def _read_session(visit: Visit) -> str:
     return session
 
 
-def _read_number(visit: Visit, name: str, default: int = 0) -> int:
+def read_number(visit: Visit, name: str, default: int = 0) -> int:
     """Return a whole number of the address. Raises BadInput."""
     text = visit.request.query_params.get(name, "").strip() or str(default)
     if not (text.isascii() and text.isdigit()) or int(text[:12]) > _MAX_NUMBER:

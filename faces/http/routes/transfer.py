@@ -1,14 +1,17 @@
-"""A user's memory in and out, as JSON lines."""
+"""A user's memory in and out, as JSON lines, and everything known of them as a file."""
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import IO, Annotated, Any, Literal
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from muniment.faces.dossier.files import MEDIA_TYPES, DossierForm, write_dossier
 from muniment.faces.http.access import Caller, Importer, Reader
 from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
@@ -20,6 +23,11 @@ from muniment.memory.errors import BadInput, TooLarge
 
 router = APIRouter(tags=["transfer"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 LINES = "application/jsonl"
+_CHUNK = 2**18  # bytes of a file that are sent at once
+_DOSSIER_CONTENT: dict[str, dict[str, Any]] = {
+    MEDIA_TYPES[form].partition(";")[0]: {"schema": {"type": "object" if form is DossierForm.json else "string"}}
+    for form in DossierForm
+}
 _PORTION = 64  # rows that are read or written before other requests have a turn
 _LINES_BODY = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
 
@@ -35,6 +43,47 @@ async def send_export(caller: Caller, *, content: bool = False, headers: Mapping
     caller.check_unlimited()
     rows = await caller.service.memory.export(caller.scope, content=content)
     return StreamingResponse(_encode_rows(rows), media_type=LINES, headers=headers)
+
+
+@router.get("/dossier", response_class=StreamingResponse, responses={200: {"content": _DOSSIER_CONTENT}})
+async def write_dossier_file(
+    caller: Reader,
+    layout: Annotated[DossierForm, Query(alias="format", description="A page, a PDF, or every row as JSON.")] = (
+        DossierForm.html
+    ),
+    language: Annotated[Literal["en", "zh"], Query(description="In which language; JSON has none.")] = "en",
+) -> Response:
+    """Return everything known of the user, in plain words: an answer to a request for access as it stands.
+
+    Wants a token of all agents. A PDF wants the extra `pdf` at the service."""
+    return await send_dossier(caller, layout, language)
+
+
+async def send_dossier(
+    caller: Caller, form: DossierForm, language: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Answer with everything known of the user, as a file to keep. Raises Denied for a token of some agents, BadConfig
+    for a PDF without its library, StoreError."""
+    caller.check_unlimited()
+    # The whole is written to a disk first: a slow reader must not hold what is read in one transaction.
+    file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
+    try:
+        await write_dossier(caller.service.memory, caller.scope, form, language, file)
+        await asyncio.to_thread(file.seek, 0)
+    except BaseException:
+        file.close()
+        raise
+    name = quote(f"dossier-{caller.scope.owner}.{form}", safe="")
+    sent = {**(headers or {}), "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+    return StreamingResponse(_read_file(file), media_type=MEDIA_TYPES[form], headers=sent)
+
+
+async def _read_file(file: IO[bytes]) -> AsyncIterator[bytes]:
+    try:
+        while chunk := await asyncio.to_thread(file.read, _CHUNK):
+            yield chunk
+    finally:
+        file.close()
 
 
 @router.post("/import", response_model=ImportAnswer, openapi_extra=_LINES_BODY)

@@ -17,9 +17,11 @@ from muniment.memory.stores.postgres.console.users import PostgresUserReads
 from muniment.memory.stores.postgres.consolidation import PostgresConsolidationRuns
 from muniment.memory.stores.postgres.items import PostgresItems
 from muniment.memory.stores.postgres.jobs import PostgresJobQueue
+from muniment.memory.stores.postgres.layers.bisections import PostgresReplays
 from muniment.memory.stores.postgres.layers.chats import PostgresChats
 from muniment.memory.stores.postgres.layers.host_items import PostgresHostItems
 from muniment.memory.stores.postgres.layers.observations import PostgresObservations
+from muniment.memory.stores.postgres.layers.person import PostgresPersonReads
 from muniment.memory.stores.postgres.layers.projections import PostgresProjections
 from muniment.memory.stores.postgres.layers.resources import PostgresResources
 from muniment.memory.stores.postgres.layers.sessions import PostgresSessions
@@ -33,6 +35,7 @@ from muniment.memory.stores.postgres.operation.settings import PostgresSettings
 from muniment.memory.stores.postgres.operation.token_configs import PostgresTokenConfigs
 from muniment.memory.stores.postgres.reads import PostgresReads
 from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
+from muniment.memory.stores.postgres.seals import PostgresSeals
 from muniment.memory.stores.postgres.search import PostgresSearches
 from muniment.memory.stores.postgres.writes import PostgresWrites
 
@@ -60,6 +63,7 @@ class PostgresStore:
         self.observations = PostgresObservations(connections)
         self.sessions = PostgresSessions(connections)
         self.chats = PostgresChats(connections)
+        self.replays = PostgresReplays(connections)
         self.jobs = PostgresJobQueue(connections)
         self.runs = PostgresConsolidationRuns(connections, model)
         self.batch_runs = PostgresBatchRuns(connections)
@@ -67,8 +71,10 @@ class PostgresStore:
         self.maintenance = PostgresMaintenance(connections, indexes, model)
         self.items = PostgresItems(connections)
         self.host_items = PostgresHostItems(connections)
+        self.person_reads = PostgresPersonReads(connections)
         self.projections = PostgresProjections(connections)
         self.resources = PostgresResources(connections)
+        self.seals = PostgresSeals(connections)
         self.settings = PostgresSettings(connections)
         self.token_configs = PostgresTokenConfigs(connections)
         self.plugin_accounts = PostgresPluginAccounts(connections)

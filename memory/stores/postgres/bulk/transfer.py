@@ -87,6 +87,7 @@ async def load_rows(
         flaws = await (await conn.execute(_TRANSFER["flaws"], space)).fetchall()
         if flaws:
             raise build_unfit_error(flaws[0]["flaw"])
+        await conn.execute(_TRANSFER["seal_space"], space)
         await project_space(conn, scope)
 
 

@@ -27,7 +27,7 @@ _ERASURE, _ROLES = load_blocks("erasure"), load_blocks("roles")
 # In this order: the lists of a large space find a memory by its words, and what refers to a memory goes before it.
 _OF_MEMORIES = (
     "postings", "relations", "pair_fingerprints", "consent_requests", "requests", "events", "projections",
-    "observations", "host_items", "memory_versions", "memories", "journal",
+    "observations", "host_items", "bisect_replies", "memory_versions", "memories", "journal",
 )  # fmt: skip
 # A table, for the receipt's count, and the block that removes the traces of a memory from it.
 _OF_TRACES = (
@@ -36,10 +36,12 @@ _OF_TRACES = (
     ("observations", "observations_of_turns"),
 )  # fmt: skip
 _VERSIONED = ("memories", "memory_versions")
-_OF_SPACE = (
-    "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "observations", "sessions",
+_OF_SPACE = (  # without seals first, no row is sealed anew before it goes
+    "reseals", "seals", "relations", "memory_versions", "memories", "journal", "thread_revision", "turns",
+    "observations", "sessions",
     "extractions", "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints",
-    "requests", "items", "host_items", "projections", "plugin_turns", "plugin_switches", "plugin_audit", "spaces",
+    "requests", "items", "host_items", "projections", "plugin_turns", "plugin_switches", "plugin_audit",
+    "bisect_replies", "spaces",
 )  # fmt: skip
 
 
@@ -86,6 +88,7 @@ class PostgresErasure(ErasureStore):
             if due:
                 line = {"node": "worker", "why": "purge", "at": at, "actor": None}
                 counts = await _delete_memories(conn, space | line, due)
+                await _write_last_lines(conn, space | line, due)
                 return await _write_receipt(conn, space, "purge", counts, at)
         return ErasureReceipt(id=uuid4(), what="purge", at=at)
 
@@ -102,8 +105,10 @@ class PostgresErasure(ErasureStore):
             values = require_row(await (await conn.execute(_ERASURE["request_values"], params)).fetchone())
             space |= {"node": "face", "why": "erase", "at": at, "actor": scope.actor}
             counts = await _delete_memories(conn, space, existing)
-            space["rev"] += len(existing)
-            await _delete_traces(conn, space | values, traces, counts)
+            around = await _delete_traces(conn, space | values, traces, counts)
+            # The digests of these lines are over what is left of all that was removed or changed before.
+            await _write_last_lines(conn, space, existing)
+            await _write_change_lines(conn, space | {"rev": space["rev"] + len(existing)}, around)
             return await _write_receipt(conn, space, "memory", counts, at)
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
@@ -145,10 +150,8 @@ async def _lock_space(conn: Connection, scope: Scope) -> dict[str, Any]:
 
 
 async def _delete_memories(conn: Connection, space: dict[str, Any], memories: Sequence[DictRow]) -> dict[str, int]:
-    """Delete memories and what refers to them; the journal keeps its lines and gets a last one for each."""
-    columns = {"ids": "memory_id", "revs": "rev", "categories": "category"}
-    lists = {name: [row[column] for row in memories] for name, column in columns.items()}
-    params = space | lists | {"count": len(memories)}
+    """Delete memories and what refers to them; the journal keeps its lines. The revision is that of their last ones."""
+    params = space | {"ids": [row["memory_id"] for row in memories], "count": len(memories)}
     await conn.execute(_ERASURE["bump"], params)
     counts = {}
     for table in _OF_MEMORIES:
@@ -157,12 +160,28 @@ async def _delete_memories(conn: Connection, space: dict[str, Any], memories: Se
     for table in (*_VERSIONED, "projections"):
         await conn.execute(_format_block("forget_heirs", table), params)
     await conn.execute(_ERASURE["empty_postings"], params)
-    await conn.execute(_ERASURE["last_lines"], params)
     return counts
 
 
-async def _delete_traces(conn: Connection, space: dict[str, Any], traces: Traces, counts: dict[str, int]) -> None:
-    """Delete what else says the same, and what refers to its turns; adds to the counts."""
+async def _write_last_lines(conn: Connection, space: dict[str, Any], memories: Sequence[DictRow]) -> None:
+    """Add the last line of each removed memory to the journal."""
+    columns = {"ids": "memory_id", "revs": "rev", "categories": "category"}
+    lists = {name: [row[column] for row in memories] for name, column in columns.items()}
+    await conn.execute(_ERASURE["last_lines"], space | lists)
+
+
+async def _write_change_lines(conn: Connection, space: dict[str, Any], memories: Sequence[DictRow]) -> None:
+    """Add a line to the journal for each memory that lost what was beside its text."""
+    columns = {"ids": "memory_id", "categories": "category"}
+    lists = {name: [row[column] for row in memories] for name, column in columns.items()}
+    await conn.execute(_ERASURE["change_lines"], space | lists)
+
+
+async def _delete_traces(
+    conn: Connection, space: dict[str, Any], traces: Traces, counts: dict[str, int]
+) -> Sequence[DictRow]:
+    """Delete what else says the same, and what refers to its turns; adds to the counts. Returns the memories that lost
+    something; the revision is that of their lines."""
     params = space | _build_trace_params(traces, list(dict.fromkeys(_list_ids((*traces.around, *traces.former)))))
     # The lists have memories by words of a context that goes: without them, these count as just changed.
     for table, block in _OF_TRACES:
@@ -173,15 +192,15 @@ async def _delete_traces(conn: Connection, space: dict[str, Any], traces: Traces
         await conn.execute(_ERASURE[block], params)
     for block in ("strip", "strip_former") if traces.around else ():
         await conn.execute(_ERASURE[block], params)
+    around: Sequence[DictRow] = ()
     if params["ids"]:
-        told = await (await conn.execute(_ERASURE["existing"], params)).fetchall()
-        lines = {"ids": [row["memory_id"] for row in told], "categories": [row["category"] for row in told]}
-        await conn.execute(_ERASURE["bump"], params | {"count": len(told)})
-        await conn.execute(_ERASURE["change_lines"], params | lines)
+        around = await (await conn.execute(_ERASURE["existing"], params)).fetchall()
+        await conn.execute(_ERASURE["bump"], params | {"count": len(around)})
         await conn.execute(_ERASURE["empty_postings"], params)
     await conn.execute(_ROLES["app"])
     counts["jobs"] = (await conn.execute(_ERASURE["jobs_of_turns"], params)).rowcount
     await conn.execute(_ROLES["eraser"])
+    return around
 
 
 def _format_block(block: str, table: LiteralString) -> LiteralString:

@@ -88,7 +88,7 @@ class PostgresMaintenance(MaintenanceStore):
                 ids = {"ids": [row["turn_id"] for row in turns]}
                 deleted += (await conn.execute(_MAINTENANCE["drop_turns"], params | ids)).rowcount
                 if len(turns) < _TURNS:
-                    for block in ("drop_sessions", "drop_observations"):
+                    for block in ("drop_sessions", "drop_observations", "drop_bisect_replies"):
                         await conn.execute(_MAINTENANCE[block], params)
                     for block in ("drop_events", "drop_extractions", "drop_plugin_turns", "drop_plugin_audit"):
                         await conn.execute(_MAINTENANCE[block], params | {"before": events_before})

@@ -61,6 +61,9 @@ update muniment.host_items h
 set memory_id = null, digest = '', said = case when %(why)s = 'purge' then said end
 where h.space_id = %(space)s and h.memory_id = any(%(ids)s) and not {{was_dropped}}
 
+-- name: bisect_replies (deletes replies that were made again: they may say what any memory says)
+delete from muniment.bisect_replies where space_id = %(space)s
+
 -- name: was_dropped (whether the memory of an item goes without that anybody has asked for it)
 (%(why)s::text = 'purge' and h.forgotten_at is null and coalesce((
     select j.action = 'TTL' from muniment.journal j

@@ -106,6 +106,9 @@ delete from muniment.plugin_turns where space_id = %(space)s and at < %(before)s
 -- name: drop_plugin_audit (deletes old lines of what persons have changed in the plugin)
 delete from muniment.plugin_audit where space_id = %(space)s and at < %(before)s
 
+-- name: drop_bisect_replies (deletes old replies that were made again)
+delete from muniment.bisect_replies where space_id = %(space)s and at < %(before)s
+
 -- name: drop_extractions (deletes old extraction records of turns that are gone)
 delete from muniment.extractions e where space_id = %(space)s and at < %(before)s
   and not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = e.turn_id)

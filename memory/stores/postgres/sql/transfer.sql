@@ -39,10 +39,13 @@ select to_jsonb(r) - 'space_id' || '{"type": "relation"}', 1, r.from_id::text ||
 from muniment.relations r where space_id = %(space)s
 order by part, id
 
--- name: load_space (sets the revision of an empty space; no row when it is not empty)
-update muniment.spaces set rev = %(rev)s, created_at = coalesce(%(created_at)s::timestamptz, created_at)
+-- name: load_space (sets the revision of an empty space; no row when it is not empty. No line up to it is sealed alone)
+update muniment.spaces set rev = %(rev)s, sealed_from = %(rev)s, created_at = coalesce(%(created_at)s::timestamptz, created_at)
 where space_id = %(space)s and rev = 0
 returning rev
+
+-- name: seal_space (seals the journal of a space that is restored)
+select muniment.seal_space(%(space)s)
 
 -- name: insert_packed (inserts packed rows of a table)
 insert into muniment.{table} select * from unnest(%(rows)b::muniment.{table}[])

@@ -1,0 +1,1 @@
+"""Commands that show that nobody changed a memory behind its back: `verify`, `anchor`."""

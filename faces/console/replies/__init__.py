@@ -1,0 +1,1 @@
+"""What the console does about single replies while nobody waits for it."""

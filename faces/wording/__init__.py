@@ -1,0 +1,1 @@
+"""The words that pages and files for people share, in each language."""

@@ -1,0 +1,1 @@
+"""Turns of the supervisor graph that are made again with parts of what stood before the model."""

@@ -1,0 +1,1 @@
+"""Decides which of the statements before a model made a reply: what is asked next, and what follows from it."""
