@@ -18,9 +18,15 @@ def memory_of(key: str, text: str, **more: object) -> ImportedMemory:
 
 def message_of(number: int, text: str, *, role: str = "user", talk: str = "t", at: datetime = THEN) -> ImportedMessage:
     return ImportedMessage(
-        place=f"message {number}", origin="chatgpt", conversation=talk, key=f"m{number}", role=role, text=text,  # type: ignore[arg-type]  # a role
-        at=at + timedelta(minutes=number), began_at=at,
-    )  # fmt: skip
+        place=f"message {number}",
+        origin="chatgpt",
+        conversation=talk,
+        key=f"m{number}",
+        role=role,
+        text=text,  # type: ignore[arg-type]  # a role
+        at=at + timedelta(minutes=number),
+        began_at=at,
+    )
 
 
 async def test_two_imports_at_a_time(database_url: str) -> None:
