@@ -10,11 +10,11 @@ from muniment.memory.codec import check_calls
 from muniment.memory.domain.consolidation import Finding, Pair, Run, SpaceResult, UndoResult
 from muniment.memory.domain.embedding import DATABASE, SwitchProgress, SwitchRange
 from muniment.memory.domain.erasure import ErasureReceipt, Traces
+from muniment.memory.domain.evidence.seals import Anchor, AnchorFile, VerificationReport
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.maintenance import IndexingResult, LedgerCounts, MaintenanceResult, RefilingResult
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Anchor, AnchorFile, VerificationReport
 from muniment.memory.domain.usage import LegacyReport, SpaceActivity, UsageReport
 from muniment.memory.engine import Engine
 from muniment.memory.flows.background.derived import mentions_any

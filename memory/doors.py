@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from muniment.memory.admin import START, Admin
 from muniment.memory.codec import check_calls
 from muniment.memory.configuration import Configuration
 from muniment.memory.domain.console.inbox import DecidedItem, InboxCounts, InboxItem, InboxKind
+from muniment.memory.domain.evidence.seals import Anchor, VerificationReport
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.layers.bisection import Bisection, BisectProgress, BisectRequest
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
-from muniment.memory.domain.layers.person import PersonRow
-from muniment.memory.domain.memory import State, StoredMemory
+from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.flows.reading.bisection import OnReply
-from muniment.memory.imports import Imports
 from muniment.memory.jobs import Jobs
 from muniment.memory.ports.layers.bisections import TurnReplay
 from muniment.memory.projections import Projections
 from muniment.memory.resources import Resources
 from muniment.memory.rules.policy.edits import Edit
 from muniment.memory.sessions import Sessions
+from muniment.memory.transfer.imports import Imports
+from muniment.memory.transfer.personal_data import PersonalData
 
 
 class Doors:
@@ -281,34 +280,3 @@ class Inbox:
         Raises NotFound where there is none lately, BadInput where what was decided has changed since, StoreError,
         ModelError."""
         return await self.engine.engines.run(scope, lambda engine: engine.inbox.undo_decision(scope, decision))
-
-
-@check_calls
-class PersonalData:
-    """What is kept of the owner of a space, row by row and of one moment, in memory that does not grow with it. It
-    shares the engine of `Memory`.
-
-    A stream holds a connection until it is closed: write what it yields to a disk, and wait for no peer meanwhile."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    def stream_export(self, scope: Scope) -> AsyncIterator[dict[str, Any]]:
-        """Yield the rows of an export, as `Memory.export` returns them. Raises StoreError."""
-        return self.engine.person_records.stream_export(scope)
-
-    def stream_memories(self, scope: Scope, states: tuple[State, ...] = ("active",)) -> AsyncIterator[dict[str, Any]]:
-        """Yield the memories in these states by category, oldest first, each as its row with what it said before and
-        the turns that it comes from. Raises StoreError."""
-        return self.engine.person_records.stream_memories(scope, states)
-
-    def stream_archive(self, scope: Scope) -> AsyncIterator[PersonRow]:
-        """Yield the rows of an export, each as part `export`, and then those of every other table that has something
-        of the person. Raises StoreError."""
-        return self.engine.person_records.stream_archive(scope)
-
-    def stream_dossier(self, scope: Scope) -> AsyncIterator[PersonRow]:
-        """Yield one row `person`, and then the rows of each of the `DOSSIER_PARTS`: memories by state and category,
-        each with where it comes from and when it was put before a model, and the rows of every other table. Raises
-        StoreError."""
-        return self.engine.person_records.stream_dossier(scope)

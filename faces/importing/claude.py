@@ -11,7 +11,7 @@ from muniment.faces.importing.fields import Fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import read_records
 from muniment.faces.importing.markdown_blocks import list_blocks
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, ImportRecord, OmittedRecord
 from muniment.memory.domain.memory import Role
 from muniment.memory.errors import BadInput
 

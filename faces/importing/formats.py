@@ -11,7 +11,7 @@ from typing import Protocol
 from muniment.faces.importing.fields import UnreadFields
 from muniment.faces.importing.json_records import Layout, probe_layout
 from muniment.faces.importing.sources import STDIN_NAME, SourceFiles
-from muniment.memory.domain.imports import ImportRecord
+from muniment.memory.domain.layers.imports import ImportRecord
 from muniment.memory.errors import BadInput
 
 _JSON = (".json", ".jsonl", ".ndjson", ".af")

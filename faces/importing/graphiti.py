@@ -10,7 +10,7 @@ from muniment.faces.importing import fields
 from muniment.faces.importing.fields import Fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import Layout, read_records
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, ImportRecord, OmittedRecord
 from muniment.memory.domain.memory import Role
 
 _ORIGIN = "graphiti"

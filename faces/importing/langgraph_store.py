@@ -12,7 +12,7 @@ from muniment.faces.importing.fields import Fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import read_records
 from muniment.memory import codec
-from muniment.memory.domain.imports import ImportedMemory, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 from muniment.memory.errors import BadInput
 
 ITEM_FIELDS = frozenset({"key", "value"})

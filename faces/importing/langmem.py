@@ -9,7 +9,7 @@ from muniment.faces.importing import fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import read_records
 from muniment.faces.importing.langgraph_store import find_items, has_kinds, read_items, read_value
-from muniment.memory.domain.imports import ImportedMemory, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 from muniment.memory.errors import BadInput
 
 _ORIGIN = "langmem"

@@ -11,7 +11,7 @@ from muniment.faces.importing.claude import make_memories
 from muniment.faces.importing.fields import Fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import read_records
-from muniment.memory.domain.imports import ImportedMessage, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMessage, ImportRecord, OmittedRecord
 from muniment.memory.domain.memory import Role
 
 _ORIGIN = "letta"

@@ -13,7 +13,7 @@ from muniment.faces.importing import fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.markdown_blocks import list_blocks
 from muniment.faces.importing.sources import read_text
-from muniment.memory.domain.imports import ImportedMemory, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 from muniment.memory.errors import BadInput
 
 _ORIGIN = "markdown"

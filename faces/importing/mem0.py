@@ -9,7 +9,7 @@ from muniment.faces.importing import fields
 from muniment.faces.importing.fields import Fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.json_records import Layout, read_records
-from muniment.memory.domain.imports import ImportedMemory, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 
 _ORIGIN = "mem0"
 _HISTORY = frozenset({"old_memory", "new_memory"})

@@ -10,7 +10,13 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Self, TypeAlias
 
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage, ImportRecord, ImportTotals, OmittedRecord
+from muniment.memory.domain.layers.imports import (
+    ImportedMemory,
+    ImportedMessage,
+    ImportRecord,
+    ImportTotals,
+    OmittedRecord,
+)
 from muniment.memory.errors import BadInput
 
 ANY_OWNER = "*"

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import SecretBytes
 
-from muniment.memory.domain.seals import Signature
+from muniment.memory.domain.evidence.seals import Signature
 
 
 class InstallationKey(Protocol):

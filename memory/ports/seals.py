@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
+from muniment.memory.domain.evidence.seals import Chain, ChainHead, ChainRow
 from muniment.memory.domain.ids import Revision, SpaceId
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Chain, ChainHead, ChainRow
 
 
 class SealStore(Protocol):

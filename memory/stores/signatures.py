@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretBytes
 
-from muniment.memory.domain.seals import Signature
+from muniment.memory.domain.evidence.seals import Signature
 
 
 def sign_bytes(seed: SecretBytes, data: bytes) -> Signature:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import SecretBytes
 
-from muniment.memory.domain.seals import Signature
+from muniment.memory.domain.evidence.seals import Signature
 from muniment.memory.errors import BadConfig
 from muniment.memory.ports.installation import InstallationKey
 from muniment.memory.stores.signatures import is_signed, sign_bytes

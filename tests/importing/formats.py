@@ -9,7 +9,7 @@ from pathlib import Path
 from muniment.faces.importing.formats import ImportFiles, choose_format
 from muniment.faces.importing.registry import FORMATS
 from muniment.faces.importing.sources import open_source
-from muniment.memory.domain.imports import ImportRecord
+from muniment.memory.domain.layers.imports import ImportRecord
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from muniment.faces.importing.formats import ImportFiles, choose_format
 from muniment.faces.importing.registry import FORMATS
 from muniment.faces.importing.sources import open_source
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage, ImportRecord, OmittedRecord
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, ImportRecord, OmittedRecord
 from muniment.memory.errors import BadInput, MunimentError
 from tests.importing.formats import EXPECTED, FIXTURES, NOW, read_all
 

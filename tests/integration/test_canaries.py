@@ -95,6 +95,7 @@ def read_space(url: str, scope: Scope) -> dict[str, list[str]]:
 
 
 NOT_EXPORTED = {
+    "bisect_replies": "what was made again in this database, for some days",
     "consolidation_runs": "what was done in this database",
     "events": "what was done in this database",
     "extractions": "what was read here: a turn that is exported as consumed is not read again",

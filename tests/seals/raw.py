@@ -11,7 +11,7 @@ import psycopg
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-from muniment.memory.domain.seals import Cells
+from muniment.memory.domain.evidence.seals import Cells
 from muniment.memory.rules.seals.encoding import CONTENT_FIELDS
 from muniment.memory.stores.postgres.seals import _TYPES
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from muniment.memory.client import Memory
+from muniment.memory.domain.evidence.seals import VerificationReport
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import VerificationReport
 from muniment.memory.errors import NotFound
 from tests.engine import engine, note, said, scope
 from tests.erasing import commit, forgotten, kept

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from muniment.faces.cli.output import screen
-from muniment.memory.domain.seals import VerificationReport
+from muniment.memory.domain.evidence.seals import VerificationReport
 
 
 def report_to_json(report: VerificationReport) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from muniment.memory.domain.evidence.seals import Anchor, AnchorCheck, AnchorFile, SealFinding, VerificationReport
 from muniment.memory.domain.ids import Revision, SpaceId
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Anchor, AnchorCheck, AnchorFile, SealFinding, VerificationReport
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.installation import InstallationKey

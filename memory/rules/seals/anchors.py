@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from muniment.memory.domain.evidence.seals import Anchor, AnchorFile, Signature
 from muniment.memory.domain.ids import Revision, SpaceId
-from muniment.memory.domain.seals import Anchor, AnchorFile, Signature
 from muniment.memory.errors import BadInput
 
 _FORMAT = "muniment-anchors/1"

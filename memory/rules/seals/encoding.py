@@ -10,7 +10,7 @@ from hashlib import sha256
 from json import JSONDecoder
 from struct import Struct
 
-from muniment.memory.domain.seals import Cells, Reseal
+from muniment.memory.domain.evidence.seals import Cells, Reseal
 
 TEXT, UUID, BIGINT, BYTES, JSON = 25, 2950, 20, 17, 3802
 _SMALLINT, _REAL, _BOOLEAN, _TIME, _TEXTS, _UUIDS = 21, 700, 16, 1184, 1009, 2951

@@ -12,9 +12,9 @@ from psycopg.adapt import Buffer, Loader
 from psycopg.pq import Format
 from psycopg.rows import tuple_row
 
+from muniment.memory.domain.evidence.seals import Chain, ChainHead, ChainRow, HeldRow, Reseal
 from muniment.memory.domain.ids import Revision, SpaceId
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Chain, ChainHead, ChainRow, HeldRow, Reseal
 from muniment.memory.ports.seals import SealStore
 from muniment.memory.rules.seals.encoding import BYTES, CONTENT_FIELDS, JSON, LINE_FIELDS
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row

@@ -13,7 +13,7 @@ from muniment.faces.cli.commands.evidence.spaces import All, OnlyUser, list_scop
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import load_settings
-from muniment.memory.domain.seals import AnchorFile
+from muniment.memory.domain.evidence.seals import AnchorFile
 
 FOUND_CODE = 1  # the exit code where something is not as it should be
 Key = Annotated[

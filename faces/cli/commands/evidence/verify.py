@@ -14,9 +14,9 @@ from muniment.faces.cli.commands.evidence.spaces import All, OnlyUser, list_scop
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal, verification
 from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.evidence.seals import Anchor, VerificationReport
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.seals import Anchor, VerificationReport
 from muniment.memory.errors import BadInput
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from muniment.faces.importing.registry import FORMATS
 from muniment.faces.importing.sources import open_source
 from muniment.faces.importing.spool import RecordBatch, RecordSpool
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.imports import ImportedMemory, ImportTotals
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportTotals
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage, RecordOutcome
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, RecordOutcome
 from muniment.memory.domain.memory import ROLE_TRUST
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from muniment.memory.codec import check_calls
-from muniment.memory.domain.imports import ImportedMemory, ImportedMessage, RecordOutcome
+from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage, RecordOutcome
 from muniment.memory.domain.scope import Scope
 from muniment.memory.engine import Engine
 

@@ -1,0 +1,1 @@
+"""What shows that a memory is as it was written."""
