@@ -110,7 +110,16 @@ NOT_EXPORTED = {
 }
 # Of a space its names, its seal, and when this database maintains it; of a turn the words that a search has counted.
 HERE = {"spaces": ("tenant_id", "owner_id", "tend_at", "sealed_from", "head"), "turns": ("words",)}
-EMPTY = ["erasures", "postings", "proxy_days", "reseals", "shares", "spend", "spend_days", "swept"]  # of a space like this one
+EMPTY = [
+    "erasures",
+    "postings",
+    "proxy_days",
+    "reseals",
+    "shares",
+    "spend",
+    "spend_days",
+    "swept",
+]  # of a space like this one
 
 
 async def test_an_export_is_the_space(database_url: str) -> None:
