@@ -37,7 +37,11 @@ def test_formats_and_archive(muniment: Muniment, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("layout", "ending"), [("markdown", "md"), ("mem0", "json"), ("langgraph-store", "jsonl")])
 def test_what_was_exported_is_imported(muniment: Muniment, tmp_path: Path, layout: str, ending: str) -> None:
     """A round trip through each format that others read: the same memories, each once, and again without a change."""
-    texts = ("The boat in the harbour is called *Ada*", "1. first the oars, 2. then the sails", "Łódź & <b>tea</b> at five")
+    texts = (
+        "The boat in the harbour is called *Ada*",
+        "1. first the oars, 2. then the sails",
+        "Łódź & <b>tea</b> at five",
+    )
     for text in texts:
         assert muniment("remember", text, "--user", "ana").code == 0
     file = tmp_path / f"ana.{ending}"

@@ -66,7 +66,8 @@ def test_row_security_is_forced_on_every_table(catalogue: psycopg.Cursor[tuple[o
 
 
 def test_no_trigger_rule_sequence_or_inheritance(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
-    """What a distributed database cannot do is not in the schema, and every constraint has a name of ours."""
+    """What a distributed database cannot do is not in the schema, and every constraint has a name of ours. The triggers
+    are those of the seals, which `distribute.sql` drops: a cluster has none."""
     odd = catalogue.execute("""
         select 'trigger', tgname::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
           join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'muniment' and not tgisinternal
