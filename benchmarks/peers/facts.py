@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,13 +134,10 @@ async def _probe_removal(
     await remove(call, id_)
     after = await bench.find(call, text, word)
     places = await find_places(bench.dsn, bench.folder, word)
-    where = f"its word remains in {_join(places)}" if places else "no row has its word"
-    return Fact(f"{'still found' if after else 'not found'}; {where}", f"add, {call}, search: {len(after)} hits")
+    where = f"its word remains in {len(places)} tables" if places else "no row has its word"
+    read = f"; rows that have its word: {', '.join(places) or 'none'}"
+    return Fact(f"{'still found' if after else 'not found'}; {where}", f"add, {call}, search: {len(after)} hits{read}")
 
 
 def _count(number: int, once: str, more: str) -> str:
     return "not found" if not number else once if number == 1 else more
-
-
-def _join(places: Sequence[str]) -> str:
-    return ", ".join(places)

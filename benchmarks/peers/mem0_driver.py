@@ -80,7 +80,7 @@ def make_store(given: Mapping[str, Any], vectors: Vectors) -> Store:
     pgvector = {
         "connection_string": given["dsn"],
         "embedding_model_dims": given["dims"],
-        "collection_name": "memories",
+        "collection_name": "mem0",
         "maxconn": given["connections"],
     }
     return Mem0(

@@ -43,7 +43,7 @@ class AsGiven:
         except BadInput:
             return Timed("", perf_counter() - started)
         seconds = perf_counter() - started
-        return Timed(next((str(one.after.id) for one in receipt.changes if one.after), ""), seconds)
+        return Timed(next((str(one.after.id) for one in receipt.changes), ""), seconds)
 
     async def search(self, user: str, text: str, k: int) -> Timed[list[Found]]:
         """`Memory.query`, without a threshold, as the peers search."""
@@ -104,7 +104,7 @@ class ByRules(AsGiven):
         receipt = await self._memory.learn(Scope(owner=user, session=user), turn, previous=tuple(recent))
         seconds = perf_counter() - started
         recent[:] = [*recent, turn][-_RECENT:]
-        return Timed(next((str(one.after.id) for one in receipt.changes if one.after), ""), seconds)
+        return Timed(next((str(one.after.id) for one in receipt.changes), ""), seconds)
 
     def _find_key(self, memory: StoredMemory) -> str:
         return next((self._keys[one] for one in memory.turns if one in self._keys), "")

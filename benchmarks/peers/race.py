@@ -152,8 +152,8 @@ def make_figures(row: Row, ours: Row) -> dict[str, Any]:
         found[name] = {
             "p50_ms": round(p50 * 1000, 2),
             "p95_ms": round(p95 * 1000, 2),
-            "ratio_p50": round(p50 / our_p50, 2),
-            "ratio_p95": round(p95 / our_p95, 2),
+            "ratio_p50": round(p50 / our_p50, 3),
+            "ratio_p95": round(p95 / our_p95, 3),
         }
     return found
 

@@ -27,7 +27,7 @@ from muniment.memory.errors import MunimentError
 
 OURS, RULES = AsGiven.name, ByRules.name
 MEM0 = "mem0, infer=False"
-FAILURES = (PeerFailed, MunimentError, psycopg.Error)
+FAILURES = (PeerFailed, MunimentError, psycopg.Error, ImportError)
 # What a run on one machine without a model cannot ask anything.
 ABSENT = {
     "Graphiti (graphiti-core)": "needs a graph database beside Postgres, and a model for each episode",

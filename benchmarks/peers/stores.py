@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from langgraph.store.base import BaseStore, IndexConfig, PutOp
 from langgraph.store.memory import InMemoryStore
-from langmem import create_manage_memory_tool, create_search_memory_tool
 
 from benchmarks.contestants import open_store
 from benchmarks.peers.peer import Found, Item, NotOffered, Timed
@@ -119,6 +118,8 @@ class Tools:
         await self.delete(user, id_)
 
     def _make_tools(self, user: str) -> tuple[Any, Any]:
+        from langmem import create_manage_memory_tool, create_search_memory_tool
+
         if user not in self._tools:
             namespace = ("memories", user)
             self._tools[user] = (

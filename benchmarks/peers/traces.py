@@ -27,7 +27,7 @@ async def measure_bytes(dsn: str | None, folder: Path) -> int:
         return size
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
         rows = await (await conn.execute(_TABLES)).fetchall()
-    return size + sum(row[2] for row in rows)
+    return size + sum(int(row[2]) for row in rows)
 
 
 async def find_places(dsn: str | None, folder: Path, word: str) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage
+from muniment.memory.domain.memory import Role
 from muniment.memory.domain.query import Query
 from tests.engine import NOON, engine, said, scope, settings
 
@@ -16,11 +17,17 @@ def memory_of(key: str, text: str, **more: object) -> ImportedMemory:
     return ImportedMemory(place=f"record {key}", origin="mem0", key=key, text=text, **more)  # type: ignore[arg-type]  # fields
 
 
-def message_of(number: int, text: str, *, role: str = "user", talk: str = "t", at: datetime = THEN) -> ImportedMessage:
+def message_of(number: int, text: str, *, role: Role = "user", talk: str = "t", at: datetime = THEN) -> ImportedMessage:
     return ImportedMessage(
-        place=f"message {number}", origin="chatgpt", conversation=talk, key=f"m{number}", role=role, text=text,  # type: ignore[arg-type]  # a role
-        at=at + timedelta(minutes=number), began_at=at,
-    )  # fmt: skip
+        place=f"message {number}",
+        origin="chatgpt",
+        conversation=talk,
+        key=f"m{number}",
+        role=role,
+        text=text,
+        at=at + timedelta(minutes=number),
+        began_at=at,
+    )
 
 
 async def test_two_imports_at_a_time(database_url: str) -> None:

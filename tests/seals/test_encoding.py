@@ -83,7 +83,9 @@ def test_contents_have_the_same_digest(
         (*row, Jsonb(details), Jsonb(details), Jsonb(details)),
         binary=True,
     )
-    digest, empty, salt, meta, *cells = cursor.fetchone() or ()
+    found = cursor.fetchone()
+    assert found is not None
+    digest, empty, salt, meta, *cells = found
     _, private = split_details(meta)
     assert digest_content(salt, private, tuple(cells)) == digest
     assert digest_content(salt, private, None) == empty
@@ -104,7 +106,9 @@ def test_lines_have_the_same_digest(
         whole,
         binary=True,
     )
-    digest, content, meta, *cells = cursor.fetchone() or ()
+    found = cursor.fetchone()
+    assert found is not None
+    digest, content, meta, *cells = found
     public, private = split_details(meta)
     assert digest_line(tuple(cells), public, content) == digest
     others = {key: value for key, value in details.items() if key not in PUBLIC_DETAILS}

@@ -14,7 +14,7 @@ aclose acquire add advance apply bisect brief build capture chat close commit co
 delete describe drain drop dump end erase export extract finish flush forget get index ingest invalidate keep learn
 list load maintain make measure open parse pin prepare put query read rebuild record redact reembed reflect register
 relate release remember reserve restore revoke rotate run seal search settle start stop track unseal update upsert
-write
+verify write
 """
 VERBS = frozenset(_VERBS.split())
 
