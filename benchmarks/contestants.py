@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp
 from langgraph.store.postgres import AsyncPostgresStore
 from pgvector import HalfVector
@@ -163,12 +164,14 @@ async def open_floor(dsn: str) -> AsyncIterator[Floor]:
 
 
 @asynccontextmanager
-async def open_store(dsn: str, embed: Embed, dims: int = DIMENSIONS) -> AsyncIterator[Store]:
-    """A store with its tables made; its pool is as large as the others'."""
+async def open_store(
+    dsn: str, embed: Embed | Embeddings, dims: int = DIMENSIONS, field: str = "text"
+) -> AsyncIterator[Store]:
+    """A store with its tables made, which embeds a field; its pool is as large as the others'."""
     async with AsyncPostgresStore.from_conn_string(
         dsn,
         pool_config={"min_size": 1, "max_size": CONNECTIONS},
-        index={"dims": dims, "embed": embed, "fields": ["text"]},
+        index={"dims": dims, "embed": embed, "fields": [field]},
     ) as store:
         await store.setup()
         yield Store(store)

@@ -75,7 +75,7 @@ def prepare_mem0() -> Path:
 async def measure(file: Path, conversations: int, limit: int | None) -> dict[str, Any]:
     """Fill both sides with each conversation, and ask both."""
     python = await asyncio.to_thread(prepare_mem0)
-    rows = []
+    rows: list[dict[str, Any]] = []
     async with harness.throwaway(settings.load_settings()) as own, recall.asking(own) as memory:
         for ground in await asyncio.to_thread(read_grounds, file, conversations, limit):
             theirs = await ask_mem0(python, memory, ground)

@@ -178,13 +178,15 @@ def caption(reports: Sequence[Mapping[str, Any]], command: str) -> str:
     return "\n".join([*(f"* {' and '.join(names)}: {where}" for where, names in told.items()), f"* again: `{command}`"])
 
 
-def captioned(doc: str, image: str, text: str) -> str:
+def captioned(
+    doc: str, image: str, text: str, marks: tuple[str, str] = (BEGIN, END), title: str = "Recall and latency"
+) -> str:
     """A document with the picture and its caption between the marks. Raises ValueError when it has none."""
-    before, begin, rest = doc.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = doc.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not begin or not end:
-        raise ValueError(f"the marks {BEGIN} and {END} are wanted")
-    return f"{before}{BEGIN}\n![Recall and latency]({image})\n\n{text}\n{END}{after}"
+        raise ValueError(f"the marks {marks[0]} and {marks[1]} are wanted")
+    return f"{before}{begin}\n![{title}]({image})\n\n{text}\n{end}{after}"
 
 
 def measured(file: Path) -> Iterator[str]:

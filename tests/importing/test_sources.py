@@ -98,9 +98,9 @@ def test_lists_objects_and_lines(tmp_path: Path) -> None:
 
 
 def test_an_error_quotes_nothing(tmp_path: Path) -> None:
-    """The error of a file that ends too early says where, and none of its words."""
+    """The error of a file that is no JSON says where, and none of its words."""
     file = tmp_path / "x.json"
-    file.write_text('[{"id": "a", "memory": "a private matter"}, {"id": "b", "memory": "another private mat')
+    file.write_text('[{"id": "a", "memory": "a private matter"}, {"id": "b", "memory": "a private thing" oops}]')
     with pytest.raises(BadInput) as raised:
         read_all(file, "mem0")
     assert "record 2" in str(raised.value)

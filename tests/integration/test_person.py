@@ -97,7 +97,7 @@ async def test_a_dossier_has_every_row_of_a_person_and_nothing_of_another(databa
     assert rows[0].part == "person"
     assert rows[0].row["counts"] == own
     empty = sorted(name for name in own if not own[name])
-    # The erasure has taken the replies; of the others nothing is of a user's own space.
+    # Nothing of a user's own space is in the last two; a bisection asks a model.
     assert empty == ["bisect_replies", "proxy_days", "shares"]
     assert Counter(each.part for each in archive if each.part != "export") == Counter(
         {name: count for name, count in own.items() if count and name not in EXPORTED_TABLES}

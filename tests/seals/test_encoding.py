@@ -78,7 +78,8 @@ def test_contents_have_the_same_digest(
             e.next_embedding, e.next_model, g.aliases, g.project_id, g.app_id, g.reach, g.source,
             g.expires_at)::muniment.memories as r) made)
         select muniment.digest_content(sha256('salt'), %s, r),
-          muniment.digest_content(sha256('salt'), %s, null::muniment.memories), sha256('salt'), %s::jsonb, {cells_of} from held""",
+          muniment.digest_content(sha256('salt'), %s, null::muniment.memories), sha256('salt'), %s::jsonb, {cells_of}
+        from held""",
         (*row, Jsonb(details), Jsonb(details), Jsonb(details)),
         binary=True,
     )
