@@ -134,7 +134,7 @@ async def _probe_removal(
     await remove(call, id_)
     after = await bench.find(call, text, word)
     places = await find_places(bench.dsn, bench.folder, word)
-    where = f"its word remains in {len(places)} tables" if places else "no row has its word"
+    where = f"its word remains in {len(places)} of its tables" if places else "no row has its word"
     read = f"; rows that have its word: {', '.join(places) or 'none'}"
     return Fact(f"{'still found' if after else 'not found'}; {where}", f"add, {call}, search: {len(after)} hits{read}")
 

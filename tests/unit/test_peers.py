@@ -119,7 +119,7 @@ async def test_the_facts_are_what_the_calls_show(open_fake: Open, tmp_path: Path
         "a value that has changed: found": "both",
         "two users": "apart",
         "history of a change": facts.NO_CALL,
-        "after a delete": "not found; its word remains in 1 tables",
+        "after a delete": "not found; its word remains in 1 of its tables",
         "after the most thorough removal": "not found; no row has its word",
     }
     assert "kept.db, removed: 1" in found["after a delete"].proof
