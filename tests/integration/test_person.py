@@ -142,3 +142,6 @@ def test_a_text_is_found_where_all_of_its_word_sequences_are() -> None:
         index.add_text(id_, text)
     assert list(index.find_memories(hash_shingles(["So: the user lives in Porto, near the river"]))) == [ids[0]]
     assert list(index.find_memories(())) == []
+    index.add_text(ids[2], "Otters swim at dawn")
+    assert list(index.find_memories(hash_shingles(["Otters eat fish"]))) == []
+    assert list(index.find_memories(hash_shingles(["Otters swim at dawn"]))) == [ids[2]]
