@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -54,7 +54,8 @@ class Contestant:
 
     async def remember(self, piece: Piece) -> None:
         """`Memory.keep_candidates`, whose vector is known: neighbours, merge, commit."""
-        await self.memory.keep_candidates(Scope(owner="remember"), [piece.candidate()], [])
+        candidate = replace(piece.candidate(), kind="episodic")
+        await self.memory.keep_candidates(Scope(owner="remember"), [candidate], [])
 
     async def ingest(self, piece: Piece) -> None:
         """`Memory.ingest` of many at once."""
