@@ -75,7 +75,7 @@ def prepare_mem0() -> Path:
 async def measure(file: Path, conversations: int, limit: int | None) -> dict[str, Any]:
     """Fill both sides with each conversation, and ask both."""
     python = await asyncio.to_thread(prepare_mem0)
-    rows = []
+    rows: list[dict[str, Any]] = []
     async with harness.throwaway(settings.load_settings()) as own, recall.asking(own) as memory:
         for ground in await asyncio.to_thread(read_grounds, file, conversations, limit):
             theirs = await ask_mem0(python, memory, ground)
@@ -121,7 +121,7 @@ async def import_memories(memory: Memory, ground: Ground, memories: Any) -> dict
         file = Path(folder) / "mem0.json"
         await asyncio.to_thread(file.write_text, json.dumps(memories), "utf-8")
         with open_source(str(file)) as files, RecordSpool() as spool:
-            spool.fill(FORMATS["mem0"].read(ImportFiles(files, datetime.now(UTC))))
+            spool.take_records(FORMATS["mem0"].read(ImportFiles(files, datetime.now(UTC))))
             for batch in spool.read_batches():
                 for outcome in await memory.imports.keep_memories(Scope(owner=ground.name), batch.memories):
                     fates[outcome.fate] = fates.get(outcome.fate, 0) + 1

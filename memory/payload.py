@@ -218,10 +218,15 @@ def encode_bisection(found: Bisection) -> dict[str, Any]:
 def _encode_cause(cause: Cause) -> dict[str, Any]:
     statement = cause.statement
     sources = [
-        {"session": turn.session, "position": turn.position, "role": turn.role, "at": encode_value(turn.at),
-         "text": turn.text}
+        {
+            "session": turn.session,
+            "position": turn.position,
+            "role": turn.role,
+            "at": encode_value(turn.at),
+            "text": turn.text,
+        }
         for turn in cause.sources
-    ]  # fmt: skip
+    ]
     encoded = {"text": statement.text, "part": statement.part, "sources": sources}
     if statement.memory is not None:
         encoded["id"] = str(statement.memory)

@@ -121,7 +121,7 @@ async def _check_remembered(kept: KeptState, expectation: Remembers) -> str:
     if times is not None and len(found) == times:
         return ""
     if found:
-        return f"{len(found)} memories have it: {_join(map(describe_memory, found))}"
+        return f"{len(found)} have it: {_join(map(describe_memory, found))}"
     return f"no active memory has it; {await _describe_nearest(kept, words)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from time import perf_counter
@@ -65,7 +66,8 @@ async def run_case(bench: Bench, check: CheckFile, place: int) -> CaseResult:
     finally:
         bench.clock.set_time(None)
         if space is None:
-            await bench.memory.admin.erase_space(scope)
+            # A task that was cancelled, as by Ctrl-C, gets no connection any more.
+            await asyncio.shield(asyncio.create_task(bench.memory.admin.erase_space(scope)))
     return CaseResult(
         file=str(check.path),
         line=check.find_line(place),

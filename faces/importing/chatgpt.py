@@ -41,7 +41,7 @@ class ChatGptFormat:
     name = "chatgpt"
     title = "ChatGPT's export"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has conversations with a tree."""
         return any(
             "mapping" in layout.find_fields() | layout.find_fields("conversations") | layout.fields
@@ -63,7 +63,7 @@ class ChatGptFormat:
             elif len(source.files.names) == 1:
                 yield from _read_conversations(source, name, None)
             else:
-                source.unread.note([f"file {base}"])
+                source.unread.note_names([f"file {base}"])
 
 
 def _read_conversations(source: ImportFiles, name: str, below: str | None) -> Iterator[ImportRecord]:
@@ -175,7 +175,7 @@ def _read_content(source: ImportFiles, content: Fields, place: str) -> str:
         elif isinstance(part, Mapping) and isinstance(part.get("text"), str):
             texts.append(part["text"])  # what was spoken
         elif isinstance(part, Mapping):
-            source.unread.note([str(part.get("content_type") or "part")[:40]])
+            source.unread.note_names([str(part.get("content_type") or "part")[:40]])
     return "\n".join(each for each in texts if each)
 
 

@@ -27,7 +27,7 @@ class ClaudeFormat:
     name = "claude"
     title = "Claude's export"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has conversations with `chat_messages`, or memories of conversations."""
         return any(
             "chat_messages" in shown or shown & _MEMORY_FIELDS
@@ -47,7 +47,7 @@ class ClaudeFormat:
             elif "chat_messages" in shown or len(source.files.names) == 1 or layout is None:
                 yield from _read_conversations(source, name)
             else:
-                source.unread.note([f"file {name.rpartition('/')[2].lower()}"])
+                source.unread.note_names([f"file {name.rpartition('/')[2].lower()}"])
 
 
 def _read_conversations(source: ImportFiles, name: str) -> Iterator[ImportRecord]:
@@ -107,13 +107,13 @@ def _read_message(
 def _read_content(source: ImportFiles, message: Fields, place: str) -> str:
     """Return the words of a message: its blocks of text, else its text. What else it has is noted."""
     for name in ("attachments", "files", "files_v2"):
-        source.unread.note([name] if fields.read_list(message, name, place) else [])
+        source.unread.note_names([name] if fields.read_list(message, name, place) else [])
     texts: list[str] = []
     for block in fields.read_list(message, "content", place):
         if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str):
             texts.append(block["text"])
         elif isinstance(block, Mapping):
-            source.unread.note([str(block.get("type") or "block")[:40]])
+            source.unread.note_names([str(block.get("type") or "block")[:40]])
     return "\n".join(texts) if texts else fields.find_text(message, "text", place) or ""
 
 

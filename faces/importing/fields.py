@@ -26,7 +26,7 @@ class UnreadFields:
 
     counts: Counter[str] = field(default_factory=Counter)
 
-    def note(self, names: Iterable[str]) -> None:
+    def note_names(self, names: Iterable[str]) -> None:
         """Count fields that are not kept."""
         self.counts.update(names)
 
@@ -96,7 +96,7 @@ def make_tags(values: Fields, unread: UnreadFields, skip: Iterable[str] = ()) ->
         given = value if isinstance(value, list) else [value]
         made = [f"{name}: {each}" for each in given if isinstance(each, str | int | float)]
         if len(made) < len(given) or any(len(tag) > _MAX_TAG or not codec.is_storable(tag) for tag in made):
-            unread.note([name])
+            unread.note_names([name])
         else:
             tags += made
     return tuple(dict.fromkeys(tags))

@@ -51,7 +51,7 @@ class Format(Protocol):
     name: str
     title: str
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether the files look like this format."""
         ...
 
@@ -64,7 +64,7 @@ def choose_format(formats: dict[str, Format], source: ImportFiles, name: str | N
     """Return the format of a name, else the one that the files look like. Raises BadInput."""
     if name is not None:
         return formats[name]
-    found = [each for each in formats.values() if each.detect(source)]
+    found = [each for each in formats.values() if each.recognize_files(source)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(formats)

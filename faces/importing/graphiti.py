@@ -32,7 +32,7 @@ class GraphitiFormat:
     name = "graphiti"
     title = "facts and episodes of Zep and Graphiti"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has facts or episodes."""
         return any(_find_lists(layout) for layout in source.layouts.values())
 
@@ -57,7 +57,7 @@ def _find_lists(layout: Layout | None) -> list[str | None]:
 
 
 def _read_record(source: ImportFiles, record: Fields, place: str) -> Iterator[ImportRecord]:
-    source.unread.note(each for each in record if each not in _KNOWN)
+    source.unread.note_names(each for each in record if each not in _KNOWN)
     key = fields.read_text(record, "uuid", place)
     owner = fields.find_text(record, "group_id", place)
     if "fact" in record:

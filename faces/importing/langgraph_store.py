@@ -29,7 +29,7 @@ class LangGraphStoreFormat:
     name = "langgraph-store"
     title = "items of a LangGraph store"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has items, and their values are none of LangMem."""
         return find_items(source) and not has_kinds(source)
 
@@ -73,7 +73,7 @@ def _read_item(source: ImportFiles, record: Fields, place: str, origin: str) -> 
     namespace, key = _read_namespace(record, place), fields.read_text(record, "key", place)
     if "value" not in record:
         raise BadInput(f"{place}: field 'value': is missing", field="value")
-    source.unread.note(each for each in record if each not in _KNOWN)
+    source.unread.note_names(each for each in record if each not in _KNOWN)
     text, tags = read_value(source, record["value"])
     if problem := fields.find_problem(text):
         return OmittedRecord(place=place, reason=problem, owner=namespace)

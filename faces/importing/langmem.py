@@ -22,7 +22,7 @@ class LangMemFormat:
     name = "langmem"
     title = "LangMem's memories"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has items of LangMem, or memories as a manager returns them."""
         if find_items(source):
             return has_kinds(source)

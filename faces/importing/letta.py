@@ -27,7 +27,7 @@ class LettaFormat:
     name = "letta"
     title = "Letta's agent files"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has one agent, or lists of agents and blocks."""
         return any(
             shown & _ONE_AGENT or {"agents", "blocks"} <= shown
@@ -49,7 +49,7 @@ class LettaFormat:
                 yield from _read_block(value, f"{name}, block {number}", "")
             for number, _ in read_records(source.files, name, "files"):
                 yield OmittedRecord(place=f"{name}, file {number}", reason="a file of an agent, which is no memory")
-            source.unread.note(each for each in _OTHERS if layout is not None and each in layout.fields)
+            source.unread.note_names(each for each in _OTHERS if layout is not None and each in layout.fields)
 
 
 def _read_agent(value: Any, name: str, number: int, blocks: str) -> Iterator[ImportRecord]:

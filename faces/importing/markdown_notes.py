@@ -31,7 +31,7 @@ class MarkdownFormat:
     name = "markdown"
     title = "notes in Markdown, such as MEMORY.md and folders of Obsidian"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether there are notes, and no file in JSON."""
         return bool(source.texts) and not any(layout.kind != "other" for layout in source.layouts.values())
 
@@ -41,7 +41,7 @@ class MarkdownFormat:
         for name in names:
             yield from _read_note(source, name)
         others = {each.rpartition(".")[2].lower() for each in source.files.names} - {"md", "markdown", "txt"}
-        source.unread.note(f"files .{each}" for each in sorted(others) if len(names) < len(source.files.names))
+        source.unread.note_names(f"files .{each}" for each in sorted(others) if len(names) < len(source.files.names))
 
 
 def _read_note(source: ImportFiles, name: str) -> Iterator[ImportRecord]:

@@ -26,7 +26,7 @@ class Mem0Format:
     name = "mem0"
     title = "mem0's memories and history"
 
-    def detect(self, source: ImportFiles) -> bool:
+    def recognize_files(self, source: ImportFiles) -> bool:
         """Return whether a file has memories or a history of mem0."""
         return any(_find_lists(layout) for layout in source.layouts.values())
 
@@ -72,7 +72,7 @@ def _read_memories(source: ImportFiles, name: str, below: str | None) -> Iterato
             yield OmittedRecord(place=place, reason=problem, owner=owner)
             continue
         metadata = fields.check_object(record.get("metadata") or {}, place)
-        source.unread.note(each for each in record if each not in _KNOWN)
+        source.unread.note_names(each for each in record if each not in _KNOWN)
         categories = {"category": record.get("categories")} if record.get("categories") else {}
         is_own = "assistant" not in (record.get("role"), record.get("attributed_to"))
         yield ImportedMemory(

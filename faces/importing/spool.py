@@ -64,7 +64,7 @@ class RecordSpool:
         """How many records wait."""
         return sum(self.kinds.values())
 
-    def fill(self, records: Iterable[ImportRecord], only: str | None = None) -> None:
+    def take_records(self, records: Iterable[ImportRecord], only: str | None = None) -> None:
         """Take all records in, so that the whole of a file is checked before the first of it is written.
 
         With `only` those of one owner, or of namespaces that begin like it. Raises BadInput for records of several

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -276,11 +276,11 @@ async def _find_by_tool(memory: Memory, scope: Scope, exchange: Sequence[Turn], 
     settings, found = memory.engine.settings, dict[str, ShownStatement]()
     for turn in exchange:
         name, _, arguments = turn.text.partition("\n")[0].partition(" ")
-        if turn.kind != "tool" or name != QUERY_TOOL:
+        if turn.role != "tool" or name != QUERY_TOOL:
             continue
         try:
-            query = parse_agent_query(settings, NAME, json.loads(arguments) | {"as_of": int(rev)}, threshold=0.0)
-            answer = await memory.query(scope, NAME, query)
+            query = parse_agent_query(settings, NAME, json.loads(arguments), threshold=0.0)
+            answer = await memory.query(scope, NAME, replace(query, as_of=rev))
         except (ValueError, TypeError, BadInput, Denied):  # a call that was cut, or was refused then, too
             continue
         for hit in answer.hits:

@@ -67,8 +67,7 @@ def parse_yaml(name: str, content: bytes) -> YamlFile:
         raise build_refusal(name, line, (), "is not UTF-8; save the file as UTF-8") from error
     file = YamlFile(name)
     try:
-        if _is_too_deep(text):
-            raise RecursionError
+        _check_depth(text)
         loader = _LOADER(text)
         root = loader.get_single_node()
         if root is None:
@@ -87,14 +86,13 @@ def parse_yaml(name: str, content: bytes) -> YamlFile:
     return file
 
 
-def _is_too_deep(text: str) -> bool:
-    """Whether there are more values within values than a file needs. Reads no further than that."""
+def _check_depth(text: str) -> None:
+    """Raise RecursionError for more values within values than a file needs. Reads no further than that."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
-            return True
-    return False
+            raise RecursionError
 
 
 def _walk_node(file: YamlFile, loader: Any, node: yaml.Node, path: KeyPath) -> None:

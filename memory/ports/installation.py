@@ -17,7 +17,7 @@ class InstallationKey(Protocol):
         BadConfig."""
         ...
 
-    async def sign(self, data: bytes) -> Signature:
+    async def sign_data(self, data: bytes) -> Signature:
         """Return the signature of the installation. Raises BadConfig."""
         ...
 

@@ -34,14 +34,14 @@ class KeyFile(InstallationKey):
             self._key = await asyncio.to_thread(load_token_key, self._home)
         return SecretBytes(hmac.digest(self._key.get_secret_value(), purpose, hashlib.sha256))
 
-    async def sign(self, data: bytes) -> Signature:
+    async def sign_data(self, data: bytes) -> Signature:
         key = await self.derive_key(_SIGNING)
         return await asyncio.to_thread(sign_bytes, key, data)
 
     async def find_public_key(self) -> bytes | None:
         if self._key is None and not await asyncio.to_thread(has_token_key, self._home):
             return None
-        return (await self.sign(b"")).public_key
+        return (await self.sign_data(b"")).public_key
 
     async def is_signed(self, data: bytes, signature: Signature) -> bool:
         return await asyncio.to_thread(is_signed, data, signature)

@@ -97,6 +97,7 @@ def test_every_view_is_sound(chromium: Browser, serving: Serving, ana: httpx.Cli
     if query == "&expect=Lisbon":
         answer = send_form(ana, f"{BISECT}?id=main&at=5", {"expect": "Lisbon"})
         wait_for(ana, answer.headers["location"], "and no less")
+    ana.get(f"{BISECT}?id=main&at=5", timeout=120)  # the first page of a process waits for LangGraph
     chromium.check_page(serving.url, f"{BISECT}?id=main&at=5{query}", ana.cookies.jar)
 
 

@@ -8,7 +8,7 @@ from string import Formatter
 
 import pytest
 
-from muniment.faces import console
+from muniment.faces import console, wording
 from muniment.faces.console.texts import LANGUAGES, choose_language, load_texts
 
 TEMPLATES = {
@@ -25,7 +25,7 @@ SAME = {"Muniment", "muniment token create --user NAME --days 90\nmuniment conso
 
 def list_sources() -> Iterator[str]:
     yield from TEMPLATES.values()
-    folders = [files(console), files(console) / "pages"]
+    folders = [files(console), files(console) / "pages", files(wording)]
     for folder in folders:
         for each in folder.iterdir():
             if each.name.endswith(".py"):

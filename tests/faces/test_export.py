@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import jsonschema_rs
+import pytest
 
 from tests.faces.conftest import Muniment
 
@@ -31,6 +32,25 @@ def test_formats_and_archive(muniment: Muniment, tmp_path: Path) -> None:
     assert muniment("export", "--format", "mem0", "--content").code == 2
     assert muniment("export", "--archive", str(archive), "--format", "mem0").code == 2
     assert archive.read_bytes() == whole
+
+
+@pytest.mark.parametrize(("layout", "ending"), [("markdown", "md"), ("mem0", "json"), ("langgraph-store", "jsonl")])
+def test_what_was_exported_is_imported(muniment: Muniment, tmp_path: Path, layout: str, ending: str) -> None:
+    """A round trip through each format that others read: the same memories, each once, and again without a change."""
+    texts = (
+        "The boat in the harbour is called *Ada*",
+        "1. first the oars, 2. then the sails",
+        "Łódź & <b>tea</b> at five",
+    )
+    for text in texts:
+        assert muniment("remember", text, "--user", "ana").code == 0
+    file = tmp_path / f"ana.{ending}"
+    assert muniment("export", "--user", "ana", "--format", layout, str(file)).code == 0
+    kept = {row["text"] for row in muniment("export", "--user", "ana").lines if row["type"] == "memory"}
+    for _ in range(2):
+        assert muniment("import", str(file), "--format", layout, "--user", "twin").code == 0
+        rows = [row["text"] for row in muniment("export", "--user", "twin").lines if row["type"] == "memory"]
+        assert sorted(rows) == sorted(kept)
 
 
 def test_the_schema_is_printed(muniment: Muniment) -> None:

@@ -167,11 +167,21 @@ def test_an_import_that_is_killed_goes_on(muniment: Muniment, environment: dict[
     """An import that is interrupted is resumed: after kill -9 the same command goes on, and the space is as if it had
     not been interrupted."""
     talks: list[dict[str, Any]] = [
-        {"uuid": f"t{n}", "created_at": f"2024-01-{n + 1:02}T10:00:00Z", "chat_messages": [
-            {"uuid": f"t{n}-{m}", "sender": "human", "text": f"I own a boat called Number{n}x{m}.",
-             "created_at": f"2024-01-{n + 1:02}T10:{m:02}:00Z"} for m in range(5)
-        ]} for n in range(8)
-    ]  # fmt: skip
+        {
+            "uuid": f"t{n}",
+            "created_at": f"2024-01-{n + 1:02}T10:00:00Z",
+            "chat_messages": [
+                {
+                    "uuid": f"t{n}-{m}",
+                    "sender": "human",
+                    "text": f"I own a boat called Number{n}x{m}.",
+                    "created_at": f"2024-01-{n + 1:02}T10:{m:02}:00Z",
+                }
+                for m in range(5)
+            ],
+        }
+        for n in range(8)
+    ]
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "conversations.json").write_text(json.dumps(talks))
     memories = [{"conversations_memory": "\n\n".join(f"A note about topic {n} of the year." for n in range(160))}]

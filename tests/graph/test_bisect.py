@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, ModelTimeout, NotFound, OverBudget
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool
+from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 from muniment.testing.fakes import FixedClock
 from tests.engine import note
 from tests.graph.conftest import Talk, last
@@ -42,6 +43,9 @@ class Guide:
     asked: list[str] = field(default_factory=list)
     judged: int = 0
     fails_after: int | None = None
+    hangs_after: int | None = None
+    searches: bool = False  # it calls memory_query before it answers
+    is_hanging: asyncio.Event = field(default_factory=asyncio.Event)
     name: str = "guide"
 
     async def chat(
@@ -53,6 +57,12 @@ class Guide:
             return self.answer(f'{{"yes": {said}}}')
         if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise ModelTimeout("the model does not answer", sent=True)
+        if self.hangs_after is not None and len(self.asked) >= self.hangs_after:
+            self.is_hanging.set()
+            await asyncio.Event().wait()
+        if self.searches and messages[-1].role != "tool":
+            call = ToolCall(id="1", name="memory_query", arguments={"query": "the Blue Door"})
+            return ChatAnswer(message=ChatMessage(role="assistant", content="", tool_calls=(call,)), model=self.name)
         prompt = "\n".join(message.content for message in messages)
         self.asked.append(prompt)
         known = [text in prompt for text in self.needed]
@@ -62,8 +72,9 @@ class Guide:
         return self.answer(ANSWER if knows else "I cannot say.")
 
     def answer(self, text: str) -> ChatAnswer:
-        return ChatAnswer(message=ChatMessage(role="assistant", content=text), model=self.name, input_tokens=9,
-            output_tokens=3)  # fmt: skip
+        return ChatAnswer(
+            message=ChatMessage(role="assistant", content=text), model=self.name, input_tokens=9, output_tokens=3
+        )
 
     async def close(self) -> None:
         return
@@ -183,6 +194,40 @@ async def test_a_search_that_was_cut_short_goes_on(asked: Memory, settings: Sett
     assert name_causes(progress.result) == [{TASTES[17]}]
     await asked.replays.forget(ana(settings), replay, request)
     assert (await asked.replays.read_progress(ana(settings), replay, request)).replies == 0
+
+
+async def test_an_interrupt_costs_one_reply_at_most(asked: Memory, settings: Settings) -> None:
+    """Ctrl-C, or the end of the process, in the middle of a reply: all that were made before are kept."""
+    hanging = Guide(TASTES[17:18], hangs_after=3)
+    search = asyncio.create_task(
+        asked.bisect(ana(settings), await open_last(asked, settings, hanging), expect="Blue Door")
+    )
+    await hanging.is_hanging.wait()
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    whole = Guide(TASTES[17:18])
+    found = await asked.bisect(ana(settings), await open_last(asked, settings, whole), expect="Blue Door")
+    assert name_causes(found) == [{TASTES[17]}]
+    assert (found.reused, len(whole.asked)) == (3, found.replies - 3)
+
+
+async def test_what_the_model_found_itself_is_a_cause_too(
+    memory: Memory, settings: Settings, talk: Callable[..., Talk], saver: PooledSaver, clock: FixedClock
+) -> None:
+    """A memory that came by a tool is among the candidates, and one that is left out does not come back by it."""
+    who, told = ana(settings), "The user dines at the Blue Door"
+    await memory.ingest(OWNER, [note(told, "activity"), note("The user owns a kayak")])
+    clock.advance(10 * 86_400)
+    guide = Guide([told], searches=True)
+    said = await talk(guide, saver).say("What would suit me tonight?")
+    assert told not in said["moving"]
+    assert ANSWER in last(said)
+    replay = await open_last(memory, settings, guide)
+    assert {each.part for each in replay.turn.shown} == {"tool"}
+    found = await memory.bisect(who, replay, expect="Blue Door")
+    assert (found.outcome, name_causes(found)) == ("found", [{told}])
+    assert found.reply_without == "I cannot say."
 
 
 async def test_a_used_up_budget_ends_it_for_today(asked: Memory, settings: Settings, clock: FixedClock) -> None:

@@ -145,9 +145,10 @@ def test_a_file_that_nothing_recognizes(tmp_path: Path) -> None:
 
 
 _SEEDS = sorted(
-    one for one in FIXTURES.rglob("*") if one.is_file() and one.suffix in (".json", ".jsonl", ".af", ".md")
-    and ".obsidian" not in one.parts
-)  # fmt: skip
+    one
+    for one in FIXTURES.rglob("*")
+    if one.is_file() and one.suffix in (".json", ".jsonl", ".af", ".md") and ".obsidian" not in one.parts
+)
 _VALUES: list[Any] = [None, True, 5, -1, 1e300, "", "x", "\0", [], [None], {}, {"a": {}}, "9999-99-99"]
 
 

@@ -98,9 +98,9 @@ def test_lists_objects_and_lines(tmp_path: Path) -> None:
 
 
 def test_an_error_quotes_nothing(tmp_path: Path) -> None:
-    """The error of a file that ends too early says where, and none of its words."""
+    """The error of a file that is no JSON says where, and none of its words."""
     file = tmp_path / "x.json"
-    file.write_text('[{"id": "a", "memory": "a private matter"}, {"id": "b", "memory": "another private mat')
+    file.write_text('[{"id": "a", "memory": "a private matter"}, {"id": "b", "memory": "a private thing" oops}]')
     with pytest.raises(BadInput) as raised:
         read_all(file, "mem0")
     assert "record 2" in str(raised.value)
@@ -120,7 +120,7 @@ read_all(Path(sys.argv[2]), sys.argv[3])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open_source(sys.argv[1]) as files, RecordSpool() as spool:
     source = ImportFiles(files, NOW)
-    spool.fill(choose_format(FORMATS, source, None).read(source))
+    spool.take_records(choose_format(FORMATS, source, None).read(source))
     count = sum(len(batch.memories) + len(batch.messages) for batch in spool.read_batches())
 print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
@@ -157,8 +157,12 @@ def test_a_file_of_100_mb_in_bounded_memory(tmp_path: Path, kind: str) -> None:
     small = {"chatgpt": "chatgpt/2026", "mem0": "mem0/v1.0", "graphiti": "graphiti/facts"}[kind]
     done = subprocess.run(
         [sys.executable, "-c", _READ, str(file), str(FIXTURES / small), kind],
-        capture_output=True, text=True, check=True, timeout=280, cwd=FIXTURES.parents[2],
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=280,
+        cwd=FIXTURES.parents[2],
+    )
     read, grown_mb = map(int, done.stdout.split())
     assert read == count
     assert grown_mb < 40, grown_mb

@@ -95,6 +95,7 @@ def read_space(url: str, scope: Scope) -> dict[str, list[str]]:
 
 
 NOT_EXPORTED = {
+    "bisect_replies": "what was made again in this database, for some days",
     "consolidation_runs": "what was done in this database",
     "events": "what was done in this database",
     "extractions": "what was read here: a turn that is exported as consumed is not read again",
@@ -104,11 +105,21 @@ NOT_EXPORTED = {
     "plugin_switches": "of sessions of hosts of this database",
     "plugin_turns": "what was done in this database",
     "pair_fingerprints": "what was compared in this database",
+    "seals": "of the journal of this database: what is read in is sealed at once",
     "requests": "kept for a day, for who asks this space again",
 }
-# Of a space its names, and when this database maintains it; of a turn the words that a search has counted.
-HERE = {"spaces": ("tenant_id", "owner_id", "tend_at"), "turns": ("words",)}
-EMPTY = ["erasures", "postings", "proxy_days", "shares", "spend", "spend_days", "swept"]  # of a space like this one
+# Of a space its names, its seal, and when this database maintains it; of a turn the words that a search has counted.
+HERE = {"spaces": ("tenant_id", "owner_id", "tend_at", "sealed_from", "head"), "turns": ("words",)}
+EMPTY = [
+    "erasures",
+    "postings",
+    "proxy_days",
+    "reseals",
+    "shares",
+    "spend",
+    "spend_days",
+    "swept",
+]  # of a space like this one
 
 
 async def test_an_export_is_the_space(database_url: str) -> None:

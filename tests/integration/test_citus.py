@@ -247,6 +247,7 @@ def list_rows(url: str) -> list[str]:
         conn.execute("update muniment.turns set position = null")
         conn.execute("select muniment.number_turns(%s, %s)", (scope().space, NOON))
         conn.execute("update muniment.turns set said_at = null")  # the moment at which the database got them
+        conn.execute("update muniment.spaces set head = null")  # a digest over salts
         for table in TABLES:
             told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
     return told

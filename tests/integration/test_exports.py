@@ -158,6 +158,8 @@ async def test_markdown_shows_what_the_memories_say(database_url: str) -> None:
 def test_a_text_of_markdown_is_no_markup() -> None:
     """What a memory says is shown as it is, whatever it looks like."""
     for text in (*TEXTS, "***", "+ plus", "10) ten", "===", "> quote", "&amp;", "![x](y)"):
+        blocks = {each.type.partition("_")[0] for each in MarkdownIt().parse(f"- {escape_text(text)}\n")}
+        assert blocks == {"bullet", "list", "paragraph", "inline"}, text
         html = MarkdownIt().renderInline(escape_text(text))
         plain = html.replace("<br />", "").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
         assert plain.replace("&amp;", "&").split() == text.split()

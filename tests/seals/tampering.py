@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 TABLES = ("spaces", "journal", "seals", "reseals", "memories", "memory_versions")
 # Another value of each sealed column; `{}` is the column itself.
@@ -246,7 +247,7 @@ class Intruder:
             sql.SQL(", ").join(map(sql.Identifier, names)),
             sql.SQL(", ").join(sql.Placeholder() * len(names)),
         )
-        values = [psycopg.types.json.Jsonb(value) if isinstance(value, dict) else value for value in row.values()]
+        values = [Jsonb(value) if isinstance(value, dict) else value for value in row.values()]
         self.conn.execute(listed, values)
 
     def _run(self, query: str, table: str | None, *params: Any, first: bool = False, last: bool = False) -> None:

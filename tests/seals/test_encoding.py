@@ -78,11 +78,14 @@ def test_contents_have_the_same_digest(
             e.next_embedding, e.next_model, g.aliases, g.project_id, g.app_id, g.reach, g.source,
             g.expires_at)::muniment.memories as r) made)
         select muniment.digest_content(sha256('salt'), %s, r),
-          muniment.digest_content(sha256('salt'), %s, null::muniment.memories), sha256('salt'), %s::jsonb, {cells_of} from held""",
+          muniment.digest_content(sha256('salt'), %s, null::muniment.memories), sha256('salt'), %s::jsonb, {cells_of}
+        from held""",
         (*row, Jsonb(details), Jsonb(details), Jsonb(details)),
         binary=True,
     )
-    digest, empty, salt, meta, *cells = cursor.fetchone() or ()
+    found = cursor.fetchone()
+    assert found is not None
+    digest, empty, salt, meta, *cells = found
     _, private = split_details(meta)
     assert digest_content(salt, private, tuple(cells)) == digest
     assert digest_content(salt, private, None) == empty
@@ -103,7 +106,9 @@ def test_lines_have_the_same_digest(
         whole,
         binary=True,
     )
-    digest, content, meta, *cells = cursor.fetchone() or ()
+    found = cursor.fetchone()
+    assert found is not None
+    digest, content, meta, *cells = found
     public, private = split_details(meta)
     assert digest_line(tuple(cells), public, content) == digest
     others = {key: value for key, value in details.items() if key not in PUBLIC_DETAILS}

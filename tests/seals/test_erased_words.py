@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import psycopg
@@ -17,9 +18,10 @@ from tests.erasing import commit, kept
 from tests.integration.test_erasure import lived
 from tests.seals.raw import open_raw, read_contents
 
-FACTS = [f"{who} {what} {whom}" for who in ("Ana", "Ben", "Cem", "Dua", "Eli", "Fay", "Gil", "Hal", "Ida", "Jon")
-         for what in ("loves", "hates", "owes", "sued", "left", "paid", "met", "robbed", "hired", "missed")
-         for whom in ("Kim", "Lea", "Max", "Noa", "Ole", "Pia", "Quin", "Rex", "Sue", "Tom")]  # fmt: skip
+WHO = ("Ana", "Ben", "Cem", "Dua", "Eli", "Fay", "Gil", "Hal", "Ida", "Jon")
+DID = ("loves", "hates", "owes", "sued", "left", "paid", "met", "robbed", "hired", "missed")
+WHOM = ("Kim", "Lea", "Max", "Noa", "Ole", "Pia", "Quin", "Rex", "Sue", "Tom")
+FACTS = [" ".join(words) for words in product(WHO, DID, WHOM)]
 
 
 async def test_a_dictionary_finds_no_erased_word(database_url: str) -> None:

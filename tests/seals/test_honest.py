@@ -134,7 +134,7 @@ class Life:
         )
 
     async def _any(self, *states: str) -> StoredMemory:
-        found = await self.memory.list(self.who, states=states, limit=1000)  # type: ignore[arg-type] # of STATES
+        found = await self.memory.list(self.who, states=states, limit=1000)
         if not found:
             raise NotFound("none")
         return self.random.choice(found)

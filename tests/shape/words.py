@@ -10,10 +10,11 @@ from tests.shape.sources import Complaints, base_names, decorators, definitions
 
 # What a method may be called without an object: its class is the object.
 _VERBS = """
-aclose acquire add advance apply brief build capture chat close commit compact configure connect consolidate delete
-describe drain drop dump end erase export extract finish flush forget get index ingest invalidate keep learn list load
-maintain make measure open parse pin prepare put query read rebuild record redact reembed reflect register relate
-release remember reserve restore revoke rotate run seal search settle start stop track unseal update upsert write
+aclose acquire add advance apply bisect brief build capture chat close commit compact configure connect consolidate
+delete describe drain drop dump end erase export extract finish flush forget get index ingest invalidate keep learn
+list load maintain make measure open parse pin prepare put query read rebuild record redact reembed reflect register
+relate release remember reserve restore revoke rotate run seal search settle start stop track unseal update upsert
+verify write
 """
 VERBS = frozenset(_VERBS.split())
 

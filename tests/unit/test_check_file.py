@@ -19,6 +19,26 @@ from muniment.memory.errors import BadInput
 ROOT = Path(__file__).parents[2]
 SCHEMA = files("muniment.faces.check") / "check.schema.json"
 START = "muniment_check: 1\ncases:\n  - name: a\n    expect:\n"
+WHOLE = """
+muniment_check: 1
+name: n
+agent: planner
+cases:
+  - name: a
+    now: 2026-05-01
+    project: p
+    given:
+      memories: [The user sails, {text: x, category: goals, event_time: 2026-01-01}]
+      turns:
+        - {user: hi, at: 2026-04-01T10:00:00Z, session: s}
+        - assistant: yes?
+        - maintain: true
+    expect:
+      - ignores: {any: [a, b]}
+      - quarantines: a
+      - forgets: a
+      - asks_consent: a
+"""
 VALID = [
     START + "      - remembers: Porto\n",
     START + "      - remembers: {contains: Porto, category: profile}\n        times: 2\n",
@@ -27,11 +47,8 @@ VALID = [
     START + "      - query: '*'\n        silent: true\n        as_of: 3\n        filters: {pinned: true}\n",
     START + "      - query: x\n        denied: true\n        as_of: 2026-05-01\n",
     START + "      - budget: {calls: 0, cost: 0.5, query_p95_ms: 20}\n",
-    "muniment_check: 1\nname: n\nagent: planner\ncases:\n  - name: a\n    now: 2026-05-01\n    project: p\n    given:\n"
-    "      memories: [The user sails, {text: x, category: goals, event_time: 2026-01-01}]\n      turns:\n"
-    "        - {user: hi, at: 2026-04-01T10:00:00Z, session: s}\n        - assistant: yes?\n        - maintain: true\n"
-    "    expect:\n      - ignores: {any: [a, b]}\n      - quarantines: a\n      - forgets: a\n      - asks_consent: a\n",
-    "muniment_check: 1\ncases:\n  - name: a\n    given: {space: {user: ana, as_of: 12}}\n    expect: [{remembers: a}]\n",
+    WHOLE,
+    "muniment_check: 1\ncases:\n  - name: a\n    given: {space: {user: a, as_of: 12}}\n    expect: [{remembers: a}]\n",
 ]
 # The text -> the line and a part of the complaint.
 INVALID = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -92,27 +92,31 @@ def check_memory(
         raise BadInput(f"--select: no case has {part!r} in its name")
     if junit is not None:
         _check_writable(junit)
-    own = read_configuration(())
     other = read_configuration(against) if against else None
-    results = session.run_async(_run_job(job, own, clean=clean))
-    other_results = [] if other is None else session.run_async(_run_job(job, other, clean=False))
-    differences = [*compare_results(results, other_results)] if other is not None else []
+    results = session.run_async(_run_job(job, read_configuration(()), clean=clean))
+    other_results = None if other is None else session.run_async(_run_job(job, other, clean=False))
     if junit is not None:
         junit.write_bytes(render_junit(results, datetime.now(UTC)))
-    if as_json:
-        compared: dict[str, Any] = (
-            {}
-            if other is None
-            else {"against": {"name": other.name, **count_outcomes(other_results)}}
-            | {"differences": [encode_difference(each) for each in differences]}
-        )
-        screen.print_json(encode_results(results) | compared)
-    else:
-        _print_summary(results)
-        if other is not None:
-            _print_differences(other, other_results, differences)
+    _report_results(results, "" if other is None else other.name, other_results, as_json=as_json)
     if any(case.outcome != "passed" for case in results):
         raise typer.Exit(_FAILED)
+
+
+def _report_results(
+    results: Sequence[CaseResult], name: str, other: Sequence[CaseResult] | None, *, as_json: bool
+) -> None:
+    """Print the results, and where there are those of an `other` configuration, of this name, the differences."""
+    differences = [] if other is None else [*compare_results(results, other)]
+    if as_json:
+        encoded = encode_results(results)
+        if other is not None:
+            encoded["against"] = {"name": name, **count_outcomes(other)}
+            encoded["differences"] = [encode_difference(each) for each in differences]
+        screen.print_json(encoded)
+        return
+    _print_summary(results)
+    if other is not None:
+        _print_differences(name, other, differences)
 
 
 async def _run_job(job: _Job, configuration: Configuration, *, clean: bool) -> list[CaseResult]:
@@ -165,11 +169,9 @@ def _print_summary(results: Sequence[CaseResult]) -> None:
     screen.print_line(f"{said}; {sum(case.seconds for case in results):,.1f} s")
 
 
-def _print_differences(other: Configuration, results: Sequence[CaseResult], differences: Sequence[Difference]) -> None:
+def _print_differences(name: str, results: Sequence[CaseResult], differences: Sequence[Difference]) -> None:
     counts = count_outcomes(results)
-    screen.print_line(
-        f"against {screen.join_lines(other.name)}: {counts['passed']:,} passed, {counts['failed']:,} failed"
-    )
+    screen.print_line(f"against {screen.join_lines(name)}: {counts['passed']:,} passed, {counts['failed']:,} failed")
     if not differences:
         screen.print_line("The same assertions pass in both.")
         return

@@ -24,7 +24,10 @@ from muniment.memory.errors import BadInput, TooLarge
 router = APIRouter(tags=["transfer"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 LINES = "application/jsonl"
 _CHUNK = 2**18  # bytes of a file that are sent at once
-DOSSIER_TYPES = [kind.partition(";")[0] for kind in MEDIA_TYPES.values()]
+_DOSSIER_CONTENT: dict[str, dict[str, Any]] = {
+    MEDIA_TYPES[form].partition(";")[0]: {"schema": {"type": "object" if form is DossierForm.json else "string"}}
+    for form in DossierForm
+}
 _PORTION = 64  # rows that are read or written before other requests have a turn
 _LINES_BODY = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
 
@@ -42,9 +45,7 @@ async def send_export(caller: Caller, *, content: bool = False, headers: Mapping
     return StreamingResponse(_encode_rows(rows), media_type=LINES, headers=headers)
 
 
-@router.get(
-    "/dossier", response_class=StreamingResponse, responses={200: {"content": {kind: {} for kind in DOSSIER_TYPES}}}
-)
+@router.get("/dossier", response_class=StreamingResponse, responses={200: {"content": _DOSSIER_CONTENT}})
 async def write_dossier_file(
     caller: Reader,
     layout: Annotated[DossierForm, Query(alias="format", description="A page, a PDF, or every row as JSON.")] = (

@@ -13,9 +13,7 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
 
 StatementPart = Literal["stable", "header", "moving", "tool", "not shown"]
-BisectOutcome = Literal[
-    "found", "unaided", "not reproduced", "not said", "not certain", "known", "none would do"
-]  # fmt: skip
+BisectOutcome = Literal["found", "unaided", "not reproduced", "not said", "not certain", "known", "none would do"]
 MOST_RUNS = 20
 _MAX_QUESTION_CHARS = 1_000
 

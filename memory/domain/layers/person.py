@@ -12,12 +12,14 @@ from muniment.memory.domain.memory import State
 PERSON_TABLES: tuple[str, ...] = (
     "spaces", "memories", "memory_versions", "journal", "relations", "projections", "consent_requests", "erasures",
     "sessions", "turns", "thread_revision", "observations", "extractions", "items", "host_items", "requests", "events",
-    "consolidation_runs", "pair_fingerprints", "plugin_turns", "plugin_switches", "plugin_audit", "proxy_days",
-    "shares",
+    "consolidation_runs", "pair_fingerprints", "bisect_replies", "plugin_turns", "plugin_switches", "plugin_audit",
+    "proxy_days", "shares",
 )  # fmt: skip
 # A table of spaces that has nothing of a person -> why.
 IMPERSONAL_TABLES: Mapping[str, str] = {
     "postings": "an index of the words of the memories, by numbers; the memories have the words",
+    "seals": "digests by which a change of the journal shows; they say nothing without the lines, which a dossier has",
+    "reseals": "as those, of lines whose content an erasure has changed",
     "spend": "what a tenant has spent on models in a day; its space is the tenant's own",
     "spend_days": "what a tenant was charged in a day; its space is the tenant's own",
     "swept": "how far a switch of the embedder has got",
@@ -41,8 +43,8 @@ MEMORY_PARTS: Mapping[str, tuple[State, ...]] = {
 DOSSIER_PARTS: tuple[str, ...] = (
     "memory", "waiting", "consent_requests", "replaced", "refused", "forgotten", "erasures", "sessions", "turns",
     "journal", "items", "projections", "observations", "relations", "host_items", "extractions", "events", "requests",
-    "thread_revision", "consolidation_runs", "pair_fingerprints", "plugin_turns", "plugin_switches", "plugin_audit",
-    "proxy_days", "shares", "spaces",
+    "thread_revision", "consolidation_runs", "pair_fingerprints", "bisect_replies", "plugin_turns", "plugin_switches",
+    "plugin_audit", "proxy_days", "shares", "spaces",
 )  # fmt: skip
 
 

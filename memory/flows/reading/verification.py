@@ -85,7 +85,7 @@ class Verification:
             if head is not None and head.digest is not None:
                 founded = head.founded_at
                 anchors.append(Anchor(space=scope.space, rev=head.rev, digest=head.digest, founded_at=founded, at=at))
-        signature = await self.installation_key.sign(encode_anchors(anchors, at))
+        signature = await self.installation_key.sign_data(encode_anchors(anchors, at))
         return AnchorFile(anchors=tuple(anchors), at=at, signature=signature)
 
 
@@ -135,7 +135,7 @@ class AnchorFiles:
 
     async def read_public_key(self) -> bytes:
         """Return the public key of this installation, which the first call makes. Raises BadConfig."""
-        return (await self.installation_key.sign(b"")).public_key
+        return (await self.installation_key.sign_data(b"")).public_key
 
 
 def _report_lost(space: SpaceId, scope: Scope | None, *, is_found: bool) -> VerificationReport:

@@ -6,12 +6,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
-from muniment.memory.rules.bisection.sequential_test import Decision, NotCertain, ReplyNoise, Subset, calibrate
+from muniment.memory.rules.bisection.sequential_test import Decision, NotCertain, ReplyNoise, Subset, measure_shares
 
 _Result = TypeVar("_Result")
 Search: TypeAlias = Generator[Subset, bool, _Result]  # yields the subset of the next reply, is sent whether it holds
 SearchOutcome = Literal["found", "unaided", "not reproduced", "not certain"]
-_TRIES = 3  # of a search whose decisions contradict each other
+_TRIES = 5  # of a search whose decisions contradict each other
 _MOST_SETS = 5
 
 
@@ -34,7 +34,7 @@ def find_causes(count: int, runs: int) -> Search[SearchResult]:
     `runs` above 1 a set is decided twice, and so is each set without one of its statements, so that one wrong decision
     cannot make a wrong set: that takes two, each of a probability of at most 3^-runs (see `ReplyNoise`)."""
     everything = Subset(range(count))
-    measured = yield from calibrate(everything, runs)
+    measured = yield from measure_shares(everything, runs)
     if measured.with_none == measured.made:
         return SearchResult("unaided")
     if not measured.with_all or not count:
@@ -55,7 +55,7 @@ class _Oracle:
 
     def ask(self, subset: Subset) -> Decision:
         if subset not in self.decided:
-            self.decided[subset] = yield from self.noise.decide(subset)
+            self.decided[subset] = yield from self.noise.decide_subset(subset)
         return self.decided[subset]
 
     def ask_again(self, subset: Subset) -> Decision:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 from typing import TypeAlias
 
 Subset: TypeAlias = frozenset[int]
 Decision: TypeAlias = Generator[Subset, bool, bool]  # yields the subset of each reply, is sent whether it holds
 _UNIT = log(3)  # of evidence: what one reply gives that is right three times of four
-_LOWEST, _HIGHEST = 0.1, 0.9  # no reply is believed more: two shares that were counted in few replies are no more exact
-_LEAST_DISTANCE = 0.25  # between the shares of replies that hold with all and with none
-_CALIBRATION, _PATIENCE = 6, 12  # replies for each of `runs`: to count a share, and to decide a subset
-_CLEAR = 2  # replies for each of `runs` after which a share of none or of all is believed: chance makes 10 of 10 of a
-# model that answers by chance half of the time once in a thousand cases, and 5 of 5 once in 32
+_LOWEST, _HIGHEST = (
+    0.15,
+    0.85,
+)  # no reply is believed more: two shares that were counted in few replies are no more exact
+_LEAST_DISTANCE = 0.2  # between the shares of replies that hold with all and with none
+_CALIBRATION, _PATIENCE = 8, 24  # replies for each of `runs`: to count a share, and to decide a subset
+# Replies for each of `runs` after which it is believed that all hold with everything and none with nothing, or that the
+# statements decide nothing. Of a model that answers by chance half of the time, 15 of 15 are once in 30,000 cases.
+_CLEAR, _SETTLED = 2, 3
 
 
 class NotCertain(Exception):
@@ -35,8 +39,8 @@ class ReplyNoise:
     with_all: float = _HIGHEST
     with_none: float = _LOWEST
 
-    def decide(self, subset: Subset) -> Decision:
-        """Return whether replies with a subset hold. Raises NotCertain after 12 replies for each of `runs`."""
+    def decide_subset(self, subset: Subset) -> Decision:
+        """Return whether replies with a subset hold. Raises NotCertain after 24 replies for each of `runs`."""
         if self.runs == 1:
             return (yield subset)
         evidence, needed = 0.0, self.runs * _UNIT
@@ -62,24 +66,29 @@ class Calibration:
         return self.with_all == self.made and not self.with_none
 
     def compute_noise(self, runs: int) -> ReplyNoise:
-        """Return the shares that the counts give, kept within what so few replies can say. Raises NotCertain where they
-        are nearer than .25."""
-        shares = [(count + 0.5) / (self.made + 1) for count in (self.with_all, self.with_none)]
-        if not self.is_clear and shares[0] - shares[1] < _LEAST_DISTANCE:
+        """Return the shares that the counts give, each nearer to the other by its standard error: a test whose shares
+        lie too far apart is wrong more often than it says. Raises NotCertain where they are nearer than .2."""
+        if self.is_clear:
+            return ReplyNoise(runs)
+        high, low = ((count + 0.5) / (self.made + 1) for count in (self.with_all, self.with_none))
+        if high - low < _LEAST_DISTANCE:
             raise NotCertain
-        high, low = (min(max(share, _LOWEST), _HIGHEST) for share in shares)
-        return ReplyNoise(runs) if self.is_clear else ReplyNoise(runs, high, low)
+        errors = [sqrt(share * (1 - share) / (self.made + 1)) for share in (high, low)]
+        room = min(1.0, (high - low - _LEAST_DISTANCE / 2) / sum(errors))  # so that they do not meet
+        high, low = high - room * errors[0], low + room * errors[1]
+        return ReplyNoise(runs, min(high, _HIGHEST), max(low, _LOWEST))
 
 
-def calibrate(everything: Subset, runs: int) -> Generator[Subset, bool, Calibration]:
+def measure_shares(everything: Subset, runs: int) -> Generator[Subset, bool, Calibration]:
     """Return how often replies hold with all statements and with none: one reply of each with `runs` 1, otherwise
-    twice `runs` of each where they are of one mind, and up to six times `runs`."""
+    two or three times `runs` of each where they are of one mind, and up to eight times `runs`."""
     made, with_all, with_none = 0, 0, 0
     while True:
         with_all += yield everything
         with_none += yield Subset()
         made += 1
         found = Calibration(made, with_all, with_none)
-        is_told = made >= _CLEAR * runs and (found.is_clear or not with_all or with_none == made)
-        if runs == 1 or is_told or made >= _CALIBRATION * runs:
+        is_clear = found.is_clear and made >= _CLEAR * runs
+        is_settled = (not with_all or with_none == made) and made >= _SETTLED * runs
+        if runs == 1 or is_clear or is_settled or made >= _CALIBRATION * runs:
             return found

@@ -57,16 +57,13 @@ def digest_content(salt: bytes, private: bytes | None, held: Cells | None) -> by
     if held is None:
         parts.append(_NO_CONTENT)
     else:
-        for head, value in zip(_CONTENT_HEADS, held, strict=True):
-            parts.append(head + _NULL if value is None else b"%b%b%b" % (head, _INT(len(value)), value))
+        parts += _encode_cells(_CONTENT_HEADS, held)
     return sha256(b"".join(parts)).digest()
 
 
 def digest_line(line: Cells, public: Sequence[bytes | None], content: bytes) -> bytes:
     """Return the digest of a line alone: of its columns, its public details, and the digest of its content."""
-    parts = [_LINE_PREFIX]
-    for head, value in zip(_LINE_HEADS, (*line, *public), strict=True):
-        parts.append(head + _NULL if value is None else b"%b%b%b" % (head, _INT(len(value)), value))
+    parts = [_LINE_PREFIX, *_encode_cells(_LINE_HEADS, (*line, *public))]
     parts += (_HEAD(BYTES, len(content)), content)
     return sha256(b"".join(parts)).digest()
 
@@ -109,15 +106,26 @@ def split_details(meta: bytes | None) -> tuple[tuple[bytes | None, ...], bytes |
     return tuple(public.get(name) for name in PUBLIC_DETAILS), None if others is None else others.encode()
 
 
+def _encode_cells(heads: Sequence[tuple[bytes, bytes]], cells: Sequence[bytes | None]) -> list[bytes]:
+    """Return values with their types and lengths; each head is a type's, and that of its null."""
+    return [
+        null if cell is None else head + (_SIZES[len(cell)] if len(cell) < _SHORT else _INT(len(cell))) + cell
+        for (head, null), cell in zip(heads, cells, strict=True)
+    ]
+
+
 def _encode_type(type_: int) -> bytes:
     return Struct(">I").pack(type_)
 
 
 _NO_PUBLIC: tuple[bytes | None, ...] = (None,) * len(PUBLIC_DETAILS)
 _TEXT_NULL = _encode_type(TEXT) + _NULL
-_CONTENT_HEADS = [_encode_type(type_) for _, type_ in CONTENT_FIELDS]
-_NO_CONTENT = b"".join(head + _NULL for head in _CONTENT_HEADS)
-_LINE_HEADS = [_encode_type(type_) for _, type_ in LINE_FIELDS] + [_encode_type(JSON)] * len(PUBLIC_DETAILS)
+_SHORT = 256
+_SIZES = [_INT(size) for size in range(_SHORT)]  # most values are short
+_CONTENT_HEADS = [(_encode_type(type_), _encode_type(type_) + _NULL) for _, type_ in CONTENT_FIELDS]
+_NO_CONTENT = b"".join(null for _, null in _CONTENT_HEADS)
+_LINE_TYPES = [type_ for _, type_ in LINE_FIELDS] + [JSON] * len(PUBLIC_DETAILS)
+_LINE_HEADS = [(_encode_type(type_), _encode_type(type_) + _NULL) for type_ in _LINE_TYPES]
 _CONTENT_TAG, _LINE_TAG = b"muniment content 1", b"muniment line 1"
 _CONTENT_PREFIX = (
     _INT(3 + len(CONTENT_FIELDS)) + _HEAD(TEXT, len(_CONTENT_TAG)) + _CONTENT_TAG + _HEAD(BYTES, 32)

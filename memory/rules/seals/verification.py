@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hmac import compare_digest
@@ -55,6 +56,8 @@ class ChainVerifier:
         self._met: list[int] = []
         self._group: list[ChainRow] = []
         self._findings: list[SealFinding] = []
+        self._flawed: set[int] = set()  # revisions of lines that are not what was written
+        self._gaps: list[range] = []  # of lines that are gone
         self._more = 0
         self._lines = self._memories = self._versions = self._erased = 0
         self._has_seal = read.before is not None
@@ -100,6 +103,7 @@ class ChainVerifier:
             self._check_gap(rev)
         if row.digest is not None and row.line is None and not is_sealed_alone:
             self._report(rev, "removed", "the line is gone, and its seal is there")
+            self._flawed.add(rev)
             self._follow(rev, row.digest)
             return
         held: HeldRow | None = None
@@ -125,6 +129,7 @@ class ChainVerifier:
         resealed = digest_reseals(self._resealed_by.get(row.rev, ()))
         if not compare_digest(digest_chain(self._digest, alone, resealed), digest):
             self._report(row.rev, "changed", "the line, or what stood before it, is not what was written", memory)
+            self._flawed.add(row.rev)
         self._check_content(row, private, held, memory)
         if line[_NEW_REF] is not None and memory is not None:
             self._follow_memory(row.rev, memory, held)
@@ -157,15 +162,24 @@ class ChainVerifier:
         """A state of a memory holds until its next line."""
         former = self._present.get(memory)
         if former is not None and former[1] is not None and former[1].until != rev:
-            self._report(
-                former[0], "changed", f"the {_name_row(former[1])} says another end than the journal, {rev}", memory
-            )
+            until = former[1].until
+            # A line that is gone, or not what was written, is no reason to doubt the version before it.
+            is_told = rev in self._flawed or (until is not None and until < rev and self._is_flawed(until))
+            if not is_told:
+                what = f"the {_name_row(former[1])} says another end than the journal, {rev}"
+                self._report(former[0], "changed", what, memory)
         self._present[memory] = (rev, held)
+
+    def _is_flawed(self, rev: int) -> bool:
+        if self._last < rev <= self._head.rev or rev in self._flawed:
+            return True
+        place = bisect_right(self._gaps, rev, key=lambda gap: gap.start)
+        return bool(place) and rev in self._gaps[place - 1]
 
     def _check_end(self) -> None:
         head, beyond = self._head, self._last > self._head.rev
         for rev, held in self._present.values():
-            if held is not None and held.until is not None:
+            if held is not None and held.until is not None and not self._is_flawed(held.until):
                 what = f"a version ends at {held.until}, where nothing replaced it"
                 self._report(rev, "changed", what, held.memory_id)
         if beyond:
@@ -187,6 +201,7 @@ class ChainVerifier:
         if rev > expected:
             count = rev - expected
             self._report(expected, "removed", "a line is gone" if count == 1 else f"{count:,} lines are gone")
+            self._gaps.append(range(expected, rev))
             self._last = rev - 1
 
     def _follow(self, rev: int, digest: bytes) -> None:

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
-from psycopg.adapt import Buffer, Loader
-from psycopg.pq import Format
 from psycopg.rows import tuple_row
+from psycopg.types.string import ByteaBinaryLoader
 
 from muniment.memory.domain.evidence.seals import Chain, ChainHead, ChainRow, HeldRow, Reseal
 from muniment.memory.domain.ids import Revision, SpaceId
@@ -24,15 +23,6 @@ _SEALS, _READ = load_blocks("seals"), load_blocks("read")
 _TYPES = {type_ for _, type_ in (*LINE_FIELDS, *CONTENT_FIELDS)} | {BYTES, JSON}
 # Where the columns of a line and of a row begin; the first of a row is the memory's id.
 _LINE, _HELD = 6, 6 + len(LINE_FIELDS)
-
-
-class _RawLoader(Loader):
-    """Leaves a value as it was sent."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> bytes:
-        return bytes(data)
 
 
 class PostgresSeals(SealStore):
@@ -77,7 +67,7 @@ async def _fetch(conn: Connection, params: dict[str, Any]) -> AsyncIterator[Sequ
     await conn.execute(_SEALS["declare"], params)
     cursor = conn.cursor(row_factory=tuple_row)
     for type_ in _TYPES:
-        cursor.adapters.register_loader(type_, _RawLoader)
+        cursor.adapters.register_loader(type_, ByteaBinaryLoader)  # leaves a value as it was sent
     while True:
         await cursor.execute(_SEALS["fetch"], binary=True)
         rows = await cursor.fetchall()

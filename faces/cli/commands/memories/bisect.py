@@ -9,8 +9,9 @@ import typer
 from muniment.faces.cli import options, session
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen, terminal
-from muniment.memory.config.settings import load_settings
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.layers.bisection import MOST_RUNS, Bisection, BisectOutcome, BisectRequest, Cause
+from muniment.memory.domain.scope import Scope
 from muniment.memory.payload import encode_bisection
 
 _SHOWN_CHARS = 200
@@ -26,26 +27,33 @@ _OUTCOMES: dict[BisectOutcome, str] = {
 _MISSING_FOUND = "What would have to be shown:"
 
 
+Thread = Annotated[str, typer.Option("--thread", "-t", metavar="NAME", help="The conversation.")]
+Turn = Annotated[
+    int, typer.Option("--turn", metavar="N", min=0, help="The turn, as `muniment sessions show` numbers it.")
+]
+Expect = Annotated[
+    str | None,
+    typer.Option(metavar="PATTERN", help="What the reply says: words, * for any text, | between alternatives."),
+]
+Judge = Annotated[
+    str | None, typer.Option(metavar="QUESTION", help="Or a question about the reply, for the model: yes or no.")
+]
+Runs = Annotated[
+    int,
+    typer.Option(metavar="K", min=1, max=MOST_RUNS, help="Above 1 for a model that answers the same differently."),
+]
+Missing = Annotated[bool, typer.Option("--missing", help="Which memory was not shown, and would have made it.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Make all replies anew, also those that are kept.")]
+
+
 def bisect_reply(
-    thread: Annotated[str, typer.Option("--thread", "-t", metavar="NAME", help="The conversation.")],
-    turn: Annotated[
-        int, typer.Option("--turn", metavar="N", min=0, help="The turn, as `muniment sessions show` numbers it.")
-    ],
-    expect: Annotated[
-        str | None,
-        typer.Option(metavar="PATTERN", help="What the reply says: words, * for any text, | between alternatives."),
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="QUESTION", help="Or a question about the reply, for the model: yes or no.")
-    ] = None,
-    runs: Annotated[
-        int,
-        typer.Option(metavar="K", min=1, max=MOST_RUNS, help="Above 1 for a model that answers the same differently."),
-    ] = 1,
-    missing: Annotated[bool, typer.Option("--missing", help="Which memory was not shown, and would have made it.")] = (
-        False
-    ),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Make all replies anew, also those that are kept.")] = False,
+    thread: Thread,
+    turn: Turn,
+    expect: Expect = None,
+    judge: Judge = None,
+    runs: Runs = 1,
+    missing: Missing = False,
+    fresh: Fresh = False,
     user: User = DEFAULT_USER,
     as_json: AsJson = False,
 ) -> None:
@@ -73,30 +81,33 @@ def bisect_reply(
         runs=runs,
         missing=missing,
     )
-    # LangGraph takes its time to import, and no other command needs it.
-    from muniment.graph.replay.turns import open_turn  # noqa: PLC0415
-
-    async def work() -> Bisection:
-        async with session.open_memory(settings, quiet=as_json) as memory:
-            replay = await open_turn(memory, scope, turn)
-            if fresh:
-                await memory.replays.forget(scope, replay, request)
-            with terminal.show_progress("making replies", None, quiet=as_json) as advance:
-                return await memory.bisect(
-                    scope,
-                    replay,
-                    expect=request.expect,
-                    judge=request.judge,
-                    runs=runs,
-                    missing=missing,
-                    on_reply=lambda _: advance(1),
-                )
-
-    found = session.run_async(work())
+    found = session.run_async(_search_causes(settings, scope, turn, request, fresh=fresh, quiet=as_json))
     if as_json:
         screen.print_json({"user": scope.owner, **encode_bisection(found)})
     else:
         _print_bisection(found)
+
+
+async def _search_causes(
+    settings: Settings, scope: Scope, turn: int, request: BisectRequest, *, fresh: bool, quiet: bool
+) -> Bisection:
+    # LangGraph takes its time to import, and no other command needs it.
+    from muniment.graph.replay.turns import open_turn  # noqa: PLC0415
+
+    async with session.open_memory(settings, quiet=quiet) as memory:
+        replay = await open_turn(memory, scope, turn)
+        if fresh:
+            await memory.replays.forget(scope, replay, request)
+        with terminal.show_progress("making replies", None, quiet=quiet) as advance:
+            return await memory.bisect(
+                scope,
+                replay,
+                expect=request.expect,
+                judge=request.judge,
+                runs=request.runs,
+                missing=request.missing,
+                on_reply=lambda _: advance(1),
+            )
 
 
 def _print_bisection(found: Bisection) -> None:
@@ -126,8 +137,8 @@ def _print_cause(cause: Cause) -> None:
     for turn in cause.sources:
         where = f"{turn.session or 'no session'}{'' if turn.position is None else f', turn {turn.position}'}"
         text = screen.join_lines(turn.text)[:_SHOWN_CHARS]
-        terminal.print_hint(f"    from {turn.role}, {where}, {turn.at:%Y-%m-%d %H:%M}: {text}")
+        terminal.print_wrapped(f"    from {turn.role}, {where}, {turn.at:%Y-%m-%d %H:%M}: {text}")
     if cause.memory is not None and not cause.sources:
-        terminal.print_hint(f"    kept since {cause.memory.created_at:%Y-%m-%d %H:%M}; the turns are gone")
+        terminal.print_wrapped(f"    kept since {cause.memory.created_at:%Y-%m-%d %H:%M}; the turns are gone")
     if cause.reason:
-        terminal.print_hint(f"    not shown: {screen.join_lines(cause.reason)}")
+        terminal.print_wrapped(f"    not shown: {screen.join_lines(cause.reason)}")

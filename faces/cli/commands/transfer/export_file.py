@@ -77,16 +77,21 @@ def export_file(
     if archive is not None:
         _export_archive(settings, scope, archive, as_json=as_json)
         return
-    quiet = as_json or file == "-"
+    _export_format(settings, scope, layout, file, content=content, as_json=as_json)
+
+
+def _export_format(
+    settings: Settings, scope: Scope, layout: ExportFormat, file: str, *, content: bool, as_json: bool
+) -> None:
     if file == "-":
         # A reader of the pipe may be slow, and what is read from the database is of one transaction.
         with tempfile.TemporaryFile("w+b") as spool:
-            session.run_async(_write_format(settings, scope, layout, spool, content=content, quiet=quiet))
+            session.run_async(_write_format(settings, scope, layout, spool, content=content, quiet=as_json))
             spool.seek(0)
             shutil.copyfileobj(spool, sys.stdout.buffer)
         return
     with open_replacement(Path(file)) as target:
-        count = session.run_async(_write_format(settings, scope, layout, target, content=content, quiet=quiet))
+        count = session.run_async(_write_format(settings, scope, layout, target, content=content, quiet=as_json))
     if as_json:
         screen.print_json({"user": scope.owner, "rows": count, "file": file, "format": str(layout)})
     else:

@@ -41,25 +41,32 @@ class ImportFormat(StrEnum):
 _OWN_FORMATS = (ImportFormat.jsonl, ImportFormat.locomo, ImportFormat.memory_records)
 
 
+File: TypeAlias = Annotated[
+    str, typer.Argument(metavar="FILE", help="The file, folder or ZIP archive; - for standard input.")
+]
+Layout: TypeAlias = Annotated[
+    ImportFormat | None,
+    typer.Option("--format", "-f", help="How it is written; else another memory's is recognized."),
+]
+Owner: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--user", "-u", metavar="NAME", help="Whose memory; else me, or for locomo the conversation's id."),
+]
+Only: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--only", metavar="OWNER", help="Only what the file says is this user's, group's or namespace's."),
+]
+DryRun: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Read and check another memory's file, and show counts and a sample.")
+]
+
+
 def import_file(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file, folder or ZIP archive; - for standard input.")],
-    layout: Annotated[
-        ImportFormat | None,
-        typer.Option("--format", "-f", help="How it is written; else another memory's is recognized."),
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user", "-u", metavar="NAME", help="Whose memory; else me, or for locomo the conversation's id."
-        ),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option("--only", metavar="OWNER", help="Only what the file says is this user's, group's or namespace's."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read and check another memory's file, and show counts and a sample.")
-    ] = False,
+    file: File,
+    layout: Layout = None,
+    user: Owner = None,
+    only: Only = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Read memories from a file. What is there already is not added again.
@@ -101,9 +108,14 @@ def import_file(
     if layout not in _OWN_FORMATS:
         name = None if layout is None else layout.value
         import_records(settings, file, name, user or DEFAULT_USER, only=only, dry_run=dry_run, as_json=as_json)
-        return
-    if dry_run or only is not None:
+    elif dry_run or only is not None:
         raise BadInput(f"--dry-run and --only are for what comes from other memories, not for {layout.value}")
+    else:
+        _import_own(settings, file, layout, user, as_json)
+
+
+def _import_own(settings: Settings, file: str, layout: ImportFormat, user: str | None, as_json: bool) -> None:
+    """Import a file in a format of the product's own, and print what became of its lines."""
     source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
     report = ImportReport()
     try:

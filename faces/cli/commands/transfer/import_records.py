@@ -46,7 +46,7 @@ def import_records(
         source = ImportFiles(files, datetime.now(UTC))
         format_ = choose_format(FORMATS, source, layout)
         with terminal.show_spinner("reading…", quiet=as_json):
-            spool.fill(format_.read(source), only)
+            spool.take_records(format_.read(source), only)
         if not spool.total and not spool.totals.total:
             raise BadInput(f"{files.title}: has no record of {format_.title}")
         totals = spool.totals

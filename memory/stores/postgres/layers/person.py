@@ -35,6 +35,7 @@ _ORDERS: Mapping[str, tuple[LiteralString, LiteralString]] = {
     "events": ("events", "t.ts, t.event_id"),
     "consolidation_runs": ("consolidation_runs", "t.started_at, t.run_id"),
     "pair_fingerprints": ("pair_fingerprints", "t.low_id, t.high_id, t.score"),
+    "bisect_replies": ("bisect_replies", "t.at, t.bisection_id, t.statements, t.attempt"),
     "plugin_turns": ("plugin_turns", "t.at, t.session_id, t.turn_id"),
     "plugin_switches": ("plugin_switches", "t.session_id"),
     "plugin_audit": ("plugin_audit", "t.at, t.audit_id"),
