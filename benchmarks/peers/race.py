@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+import psycopg
+
 from benchmarks import harness, latency
 from benchmarks.peers.facts import find_facts
 from benchmarks.peers.ours import ByRules
@@ -67,6 +69,7 @@ async def run_rounds(ring: Ring, work: Workload, rows: dict[str, Row]) -> None:
             rows[name].note_time(label, added.seconds)
             rows[name].written += bool(added.result)
 
+        await analyze_all(ring)
         await _warm(ring, work.asked[:WARMING])
         await take_turns(ring, f"search{suffix}", work.asked, search)
         await take_turns(ring, f"write{suffix}", writes[working], write)
@@ -105,6 +108,14 @@ async def load_all(ring: Ring, work: Workload, rows: dict[str, Row]) -> None:
             row.bytes = await measure_bytes(bench.dsn, bench.folder) - before
         except FAILURES as error:
             ring.fail(name, error)
+
+
+async def analyze_all(ring: Ring) -> None:
+    """Let the server know every contestant's tables, as it would by itself after a while."""
+    for bench in ring.benches.values():
+        if bench.dsn is not None:
+            async with await psycopg.AsyncConnection.connect(bench.dsn, autocommit=True) as conn:
+                await conn.execute("vacuum (analyze)")
 
 
 async def rehearse_rules(base: settings.Settings, vectors: Vectors, work: Workload) -> None:
