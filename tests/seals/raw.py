@@ -11,9 +11,9 @@ import psycopg
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 
-from muniment.memory.domain.evidence.seals import Cells
-from muniment.memory.rules.seals.encoding import CONTENT_FIELDS
-from muniment.memory.stores.postgres.seals import _TYPES
+from muniment.memory.rules.seals.encoding import BYTES, CONTENT_FIELDS, JSON, LINE_FIELDS, encode_fields
+
+_TYPES = {type_ for _, type_ in (*LINE_FIELDS, *CONTENT_FIELDS)} | {BYTES, JSON}
 
 
 class Raw(Loader):
@@ -34,8 +34,8 @@ def open_raw(url: str) -> Iterator[psycopg.Connection[Any]]:
         yield conn
 
 
-def read_contents(conn: psycopg.Connection[Any], space: UUID) -> dict[int, Cells]:
-    """The sealed columns of each memory and version of a space, by its revision."""
+def read_contents(conn: psycopg.Connection[Any], space: UUID) -> dict[int, bytes]:
+    """The sealed fields of each memory and version of a space, by its revision."""
     names = ", ".join(name for name, _ in CONTENT_FIELDS)
     rows = conn.execute(
         f"""select rev, {names} from muniment.memories where space_id = %s
@@ -43,4 +43,9 @@ def read_contents(conn: psycopg.Connection[Any], space: UUID) -> dict[int, Cells
         (space, space),
         binary=True,
     )
-    return {int.from_bytes(row[0]): tuple(row[1:]) for row in rows}
+    return {
+        int.from_bytes(row[0]): encode_fields(
+            (type_, cell) for (_, type_), cell in zip(CONTENT_FIELDS, row[1:], strict=True)
+        )
+        for row in rows
+    }

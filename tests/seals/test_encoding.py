@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -23,6 +23,7 @@ from muniment.memory.rules.seals.encoding import (
     digest_line,
     digest_reseals,
     digest_space,
+    encode_fields,
     split_details,
 )
 from muniment.memory.stores.postgres.memory_columns import CONTENT
@@ -87,7 +88,7 @@ def test_contents_have_the_same_digest(
     assert found is not None
     digest, empty, salt, meta, *cells = found
     _, private = split_details(meta)
-    assert digest_content(salt, private, tuple(cells)) == digest
+    assert digest_content(salt, private, _encode(CONTENT_FIELDS, cells)) == digest
     assert digest_content(salt, private, None) == empty
 
 
@@ -110,7 +111,7 @@ def test_lines_have_the_same_digest(
     assert found is not None
     digest, content, meta, *cells = found
     public, private = split_details(meta)
-    assert digest_line(tuple(cells), public, content) == digest
+    assert digest_line(_encode(LINE_FIELDS, cells), public, content) == digest
     others = {key: value for key, value in details.items() if key not in PUBLIC_DETAILS}
     assert bool(others) == (private is not None)
     if private is not None:
@@ -134,6 +135,10 @@ def test_the_other_digests_are_the_same(conn: psycopg.Connection[Any]) -> None:
     assert digest_space(space.bytes, 3) == began
     assert digest_chain(a, b, c) == chained
     assert digest_reseals([Reseal(11, 20, y, None), Reseal(2, 20, x, None)]) == resealed
+
+
+def _encode(columns: Sequence[tuple[str, int]], cells: Sequence[bytes | None]) -> bytes:
+    return encode_fields((type_, cell) for (_, type_), cell in zip(columns, cells, strict=True))
 
 
 def _cast(type_: int) -> str:

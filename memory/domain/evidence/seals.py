@@ -10,25 +10,27 @@ from typing import Literal, NamedTuple
 from muniment.memory.domain.ids import Revision, SpaceId
 from muniment.memory.domain.scope import Scope
 
-# A row of the database: the values of its columns in the binary format of Postgres, None for null.
-Cells = tuple[bytes | None, ...]
 FindingKind = Literal["changed", "removed", "added", "replaced"]
 MAX_FINDINGS = 100  # of a report; more are counted
 
 
 class HeldRow(NamedTuple):
-    """A memory, or a former version of one, as it is kept; a version was replaced at the revision `until`."""
+    """A memory, or a former version of one, as it is kept; a version was replaced at the revision `until`.
+
+    `fields` are its columns in the binary format of Postgres, each with its type and its length."""
 
     memory_id: bytes
     until: int | None
-    cells: Cells
+    fields: bytes
 
 
 class ChainRow(NamedTuple):
     """What there is of one revision: the line of the journal, its seal, and the row that it left behind."""
 
     rev: int
-    line: Cells | None
+    line: bytes | None  # its columns without its details, as those of a row
+    memory_id: bytes | None
+    leaves_memory: bool  # the line has left a memory, and has not removed one
     meta: bytes | None  # of the line, as it is sent
     digest: bytes | None  # without it the line has no seal
     content: bytes | None

@@ -1,16 +1,16 @@
 """The digests of the sealed journal: SHA-256 over values in the binary format of Postgres, as docs/evidence.md says.
 
 A record begins with the number of its fields; before each value stand the number of its type and its length, -1 for
-null. The database makes the same bytes with `record_send`."""
+null. The database makes such a record with `record_send`, and its fields without the number are what is digested here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from json import JSONDecoder
 from struct import Struct
 
-from muniment.memory.domain.evidence.seals import Cells, Reseal
+from muniment.memory.domain.evidence.seals import Reseal
 
 TEXT, UUID, BIGINT, BYTES, JSON = 25, 2950, 20, 17, 3802
 _SMALLINT, _REAL, _BOOLEAN, _TIME, _TEXTS, _UUIDS = 21, 700, 16, 1184, 1009, 2951
@@ -31,7 +31,7 @@ LINE_FIELDS = (
 )  # fmt: skip
 PUBLIC_DETAILS = ("why", "notes", "consent", "field", "run", "hard")
 
-_INT, _LONG, _HEAD = Struct(">i").pack, Struct(">q").pack, Struct(">Ii").pack
+_INT, _LONG, _TYPE, _HEAD = Struct(">i").pack, Struct(">q").pack, Struct(">I").pack, Struct(">Ii").pack
 _NULL = b"\xff\xff\xff\xff"
 _JSON_VERSION = b"\x01"
 _NO_DETAILS = b"\x01{}"
@@ -40,10 +40,18 @@ _scan = JSONDecoder().raw_decode
 
 def encode_record(fields: Sequence[tuple[int, bytes | None]]) -> bytes:
     """Return a record of types and values."""
-    parts = [_INT(len(fields))]
-    for type_, value in fields:
-        parts.append(Struct(">I").pack(type_) + _NULL if value is None else _HEAD(type_, len(value)) + value)
+    return _INT(len(fields)) + encode_fields(fields)
+
+
+def encode_fields(fields: Iterable[tuple[int, bytes | None]]) -> bytes:
+    """Return types and values as they stand in a record."""
+    parts = [_TYPE(type_) + _NULL if value is None else _HEAD(type_, len(value)) + value for type_, value in fields]
     return b"".join(parts)
+
+
+def encode_lone_line(space: bytes, rev: int) -> bytes:
+    """Return the fields of the line that a memory has which was restored without a line of its own."""
+    return encode_fields(((UUID, space), (BIGINT, _LONG(rev)))) + _REST_OF_LONE_LINE
 
 
 def digest_space(space: bytes, sealed_from: int) -> bytes:
@@ -51,21 +59,17 @@ def digest_space(space: bytes, sealed_from: int) -> bytes:
     return sha256(encode_record(((TEXT, b"muniment space 1"), (UUID, space), (BIGINT, _LONG(sealed_from))))).digest()
 
 
-def digest_content(salt: bytes, private: bytes | None, held: Cells | None) -> bytes:
-    """Return the digest of the content of a line: its private details, and the memory that it left, None for none."""
-    parts = [_CONTENT_PREFIX, salt, _TEXT_NULL if private is None else _HEAD(TEXT, len(private)) + private]
-    if held is None:
-        parts.append(_NO_CONTENT)
-    else:
-        parts += _encode_cells(_CONTENT_HEADS, held)
-    return sha256(b"".join(parts)).digest()
+def digest_content(salt: bytes, private: bytes | None, held: bytes | None) -> bytes:
+    """Return the digest of the content of a line: its private details, and the fields of the memory that it left, None
+    for none."""
+    details = _TEXT_NULL if private is None else _HEAD(TEXT, len(private)) + private
+    return sha256(_CONTENT_PREFIX + salt + details + (_NO_CONTENT if held is None else held)).digest()
 
 
-def digest_line(line: Cells, public: Sequence[bytes | None], content: bytes) -> bytes:
-    """Return the digest of a line alone: of its columns, its public details, and the digest of its content."""
-    parts = [_LINE_PREFIX, *_encode_cells(_LINE_HEADS, (*line, *public))]
-    parts += (_HEAD(BYTES, len(content)), content)
-    return sha256(b"".join(parts)).digest()
+def digest_line(line: bytes, public: Sequence[bytes | None], content: bytes) -> bytes:
+    """Return the digest of a line alone: of its fields, its public details, and the digest of its content."""
+    details = _NO_DETAILS_FIELDS if public is _NO_PUBLIC else encode_fields((JSON, value) for value in public)
+    return sha256(_LINE_PREFIX + line + details + _HEAD(BYTES, len(content)) + content).digest()
 
 
 def digest_reseals(reseals: Sequence[Reseal]) -> bytes:
@@ -106,28 +110,13 @@ def split_details(meta: bytes | None) -> tuple[tuple[bytes | None, ...], bytes |
     return tuple(public.get(name) for name in PUBLIC_DETAILS), None if others is None else others.encode()
 
 
-def _encode_cells(heads: Sequence[tuple[bytes, bytes]], cells: Sequence[bytes | None]) -> list[bytes]:
-    """Return values with their types and lengths; each head is a type's, and that of its null."""
-    return [
-        null if cell is None else head + (_SIZES[len(cell)] if len(cell) < _SHORT else _INT(len(cell))) + cell
-        for (head, null), cell in zip(heads, cells, strict=True)
-    ]
-
-
-def _encode_type(type_: int) -> bytes:
-    return Struct(">I").pack(type_)
-
-
 _NO_PUBLIC: tuple[bytes | None, ...] = (None,) * len(PUBLIC_DETAILS)
-_TEXT_NULL = _encode_type(TEXT) + _NULL
-_SHORT = 256
-_SIZES = [_INT(size) for size in range(_SHORT)]  # most values are short
-_CONTENT_HEADS = [(_encode_type(type_), _encode_type(type_) + _NULL) for _, type_ in CONTENT_FIELDS]
-_NO_CONTENT = b"".join(null for _, null in _CONTENT_HEADS)
-_LINE_TYPES = [type_ for _, type_ in LINE_FIELDS] + [JSON] * len(PUBLIC_DETAILS)
-_LINE_HEADS = [(_encode_type(type_), _encode_type(type_) + _NULL) for type_ in _LINE_TYPES]
+_NO_DETAILS_FIELDS = encode_fields((JSON, value) for value in _NO_PUBLIC)
+_TEXT_NULL = encode_fields([(TEXT, None)])
+_NO_CONTENT = encode_fields((type_, None) for _, type_ in CONTENT_FIELDS)
+_REST_OF_LONE_LINE = encode_fields((type_, None) for _, type_ in LINE_FIELDS[2:])
 _CONTENT_TAG, _LINE_TAG = b"muniment content 1", b"muniment line 1"
 _CONTENT_PREFIX = (
-    _INT(3 + len(CONTENT_FIELDS)) + _HEAD(TEXT, len(_CONTENT_TAG)) + _CONTENT_TAG + _HEAD(BYTES, 32)
+    _INT(3 + len(CONTENT_FIELDS)) + encode_fields([(TEXT, _CONTENT_TAG)]) + _HEAD(BYTES, 32)
 )  # the salt follows
-_LINE_PREFIX = _INT(2 + len(_LINE_HEADS)) + _HEAD(TEXT, len(_LINE_TAG)) + _LINE_TAG
+_LINE_PREFIX = _INT(2 + len(LINE_FIELDS) + len(PUBLIC_DETAILS)) + encode_fields([(TEXT, _LINE_TAG)])

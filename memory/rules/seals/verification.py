@@ -23,17 +23,15 @@ from muniment.memory.domain.evidence.seals import (
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.rules.seals.encoding import (
-    LINE_FIELDS,
     digest_chain,
     digest_content,
     digest_line,
     digest_reseals,
     digest_space,
+    encode_lone_line,
     split_details,
 )
 
-_NAMES = [name for name, _ in LINE_FIELDS]
-_MEMORY, _NEW_REF = _NAMES.index("memory_id"), _NAMES.index("new_ref")
 _KEPT_FINDINGS = 10 * MAX_FINDINGS  # until they are in order
 
 
@@ -97,7 +95,7 @@ class ChainVerifier:
     def _check_revision(self, rows: Sequence[ChainRow]) -> None:
         """Check all that there is of one revision."""
         row = rows[0]
-        rev, memory = row.rev, None if row.line is None else row.line[_MEMORY]
+        rev, memory = row.rev, row.memory_id
         is_sealed_alone = row.line is None and rev <= self._head.sealed_from
         if row.line is not None or row.digest is not None:
             self._check_gap(rev)
@@ -117,21 +115,22 @@ class ChainVerifier:
             self._follow(rev, row.digest)
         elif row.line is not None:
             self._report(rev, "added", "a line without a seal", memory)
+            self._flawed.add(rev)
             self._last = rev
 
     def _check_seal(self, row: ChainRow, held: HeldRow | None, digest: bytes) -> None:
         """Check a line and its content against the seal."""
         self._lines += 1
-        line = row.line or (self._space, row.rev.to_bytes(8), *(None,) * (len(LINE_FIELDS) - 2))
+        line = encode_lone_line(self._space, row.rev) if row.line is None else row.line
         public, private = split_details(row.meta)
-        memory = line[_MEMORY]
+        memory = row.memory_id
         alone = digest_line(line, public, row.content or b"")
         resealed = digest_reseals(self._resealed_by.get(row.rev, ()))
         if not compare_digest(digest_chain(self._digest, alone, resealed), digest):
             self._report(row.rev, "changed", "the line, or what stood before it, is not what was written", memory)
             self._flawed.add(row.rev)
         self._check_content(row, private, held, memory)
-        if line[_NEW_REF] is not None and memory is not None:
+        if row.leaves_memory and memory is not None:
             self._follow_memory(row.rev, memory, held)
 
     def _check_content(self, row: ChainRow, private: bytes | None, held: HeldRow | None, memory: bytes | None) -> None:
@@ -147,9 +146,9 @@ class ChainVerifier:
         if salt is None:
             self._report(row.rev, "removed", "the salt is gone, and no erasure took it", memory)
             return
-        cells = None if held is None else held.cells
-        if content is None or not compare_digest(digest_content(salt, private, cells), content):
-            if held is None and (row.line is None or row.line[_NEW_REF] is not None):
+        fields = None if held is None else held.fields
+        if content is None or not compare_digest(digest_content(salt, private, fields), content):
+            if held is None and (row.line is None or row.leaves_memory):
                 self._report(row.rev, "removed", "the memory as this line left it is gone", memory)
             else:
                 what = "the details of the line are" if held is None else f"the {_name_row(held)} is"

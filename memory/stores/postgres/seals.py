@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
+from psycopg import AsyncCursor
 from psycopg.rows import tuple_row
 from psycopg.types.string import ByteaBinaryLoader
 
@@ -15,14 +17,15 @@ from muniment.memory.domain.evidence.seals import Chain, ChainHead, ChainRow, He
 from muniment.memory.domain.ids import Revision, SpaceId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.seals import SealStore
-from muniment.memory.rules.seals.encoding import BYTES, CONTENT_FIELDS, JSON, LINE_FIELDS
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SEALS, _READ = load_blocks("seals"), load_blocks("read")
-_TYPES = {type_ for _, type_ in (*LINE_FIELDS, *CONTENT_FIELDS)} | {BYTES, JSON}
-# Where the columns of a line and of a row begin; the first of a row is the memory's id.
-_LINE, _HELD = 6, 6 + len(LINE_FIELDS)
+# Bytes of a record: the number of its fields, then of each its type and its length. The first of a row is the memory's
+# id.
+_COUNT = 4
+_FIELD_HEAD = _COUNT + 8
+_ID_END = _FIELD_HEAD + 16
 
 
 class PostgresSeals(SealStore):
@@ -64,27 +67,37 @@ async def _read_head(conn: Connection, scope: Scope) -> ChainHead | None:
 
 
 async def _fetch(conn: Connection, params: dict[str, Any]) -> AsyncIterator[Sequence[ChainRow]]:
+    """Yield the rows in pages. While one is looked at the server makes the next."""
     await conn.execute(_SEALS["declare"], params)
     cursor = conn.cursor(row_factory=tuple_row)
-    for type_ in _TYPES:
-        cursor.adapters.register_loader(type_, ByteaBinaryLoader)  # leaves a value as it was sent
-    while True:
-        await cursor.execute(_SEALS["fetch"], binary=True)
-        rows = await cursor.fetchall()
-        if not rows:
-            return
-        yield [_parse_row(row) for row in rows]
+    cursor.adapters.register_loader("jsonb", ByteaBinaryLoader)  # leaves a value as it was sent
+    cursor.adapters.register_loader("uuid", ByteaBinaryLoader)
+    fetching = asyncio.create_task(_fetch_page(cursor))
+    try:
+        while rows := await fetching:
+            fetching = asyncio.create_task(_fetch_page(cursor))
+            await asyncio.sleep(0)  # it asks the server
+            yield [_parse_row(row) for row in rows]
+    finally:
+        fetching.cancel()
+        await asyncio.wait({fetching})
+
+
+async def _fetch_page(cursor: AsyncCursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    await cursor.execute(_SEALS["fetch"], binary=True)
+    return await cursor.fetchall()
 
 
 def _parse_row(row: tuple[Any, ...]) -> ChainRow:
-    rev, digest, content, salt, meta, until = row[:_LINE]
-    line, held = row[_LINE:_HELD], row[_HELD:]
+    rev, digest, content, salt, meta, until, memory_id, leaves_memory, line, held = row
     return ChainRow(
-        int.from_bytes(rev),
-        None if line[0] is None else line,
+        rev,
+        None if line is None else line[_COUNT:],
+        memory_id,
+        leaves_memory,
         meta,
         digest,
         content,
         salt,
-        None if held[0] is None else HeldRow(held[0], None if until is None else int.from_bytes(until), held[1:]),
+        None if held is None else HeldRow(held[_FIELD_HEAD:_ID_END], until, held[_ID_END:]),
     )

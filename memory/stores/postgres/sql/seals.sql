@@ -14,11 +14,12 @@ select digest from muniment.seals where space_id = %(space)s and rev = %(since)s
 select rev, sealed_by, content, salt from muniment.reseals
 where space_id = %(space)s and (rev > %(since)s or sealed_by > %(since)s or sealed_by = 0)
 
--- name: declare (opens the lines after a revision with their seals and rows)
+-- name: declare (opens the lines after a revision with their seals and rows, whose columns Postgres puts into one value)
 declare chain no scroll cursor for
-select coalesce(j.rev, s.rev, h.rev), s.digest, s.content, s.salt, j.meta, h.until,
-  j.space_id, j.rev, j.memory_id, j.action, j.old_ref, j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.ts,
-  j.category, {h.content_columns}
+select coalesce(j.rev, s.rev, h.rev), s.digest, s.content, s.salt, j.meta, h.until, j.memory_id, j.new_ref is not null,
+  case when j.rev is not null then pg_catalog.record_send(row(j.space_id, j.rev, j.memory_id, j.action, j.old_ref,
+    j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.ts, j.category)) end,
+  case when h.rev is not null then pg_catalog.record_send(row({h.content_columns})) end
 from (select * from muniment.journal where space_id = %(space)s and rev > %(since)s) j
 full join (select * from muniment.seals where space_id = %(space)s and rev > %(since)s) s on s.rev = j.rev
 full join (
