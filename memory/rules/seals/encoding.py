@@ -1,7 +1,7 @@
 """The digests of the sealed journal: SHA-256 over values in the binary format of Postgres, as docs/evidence.md says.
 
 A record begins with the number of its fields; before each value stand the number of its type and its length, -1 for
-null. The database makes such a record with `record_send`, and its fields without the number are what is digested here."""
+null. The database makes such a record with `record_send`; what is digested here are its fields without their number."""
 
 from __future__ import annotations
 
