@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
 
 from muniment.memory.domain.layers.imports import ImportedMemory, ImportedMessage
 from muniment.memory.domain.memory import Role
@@ -38,6 +42,27 @@ async def test_two_imports_at_a_time(database_url: str) -> None:
         assert len(await memory.list(scope(), limit=1_000)) == 40
         assert [len(outcomes) for outcomes in both] == [40, 40]
         assert sum(one.fate == "kept" for outcomes in both for one in outcomes) == 40
+
+
+async def test_what_another_import_has_kept_meanwhile_holds_nothing_back(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process keeps one of the records after this one has looked which are known: the others are kept."""
+    records = [memory_of(f"{n}", f"A note about subject number {n} of many") for n in range(5)]
+    async with engine(database_url) as memory, engine(database_url) as other:
+        ledger = type(memory.engine.record_import.ledger)
+        find, looks = ledger.find_consumed_turns, count()
+
+        async def find_late(self: Any, *args: Any) -> Any:
+            found = await find(self, *args)
+            if next(looks) == 0:
+                await other.imports.keep_memories(scope(), records[2:3])
+            return found
+
+        monkeypatch.setattr(ledger, "find_consumed_turns", find_late)
+        fates = [one.fate for one in await memory.imports.keep_memories(scope(), records)]
+        assert fates == ["kept", "kept", "known", "kept", "kept"]
+        assert len(await memory.list(scope())) == 5
 
 
 async def test_the_same_words_under_two_keys(database_url: str) -> None:
