@@ -30,6 +30,7 @@ from muniment.memory.transfer.imports import Imports
 from muniment.memory.transfer.personal_data import PersonalData
 
 
+@check_calls
 class Doors:
     """What leads to the calls of each theme, all over one engine."""
 

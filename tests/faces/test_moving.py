@@ -162,7 +162,7 @@ def test_round_trip(muniment: Muniment, process: Muniment, tmp_path: Path) -> No
     written = process("export", "--user", "ana", str(file), "--json")
     assert (written.code, written.json) == (
         0,
-        {"user": "ana", "rows": len(file.read_text().splitlines()), "file": str(file)},
+        {"user": "ana", "rows": len(file.read_text().splitlines()), "file": str(file), "format": "jsonl"},
     )
     assert (file.stat().st_mode & 0o777, [one.name for one in tmp_path.iterdir()]) == (0o600, ["ana.jsonl"])
     kinds = {json.loads(line)["type"] for line in file.read_text().splitlines()}

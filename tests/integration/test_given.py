@@ -17,14 +17,17 @@ from muniment.memory.configuration import Configuration
 from muniment.memory.domain.layers.session import SessionRequest
 from muniment.memory.domain.query import Filters, ListRequest, Query
 from muniment.memory.domain.scope import Scope
+from muniment.memory.doors import Replays
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.jobs import Jobs
 from muniment.memory.projections import Projections
 from muniment.memory.sessions import Sessions
+from muniment.memory.transfer.imports import Imports
+from muniment.memory.transfer.personal_data import PersonalData
 from tests.engine import engine, note, said, scope
 
 _TAKES_NUMBER = re.compile(r"\b(int|float|Revision)\b")
-DOORS = (Memory, Conversation, Sessions, Projections, Configuration, Admin, Jobs)
+DOORS = (Memory, Conversation, Sessions, Projections, Configuration, Admin, Jobs, Replays, Imports, PersonalData)
 NUMBERS = (math.nan, math.inf, -math.inf, 2**63, -(2**63) - 1, 2**200)
 OBJECTS: list[tuple[Any, str]] = [
     ({"a": math.nan}, r"a: is not finite"),
