@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from uuid import UUID
@@ -71,17 +71,10 @@ class Erasures:
         turns, threads = {turn: None for statement in statements for turn in statement.turns}, set()
         fresh, derived = texts, dict[str, None]()
         while fresh:  # what goes with it may have been recalled and repeated elsewhere, too
-            async for turn in self._iterate_turns(scope):
-                if derived:
-                    is_trace = echoes_any(fresh, turn)
-                else:
-                    told = join_texts(turn.text, turn.payload, turn.path, turn.tags)
-                    is_trace = mentions_any(fresh, told) or turn_states_any(fresh, turn)
-                if is_trace:
-                    turns[turn.id] = None
-                recalled = frozenset(turn.recalled)
-                if turn.thread and any(is_repetition(text, recalled) for text in fresh):
-                    threads.add(turn.thread)
+            async for page in self._iterate_turns(scope):
+                said, recalled = await asyncio.to_thread(_find_in_turns, page, fresh, is_derived=bool(derived))
+                turns |= dict.fromkeys(said)
+                threads |= recalled
             others = await self._find_related(scope, memory_id, texts, frozenset(turns))
             sources = dict.fromkeys(
                 turn for statement in others.removed if statement.kind == "semantic" for turn in statement.turns
@@ -190,13 +183,29 @@ class Erasures:
             after = (page[-1].id, page[-1].since)
             await asyncio.sleep(0)
 
-    async def _iterate_turns(self, scope: Scope) -> AsyncIterator[Turn]:
+    async def _iterate_turns(self, scope: Scope) -> AsyncIterator[Sequence[Turn]]:
         after = TurnId(_NIL)
         while page := await self.erasure.list_turns(scope, after, _PAGE):
-            for turn in page:
-                yield turn
+            yield page
             after = page[-1].id
-            await asyncio.sleep(0)
+
+
+def _find_in_turns(turns: Sequence[Turn], texts: Sequence[str], *, is_derived: bool) -> tuple[list[TurnId], set[str]]:
+    """Return the turns that say one of the texts, and the threads of those into which one was recalled. A derived text
+    is looked for in replies alone."""
+    said, threads = list[TurnId](), set[str]()
+    for turn in turns:
+        if is_derived:
+            is_trace = echoes_any(texts, turn)
+        else:
+            told = join_texts(turn.text, turn.payload, turn.path, turn.tags)
+            is_trace = mentions_any(texts, told) or turn_states_any(texts, turn)
+        if is_trace:
+            said.append(turn.id)
+        recalled = frozenset(turn.recalled)
+        if turn.thread and any(is_repetition(text, recalled) for text in texts):
+            threads.add(turn.thread)
+    return said, threads
 
 
 @dataclass(frozen=True, slots=True)
