@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from pathlib import Path
 from threading import Event
 from typing import Any
 
-from muniment.testing.openai_server import ScriptedOpenAI
-from tests.faces.conftest import PROGRAM
+import pytest
 
-TALK = ["I live in Porto.", "I like tea.", "I like chess.", "I like rice.", "Which city is mine?"]
+from muniment.testing.openai_server import ScriptedOpenAI
+from tests.faces.conftest import PROGRAM, Muniment
+
+TALK = ["I live in Porto.", *(f"I am allergic to {each}." for each in ("eggs", "soy", "fish")), "Which city is mine?"]
 ASKED = ("bisect", "--thread", "main", "--turn", "8", "--expect", "harbour", "--user", "ana", "--json")
 CUT_AFTER = 3  # replies
 
@@ -24,17 +25,9 @@ def answer(body: dict[str, Any]) -> str:
     return "You have a harbour." if asks and "lives in Porto" in prompt else "I cannot say."
 
 
-def run(environment: dict[str, str], *arguments: str, said: str = "") -> Any:
-    done = subprocess.run(
-        [PROGRAM, *arguments], env=environment, input=said, capture_output=True, text=True, timeout=110, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_no_reply_is_asked_for_twice(environment: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.timeout(180)  # real processes
+def test_no_reply_is_asked_for_twice(muniment: Muniment, environment: dict[str, str]) -> None:
     """Resumable: after a kill the replies that were made are kept, and the spend is that of all that were sent."""
-    del tmp_path
     hangs, go_on, is_cutting = Event(), Event(), Event()
 
     def reply(body: dict[str, Any]) -> str:
@@ -44,14 +37,12 @@ def test_no_reply_is_asked_for_twice(environment: dict[str, str], tmp_path: Path
         return answer(body)
 
     with ScriptedOpenAI(reply) as model:
-        told = environment | {
-            "MUNIMENT_MODEL": "scripted", "OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.base_url,
-        }  # fmt: skip
-        run(told, "chat", "--user", "ana", said="\n".join(TALK) + "\n")
+        told = {"MUNIMENT_MODEL": "scripted", "OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.base_url}
+        assert muniment("chat", "--user", "ana", said="\n".join(TALK) + "\n", **told).code == 0
         begun = len(model.requests)
         is_cutting.set()
-        search = subprocess.Popen([PROGRAM, *ASKED], env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        assert hangs.wait(60)
+        search = subprocess.Popen([PROGRAM, *ASKED], env=environment | told, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert hangs.wait(90)
         search.kill()
         search.communicate()
         is_cutting.clear()
@@ -59,7 +50,7 @@ def test_no_reply_is_asked_for_twice(environment: dict[str, str], tmp_path: Path
         cut = [json.dumps(one.body["messages"]) for one in model.requests[begun:]]
         assert len(cut) == CUT_AFTER + 1
 
-        found = json.loads(run(told, *ASKED))
+        found = muniment(*ASKED, **told).json
         assert (found["outcome"], found["reused"]) == ("found", CUT_AFTER)
         assert [cause["text"] for causes in found["sets"] for cause in causes] == ["[profile] The user lives in Porto"]
         made = [json.dumps(one.body["messages"]) for one in model.requests[begun + len(cut) :]]
@@ -67,9 +58,9 @@ def test_no_reply_is_asked_for_twice(environment: dict[str, str], tmp_path: Path
         # The prompt that was under way is the only one that is sent again.
         assert [prompt for prompt, times in Counter([*cut, *made]).items() if times > 1] == [cut[-1]]
 
-        again = json.loads(run(told, *ASKED))
+        again = muniment(*ASKED, **told).json
         assert again["reused"] == again["replies"] == found["replies"]
         assert len(model.requests) == begun + len(cut) + len(made)
-        usage = json.loads(run(told, "usage", "--user", "ana", "--json"))
-        requests = sum(line["requests"] for line in usage["lines"] if line["purpose"] == "bisect")
-        assert requests in (found["replies"], found["replies"] + 1)  # the one under way may have been booked before
+        spent = muniment("stats", "spend", "--json", **told).json
+        (line,) = (each for each in spent["lines"] if each["purpose"] == "bisect")
+        assert line["requests"] == found["replies"]  # the one that was under way was not answered
