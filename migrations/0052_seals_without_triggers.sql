@@ -203,6 +203,15 @@ end $$;
 comment on function muniment.digest_held(uuid, uuid, bigint, bytea) is
   'The digest of the content of a line as it is: of its details, and of the memory or the former version of its revision.';
 
+create or replace function muniment.find_seal(at_space uuid, line bigint, out content bytea, out salt bytea) language plpgsql stable as $$
+begin
+  select r.content, r.salt into content, salt from muniment.reseals r where r.space_id = at_space and r.rev = line
+  order by r.sealed_by = 0 desc, r.sealed_by desc limit 1;
+  if not found then
+    select s.content, s.salt into content, salt from muniment.seals s where s.space_id = at_space and s.rev = line;
+  end if;
+end $$;
+
 create function muniment.open_reseals(at_space uuid, ids uuid[], revs bigint[]) returns void language plpgsql
 set client_encoding = 'UTF8' as $$
 #variable_conflict use_column
@@ -211,7 +220,7 @@ declare
   known record;
 begin
   for one in select o.memory_id, o.rev from unnest(ids, revs) o (memory_id, rev) loop
-    select f.content, f.salt into known from muniment.find_seal(at_space, one.rev) f;
+    known := muniment.find_seal(at_space, one.rev);
     if muniment.digest_held(at_space, one.memory_id, one.rev, known.salt) = known.content then
       insert into muniment.reseals (space_id, sealed_by, rev, content) values (at_space, 0, one.rev, known.content)
       on conflict (space_id, sealed_by, rev) do nothing;

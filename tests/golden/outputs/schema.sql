@@ -870,14 +870,15 @@ end $$;
 COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
 
 CREATE FUNCTION muniment.find_seal(at_space uuid, line bigint, OUT content bytea, OUT salt bytea) RETURNS record
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-  (select r.content, r.salt from muniment.reseals r where r.space_id = at_space and r.rev = line
-    order by r.sealed_by = 0 desc, r.sealed_by desc limit 1)
-  union all
-  (select s.content, s.salt from muniment.seals s where s.space_id = at_space and s.rev = line)
-  limit 1
-$$;
+begin
+  select r.content, r.salt into content, salt from muniment.reseals r where r.space_id = at_space and r.rev = line
+  order by r.sealed_by = 0 desc, r.sealed_by desc limit 1;
+  if not found then
+    select s.content, s.salt into content, salt from muniment.seals s where s.space_id = at_space and s.rev = line;
+  end if;
+end $$;
 
 COMMENT ON FUNCTION muniment.find_seal(at_space uuid, line bigint, OUT content bytea, OUT salt bytea) IS 'The seal that the content of a line has at last.';
 
@@ -1172,7 +1173,7 @@ declare
   known record;
 begin
   for one in select o.memory_id, o.rev from unnest(ids, revs) o (memory_id, rev) loop
-    select f.content, f.salt into known from muniment.find_seal(at_space, one.rev) f;
+    known := muniment.find_seal(at_space, one.rev);
     if muniment.digest_held(at_space, one.memory_id, one.rev, known.salt) = known.content then
       insert into muniment.reseals (space_id, sealed_by, rev, content) values (at_space, 0, one.rev, known.content)
       on conflict (space_id, sealed_by, rev) do nothing;
