@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -131,12 +132,17 @@ def _list_archive(path: str, archive: zipfile.ZipFile) -> SourceFiles:
     return SourceFiles(title=path, names=tuple(sorted(kept)), open_file=open_file)
 
 
-def read_text(files: SourceFiles, name: str, most: int) -> str:
-    """Return the text of a file. Raises TooLarge for more than `most` bytes, BadInput for what is no UTF-8."""
-    with files.open_file(name) as file:
-        raw = file.read(most + 1)
-    if len(raw) > most:
-        raise TooLarge(f"{name}: is larger than {most:,} bytes")
-    with suppress(UnicodeDecodeError):
-        return raw.decode("utf-8-sig")
-    raise BadInput(f"{name}: is no text in UTF-8")
+def read_lines(files: SourceFiles, name: str, most: int) -> Iterator[str]:
+    """Yield the lines of a file of text with their ends. Raises TooLarge for one of more than `most` characters,
+    BadInput for what is no UTF-8."""
+    with files.open_file(name) as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+        try:
+            while line := text.readline(most + 1):
+                if len(line) > most:
+                    raise TooLarge(f"{name}: has a line of more than {most:,} characters")
+                yield line
+        except UnicodeDecodeError:
+            raise BadInput(f"{name}: is no text in UTF-8") from None
+        finally:
+            text.detach()  # whoever opened the file closes it
