@@ -14,16 +14,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
+from muniment.faces.transfer.zip_entries import list_entries
 from muniment.memory.errors import BadInput, TooLarge
 
 STDIN_NAME = "standard input"
 _MAX_FILES = 100_000
-_MAX_UNPACKED = 16 * 2**30  # bytes of all files of an archive together
-_MAX_RATIO = 200  # unpacked to packed size of a file that is large
-_LARGE = 64 * 2**20  # bytes from which the ratio counts
 _ZIP_START = b"PK\x03\x04"
 _HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX/)")  # what a system or an editor keeps for itself
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
@@ -102,22 +100,9 @@ def _list_folder(folder: Path) -> SourceFiles:
 def _list_archive(path: str, archive: zipfile.ZipFile) -> SourceFiles:
     """Return the files of an archive; nothing is unpacked to disk. Raises BadInput, TooLarge for what is no harmless
     archive."""
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    if len(entries) > _MAX_FILES:
-        raise TooLarge(f"{path}: has more than {_MAX_FILES:,} files")
-    if sum(entry.file_size for entry in entries) > _MAX_UNPACKED:
-        raise TooLarge(f"{path}: is larger than {_MAX_UNPACKED // 2**30} GiB unpacked")
-    for number, entry in enumerate(entries, 1):
-        parts = PurePosixPath(entry.filename.replace("\\", "/"))
-        if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0]:
-            raise BadInput(f"{path}, file {number}: its name leads out of the archive")
-        if entry.flag_bits & 1:
-            raise BadInput(f"{path}, file {number}: is encrypted; unpack the archive first")
-        if entry.file_size > _LARGE and entry.file_size > _MAX_RATIO * max(1, entry.compress_size):
-            raise TooLarge(f"{path}, file {number}: is packed more than {_MAX_RATIO} times, as no export is")
     kept = {
         entry.filename: entry
-        for entry in entries
+        for entry in list_entries(path, archive)
         if not _HIDDEN.search(entry.filename) and not stat.S_ISLNK(entry.external_attr >> 16)
     }
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 MB = 2**20
+_NOTE_BYTES = MB  # of each note of an archive
+_START = datetime(2024, 1, 1, tzinfo=UTC)
 _TOPICS = ("the harbour", "the old mill", "the recipe for bread", "the garden", "the journey by train")
 _WHO = ("My aunt", "The teacher", "Our neighbour", "A friend", "The doctor", "The baker", "My colleague")
 _DID = (
@@ -24,30 +27,31 @@ _HOW = (
 _Part: TypeAlias = tuple[str, str, str, str, Iterator[tuple[str, int]]]
 
 
-def write_large(path: Path, kind: str, size_mb: int, *, chars: int = 20_000) -> int:
-    """Write about so many MB as one file, or as an archive where the format has several; return the number of its
-    records. The long texts have about `chars` characters."""
+def write_large(path: Path, kind: str, size: int, *, chars: int = 20_000) -> int:
+    """Write about so many bytes as one file, or as an archive of notes; return the number of records. The long texts
+    have about `chars` characters."""
     name, head, between, tail, records = _PARTS[kind](chars)
     if kind != "markdown":
         with path.open("wb") as file:
-            return _fill(file, size_mb * MB, head, between, tail, records)
+            # The block of memory beside the messages is a record, too.
+            return _fill(file, size, head, between, tail, records) + (kind == "letta")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        count = 0
-        for number in range(size_mb):
+        total = 0
+        for number in range(max(1, size // _NOTE_BYTES)):
             with archive.open(f"{number}-{name}", "w") as file:
-                count += _fill(file, MB, head, between, tail, records)
-    return count
+                total += _fill(file, min(size, _NOTE_BYTES), head, between, tail, records)
+    return total
 
 
 def _fill(file: IO[bytes], most: int, head: str, between: str, tail: str, records: Iterator[tuple[str, int]]) -> int:
     file.write(head.encode())
-    count, written = 0, 0
+    total = written = 0
     while written < most:
-        text, number = next(records)
+        text, records_of_it = next(records)
         written += file.write(((between if written else "") + text).encode())
-        count += number
+        total += records_of_it
     file.write(tail.encode())
-    return count
+    return total
 
 
 def _make_text(number: int, chars: int) -> str:
@@ -63,13 +67,11 @@ def _make_text(number: int, chars: int) -> str:
 
 
 def _make_time(number: int) -> str:
-    return f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}T{number % 24:02}:00:00Z"
+    return (_START + timedelta(minutes=number)).isoformat()
 
 
 def _list_records(make: Callable[[int, int], Any], chars: int, each: int = 1) -> Iterator[tuple[str, int]]:
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         yield json.dumps(make(number, chars)), each
 
 
@@ -135,7 +137,7 @@ def _make_letta(number: int, chars: int) -> dict[str, Any]:
     return {
         "id": f"message-{number}",
         "role": "assistant" if number % 2 else "user",
-        "content": [{"type": "text", "text": text if number % 2 else f"Go on with {_TOPICS[number % 5]}, {number}."}],
+        "content": [{"type": "text", "text": text if number % 2 else f"What is known about {_TOPICS[number % 5]}?"}],
         "created_at": _make_time(number),
     }
 
@@ -152,9 +154,7 @@ def _make_fact(number: int, chars: int) -> dict[str, Any]:
 
 
 def _list_blocks(chars: int) -> Iterator[tuple[str, int]]:
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         heading = f"## Part {number}\n\n" if number % 10 == 1 else ""
         yield f"{heading}- {_make_text(number, chars)}\n", 1
 
