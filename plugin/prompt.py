@@ -12,14 +12,14 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.extraction.requested import load_rules
 from muniment.memory.rules.retrieval.render import warm_up as load_vocabulary
 from muniment.plugin.compaction import make_turns
-from muniment.plugin.domain.item import ItemOwner, MemoryItem
-from muniment.plugin.gates.recall import FRESH, RecallSignals, decide_recall
+from muniment.plugin.domain.item import ItemOwner, MemoryHit, MemoryItem
+from muniment.plugin.gates.recall import FRESH, RecallSignals, decide_recall, judge_results
 from muniment.plugin.gates.references import find_reference
 from muniment.plugin.gates.topic import TopicWindow, make_topic_message
 from muniment.plugin.ports import read_counts
 from muniment.plugin.reading.finds import find_overruled, make_item, only_asks, read_finds
 from muniment.plugin.recall import Recall, Stopwatch, make_found_block, make_stable_block
-from muniment.plugin.sessions import Sessions, SessionState, StableBlock, TurnDraft
+from muniment.plugin.sessions import FoundBlock, Sessions, SessionState, ShownFinds, StableBlock, TurnDraft
 
 if TYPE_CHECKING:
     from muniment.chain.values import TurnContext
@@ -75,8 +75,9 @@ class PromptBuilder:
                 stable = make_stable_block([item for item in stable.items if item.id not in gone], at, gates)
                 state.stable = stable
                 _show_stable(stable, draft, blocks)
-        blocks["user"], ids, tokens = make_found_block(hits, stable, at, gates)
-        draft.item_ids, draft.tokens = (*stable.item_ids, *ids), stable.tokens + tokens
+        found = _make_found(state, hits, stable, at, draft)
+        blocks["user"] = found.text
+        draft.item_ids, draft.tokens = (*stable.item_ids, *found.item_ids), stable.tokens + found.tokens
 
     def load_rules(self) -> None:
         """Load and compile what the first turn needs, by reading a message as it does: no time limit of a turn should
@@ -117,7 +118,7 @@ class PromptBuilder:
                 safe = await asyncio.to_thread(self._prepare_query, text)
                 message = make_topic_message(text, await embedder.embed_message(safe), embedder.profile)
                 nearness = state.window.measure(message, embedder.profile)
-            decision = decide_recall(replace(signals, topic_similarity=nearness), gates)
+            decision = judge_results(replace(signals, topic_similarity=nearness), gates)
         draft.recall, draft.recall_reason = decision.allowed, decision.reason
         if decision.allowed:
             state.window, state.turns_in_window = TopicWindow(), 0
@@ -151,6 +152,17 @@ def _show_stable(stable: StableBlock | None, draft: TurnDraft, blocks: dict[str,
     if stable is not None:
         blocks["system"] = stable.text
         draft.item_ids, draft.tokens = stable.item_ids, stable.tokens
+
+
+def _make_found(
+    state: SessionState, hits: tuple[MemoryHit, ...], stable: StableBlock, at: datetime, draft: TurnDraft
+) -> FoundBlock:
+    """The block of what was found: that of the turn before where it shows the same on the same day."""
+    gates, last = draft.policy.gates, state.found
+    if last is None or last.hits is not hits or last.stable is not stable or last.day != at.date():
+        block = make_found_block(hits, stable, at, gates)
+        state.found = last = ShownFinds(hits=hits, stable=stable, day=at.date(), block=block)
+    return last.block
 
 
 def _ignore_result(task: asyncio.Task[frozenset[str]]) -> None:

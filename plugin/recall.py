@@ -13,7 +13,7 @@ from muniment.plugin.domain.item import ItemOwner, ItemType, ListQuery, MemoryHi
 from muniment.plugin.gates.budget import pack_hits
 from muniment.plugin.gates.references import Reference
 from muniment.plugin.rendering import render_block
-from muniment.plugin.sessions import StableBlock
+from muniment.plugin.sessions import FoundBlock, StableBlock
 
 if TYPE_CHECKING:
     from muniment.memory.config.plugin import GateSettings
@@ -102,16 +102,17 @@ def make_stable_block(items: Sequence[MemoryItem], at: datetime, gates: GateSett
     )
 
 
-def make_found_block(
-    hits: Sequence[MemoryHit], stable: StableBlock, at: datetime, gates: GateSettings
-) -> tuple[str, tuple[str, ...], int]:
-    """Return the text of what was found, the ids of its items, and its tokens, within what the stable part leaves."""
+def make_found_block(hits: Sequence[MemoryHit], stable: StableBlock, at: datetime, gates: GateSettings) -> FoundBlock:
+    """Return what was found within what the stable part leaves of the budget."""
+    others = [hit for hit in hits if hit.item.id not in stable.item_ids]
+    if not others:
+        return FoundBlock()
     rest = gates.model_copy(
         update={"items": gates.items - len(stable.item_ids), "tokens": max(0, gates.tokens - stable.tokens)}
     )
-    others = [hit for hit in hits if hit.item.id not in stable.item_ids]
     packed = pack_hits(others, rest, lambda shown: render_block(shown, at, "found"))
-    return render_block(packed.hits, at, "found"), tuple(hit.item.id for hit in packed.hits), packed.tokens
+    ids = tuple(hit.item.id for hit in packed.hits)
+    return FoundBlock(text=render_block(packed.hits, at, "found"), item_ids=ids, tokens=packed.tokens)
 
 
 class Stopwatch:

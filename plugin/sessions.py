@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from muniment.plugin.domain.item import ItemOwner, MemoryHit, MemoryItem
@@ -52,6 +52,25 @@ class StableBlock:
         return tuple(item.id for item in self.items)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundBlock:
+    """What stands in the user's message of a turn, with the items that it shows."""
+
+    text: str = ""
+    item_ids: tuple[str, ...] = ()
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShownFinds:
+    """A block of what was found, and what it was made of."""
+
+    hits: tuple[MemoryHit, ...]
+    stable: StableBlock
+    day: date
+    block: FoundBlock
+
+
 @dataclass(slots=True, kw_only=True)
 class SessionState:
     """What is kept of one session."""
@@ -61,6 +80,7 @@ class SessionState:
     window: TopicWindow = field(default_factory=TopicWindow)
     turns_in_window: int = 0
     hits: tuple[MemoryHit, ...] = ()
+    found: ShownFinds | None = None  # in the last turn
     searched_at: datetime | None = None
     revision: int = -1  # of the space, at that search
     goal: str | None = None  # the work that was asked for last

@@ -58,25 +58,11 @@ def decide_recall(signals: RecallSignals, gates: GateSettings) -> Decision:
         return Decision(allowed=False, reason=remark)
     if signals.is_session_start:
         return Decision(allowed=True, reason=SESSION_START)
-    return _judge_results(signals, gates)
+    return judge_results(signals, gates)
 
 
-def decide_remote(best_score: float | None, hit_count: int, reads_last_minute: int, gates: GateSettings) -> Decision:
-    """Return whether the service is asked, too: only where the local store found nothing or its best is weak.
-
-    `best_score` is that of the best local hit, None without one; `reads_last_minute` counts the requests of this
-    process to the service."""
-    facts = {"best": best_score or 0.0, "hits": float(hit_count), "reads": float(reads_last_minute)}
-    if best_score is not None and hit_count > 0 and best_score >= gates.weak_score:
-        return Decision(allowed=False, reason=GOOD_LOCAL, facts=facts)
-    if reads_last_minute >= gates.remote_reads_per_minute:
-        return Decision(allowed=False, reason=OVER_RATE, facts=facts)
-    is_miss = best_score is None or hit_count <= 0
-    return Decision(allowed=True, reason=NOT_FOUND if is_miss else WEAK_LOCAL, facts=facts)
-
-
-def _judge_results(signals: RecallSignals, gates: GateSettings) -> Decision:
-    """Whether what was found before still serves."""
+def judge_results(signals: RecallSignals, gates: GateSettings) -> Decision:
+    """Return whether what was found before still serves a message that the gate has not decided by its words alone."""
     facts = {"turns": float(signals.turns_in_window)}
     if signals.topic_similarity is not None:
         facts["topic"] = signals.topic_similarity
@@ -91,3 +77,17 @@ def _judge_results(signals: RecallSignals, gates: GateSettings) -> Decision:
     )
     reason = next((name for name, holds in checks if holds), FRESH)
     return Decision(allowed=reason != FRESH, reason=reason, facts=facts)
+
+
+def decide_remote(best_score: float | None, hit_count: int, reads_last_minute: int, gates: GateSettings) -> Decision:
+    """Return whether the service is asked, too: only where the local store found nothing or its best is weak.
+
+    `best_score` is that of the best local hit, None without one; `reads_last_minute` counts the requests of this
+    process to the service."""
+    facts = {"best": best_score or 0.0, "hits": float(hit_count), "reads": float(reads_last_minute)}
+    if best_score is not None and hit_count > 0 and best_score >= gates.weak_score:
+        return Decision(allowed=False, reason=GOOD_LOCAL, facts=facts)
+    if reads_last_minute >= gates.remote_reads_per_minute:
+        return Decision(allowed=False, reason=OVER_RATE, facts=facts)
+    is_miss = best_score is None or hit_count <= 0
+    return Decision(allowed=True, reason=NOT_FOUND if is_miss else WEAK_LOCAL, facts=facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,19 @@ async def test_nothing_relevant_adds_nothing_and_a_fresh_topic_asks_nobody(tmp_p
         assert "Redis" in await session.say("Does the cart use Redis now?")
         report = await session.read_report()
         assert (report.recall, report.recall_reason) == (False, "fresh results")
+
+
+async def test_what_is_shown_again_has_the_date_of_the_turn(tmp_path: Path) -> None:
+    """What the last search found is shown again as it was, and after midnight of New Year's Eve with the old year."""
+    await teach(tmp_path, "We decided to use Redis for the cart.", project="shop")
+    end = datetime(2026, 12, 31, 23, 59, 10, tzinfo=UTC)
+    async with open_session(make_settings(tmp_path), project="shop", at=end) as session:
+        shown = [await session.say("How does the cart use Redis in the shop?")]
+        for text in ("Does the cart use Redis now?", "So the cart of the shop uses Redis?"):
+            shown.append(await session.say(text))
+            assert (await session.read_report()).recall_reason == "fresh results"
+    assert shown[0] == shown[1]
+    assert shown[2] == shown[0].replace("12 Nov]", "12 Nov 2026]") != shown[0]
 
 
 async def test_an_item_cannot_close_its_fence(tmp_path: Path) -> None:

@@ -118,6 +118,11 @@ def shorten_id(id_: object) -> str:
     return str(id_)[:_SHOWN_ID_CHARS]
 
 
+def format_count(count: int, noun: str) -> str:
+    """A number of things: "1 thread", "2,000 threads"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def is_interactive() -> bool:
     """Whether both outputs are a terminal."""
     return sys.stdout.isatty() and sys.stderr.isatty()

@@ -10,7 +10,6 @@ import typer
 
 from muniment.faces.cli import session
 from muniment.faces.cli.commands.checkpoints.saver import open_saver
-from muniment.faces.cli.commands.checkpoints.sizes import format_count
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
@@ -79,10 +78,11 @@ def migrate_checkpoints(
 
 
 def _format_result(result: dict[str, int], *, remove: bool) -> str:
-    checkpoints, writes = format_count(result["checkpoints"], "checkpoint"), format_count(result["writes"], "write")
+    checkpoints = screen.format_count(result["checkpoints"], "checkpoint")
+    writes = screen.format_count(result["writes"], "write")
     present = f" {result['there']:,} were there already." if result["there"] else ""
     removed = " They are gone where they were." if remove else ""
-    threads = format_count(result["threads"], "thread")
+    threads = screen.format_count(result["threads"], "thread")
     return f"Copied and compared {checkpoints} with {writes}; {threads} in all.{present}{removed}"
 
 

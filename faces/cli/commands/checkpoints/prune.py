@@ -15,7 +15,7 @@ from muniment.memory.config.settings import load_settings
 if TYPE_CHECKING:
     from muniment.graph.janitor import PruneResult
 from muniment.faces.cli.commands.checkpoints.saver import open_saver, select_threads
-from muniment.faces.cli.commands.checkpoints.sizes import Owner, format_count, format_size
+from muniment.faces.cli.commands.checkpoints.sizes import Owner, format_size
 
 Thread = Annotated[str | None, typer.Option("--thread", "-t", metavar="T", help="Only this thread.")]
 
@@ -86,8 +86,16 @@ def _format_result(result: PruneResult, *, dry: bool) -> str:
     if not result.checkpoints:
         return "Nothing to remove."
     whole = f" ({result.whole:,} whole)" if result.whole else ""
+    checkpoints, threads, values, writes = (
+        screen.format_count(count, noun)
+        for count, noun in (
+            (result.checkpoints, "checkpoint"),
+            (result.threads, "thread"),
+            (result.blobs, "value"),
+            (result.writes, "write"),
+        )
+    )
     return (
-        f"{'Would remove' if dry else 'Removed'} {format_count(result.checkpoints, 'checkpoint')} of "
-        f"{format_count(result.threads, 'thread')}{whole}, with {format_count(result.blobs, 'value')} and "
-        f"{format_count(result.writes, 'write')}: {format_size(result.bytes)}."
+        f"{'Would remove' if dry else 'Removed'} {checkpoints} of {threads}{whole}, with {values} and {writes}: "
+        f"{format_size(result.bytes)}."
     )

@@ -56,12 +56,7 @@ def show_sizes(
         for row in sizes.largest
     ]
     terminal.print_table(("count", "size", "oldest", "newest", "thread"), rows)
-    terminal.print_hint(f"{format_count(sizes.threads, 'thread')}, {format_size(sizes.bytes)} in all")
-
-
-def format_count(count: int, noun: str) -> str:
-    """A number of things: "1 thread", "2,000 threads"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    terminal.print_hint(f"{screen.format_count(sizes.threads, 'thread')}, {format_size(sizes.bytes)} in all")
 
 
 def format_size(count: int) -> str:

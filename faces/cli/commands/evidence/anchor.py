@@ -14,6 +14,7 @@ from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.evidence.seals import AnchorFile
+from muniment.memory.errors import NotFound
 
 FOUND_CODE = 1  # the exit code where something is not as it should be
 Key = Annotated[
@@ -48,7 +49,12 @@ def export_anchors(
         async with session.open_memory(settings, quiet=as_json) as memory:
             scopes = await list_scopes(memory, settings, user, is_all=is_all)
             with terminal.show_spinner("reading…", quiet=as_json):
-                return await memory.admin.sign_anchors(scopes)
+                signed = await memory.admin.sign_anchors(scopes)
+            if not signed.anchors and not is_all:
+                raise NotFound(
+                    f"there is no journal of {scopes[0].owner!r}; `muniment list --state all` shows what there is"
+                )
+            return signed
 
     file = session.run_async(work())
     files = open_anchor_files(settings)
@@ -57,7 +63,8 @@ def export_anchors(
     if as_json:
         screen.print_json({"file": out, "anchors": len(file.anchors), "key_id": key_id})
     else:
-        screen.print_line(f"{len(file.anchors):,} anchors written to {out}, signed by the key {key_id}")
+        count = screen.format_count(len(file.anchors), "anchor")
+        screen.print_line(f"{count} written to {out}, signed by the key {key_id}")
 
 
 @app.command("check")
@@ -96,9 +103,8 @@ def check_anchors(
         screen.print_line(f"The signature is of this file, by the key {key_id}, which is not the expected one.")
     else:
         by = "the expected key" if check.is_expected else "a key that is compared with none (--key)"
-        screen.print_line(
-            f"{len(check.file.anchors):,} anchors of {check.file.at:%Y-%m-%d %H:%M} UTC, signed by {by} {key_id}"
-        )
+        count = screen.format_count(len(check.file.anchors), "anchor")
+        screen.print_line(f"{count} of {check.file.at:%Y-%m-%d %H:%M} UTC, signed by {by} {key_id}")
     if not check.is_signed or check.is_expected is False:
         raise typer.Exit(FOUND_CODE)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.commands.gateway.resource.options import App, Project, User, count_items, make_scope
+from muniment.faces.cli.commands.gateway.resource.options import App, Project, User, make_scope
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.cli.resource_files import ResourceFile, ResourceFolder, find_files, read_content
@@ -143,7 +143,7 @@ def _print_outcome(scope: Scope, intake: _Intake, folder: ResourceFolder | None,
 def _print_left(folder: ResourceFolder, intake: _Intake) -> None:
     """Say what of a folder was not read, and what is remembered of files that are gone."""
     if folder.unread:
-        screen.print_stderr(f"not read, of other kinds: {count_items(folder.unread, 'file')}")
+        screen.print_stderr(f"not read, of other kinds: {screen.format_count(folder.unread, 'file')}")
     if folder.links:
         screen.print_stderr(f"links are not followed: {_list_names(folder.links)}")
     if intake.gone:
@@ -162,7 +162,7 @@ def _report_to_json(report: ResourceReport) -> dict[str, Any]:
 
 def _describe_report(report: ResourceReport, owner: str) -> str:
     if not report.added and not report.removed:
-        told = f"unchanged, {count_items(report.kept, 'statement')}"
+        told = f"unchanged, {screen.format_count(report.kept, 'statement')}"
     else:
         told = f"{report.added:,} added, {report.removed:,} removed, {report.kept:,} kept"
     way = f"muniment consent list --user {quote(owner)}"

@@ -27,8 +27,3 @@ def make_scope(settings: Settings, user: str, app: str = GATEWAY_DEFAULT, projec
         if not _NAME.fullmatch(name):
             raise BadInput(f"{option}: 1 to 128 of A-Z, a-z, 0-9, _, . and - are allowed")
     return make_gateway_scope(user, app, project, tenant=settings.tenant)
-
-
-def count_items(count: int, name: str) -> str:
-    """A number of things in words: 1 statement, 2 statements."""
-    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"

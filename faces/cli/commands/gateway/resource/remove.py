@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from muniment.faces.cli import options, session
-from muniment.faces.cli.commands.gateway.resource.options import App, Project, User, count_items, make_scope
+from muniment.faces.cli.commands.gateway.resource.options import App, Project, User, make_scope
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen
 from muniment.memory.config.settings import load_settings
@@ -40,4 +40,4 @@ def remove_resource(
     if as_json:
         screen.print_json({"user": scope.owner, "uri": report.uri, "removed": report.removed, "rev": report.rev})
     else:
-        screen.print_line(f"{report.uri}: {count_items(report.removed, 'statement')} forgotten")
+        screen.print_line(f"{report.uri}: {screen.format_count(report.removed, 'statement')} forgotten")
