@@ -95,7 +95,9 @@ def test_it_goes_by_hand_with_and_without_script(chromium: Browser, serving: Ser
             assert "The user lives in Lisbon" in tab.page.locator("#bisect").inner_text()
 
 
-@pytest.mark.parametrize("query", ["", "&missing=yes", "&expect=Lisbon", "&expect=*", "&expect=submarine", "&judge=Does+it?&runs=5"])
+@pytest.mark.parametrize(
+    "query", ["", "&missing=yes", "&expect=Lisbon", "&expect=*", "&expect=submarine", "&judge=Does+it?&runs=5"]
+)
 def test_every_view_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client, query: str) -> None:
     talk_with_graph(serving, SAID)
     if query == "&expect=Lisbon":

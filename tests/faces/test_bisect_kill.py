@@ -41,7 +41,9 @@ def test_no_reply_is_asked_for_twice(muniment: Muniment, environment: dict[str, 
         assert muniment("chat", "--user", "ana", said="\n".join(TALK) + "\n", **told).code == 0
         begun = len(model.requests)
         is_cutting.set()
-        search = subprocess.Popen([PROGRAM, *ASKED], env=environment | told, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        search = subprocess.Popen(
+            [PROGRAM, *ASKED], env=environment | told, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         assert hangs.wait(90)
         search.kill()
         search.communicate()

@@ -64,7 +64,7 @@ def test_it_is_for_who_may_write_and_read_everything(serving: Serving) -> None:
     talk_with_graph(serving, SAID)
     body = {"session": "main", "turn": 5, "expect": "Lisbon"}
     for grant, status in (
-        ({"permissions": ("read",)}, 403),
+        ({"scopes": ("read",)}, 403),
         ({"agents": ("supervisor",)}, 403),
         ({"owner": "bo"}, 404),
     ):

@@ -105,9 +105,10 @@ class Bisection:
 
     Each of `sets` suffices by itself, and none of its statements can be left out; without all of them the property is
     gone. `reply_with` was made with the first set alone, `reply_without` without all of them. `replies` were needed, of
-    which `reused` were made before, and `strayed` called a tool as the turn did not. Outcomes: `unaided`, the property is there without any statement; `not reproduced`,
-    it is not there with all; `not said`, the recorded reply does not have it; `not certain`, the replies differ too
-    much; and for what was not shown `known`, the reply has it as it is, and `none would do`."""
+    which `reused` were made before, and `strayed` called a tool as the turn did not. Outcomes: `unaided`, the property
+    is there without any statement; `not reproduced`, it is not there with all; `not said`, the recorded reply does not
+    have it; `not certain`, the replies differ too much; and for what was not shown `known`, the reply has it as it is,
+    and `none would do`."""
 
     outcome: BisectOutcome
     turn: ReplayedTurn
