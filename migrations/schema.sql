@@ -232,6 +232,22 @@ end $$;
 
 COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb, observed jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
 
+CREATE FUNCTION muniment.describe_readers() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  entered muniment.spaces.space_id%type;
+  tenant text;
+  owner text;
+begin
+  select s.space_id, s.tenant_id, s.owner_id into entered, tenant, owner from muniment.spaces s
+  where s.space_id = any(muniment.my_spaces()) and s.owner_type = 'user';
+  return muniment.list_openings(tenant, owner, entered);
+end $$;
+
+COMMENT ON FUNCTION muniment.describe_readers() IS 'Who can read the entered space by a token, and what its owner reads beside it; with empty lists where nothing was ever written. It runs as the issuer.';
+
 CREATE TABLE muniment.memories (
     space_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -1017,6 +1033,31 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) IS 'Inserts or advances the sessions of turns.';
+
+CREATE FUNCTION muniment.list_openings(tenant text, owner text, space uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "app.spaces" TO ''
+    AS $$
+  select jsonb_build_object(
+    'tokens', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'token_id', t.token_id, 'owner', t.owner_id, 'agents', t.agents, 'scopes', t.scopes, 'projects', t.projects,
+        'created_at', t.created_at, 'expires_at', t.expires_at, 'revoked_at', t.revoked_at,
+        'logins', (
+          select coalesce(jsonb_agg(jsonb_build_object('since', s.created_at, 'last_used_at', s.last_used_at,
+            'until', s.expires_at) order by s.created_at), '[]')
+          from muniment.console_sessions s where s.token_id = t.token_id)) order by t.created_at, t.token_id), '[]')
+      from muniment.tokens t
+      where t.tenant_id = tenant and (t.owner_id is null or t.owner_id = owner
+        or cardinality(string_to_array(owner, '/')) = 3 and t.owner_id = split_part(owner, '/', 1))),
+    'beside', (
+      select coalesce(jsonb_agg(jsonb_build_object('owner_type', s.owner_type, 'owner', s.owner_id, 'granted_by', s.granted_by,
+        'since', s.since) order by s.since, s.space_id), '[]')
+      from muniment.shares s where s.reader_id = space))
+$$;
+
+COMMENT ON FUNCTION muniment.list_openings(tenant text, owner text, space uuid) IS 'The tokens that open the memory of a user, which may be that of an app and project of the gateway, with their logins, and what the owner reads beside it. It runs as the issuer, who alone may call it.';
 
 CREATE FUNCTION muniment.list_positions(at_space uuid, said uuid[]) RETURNS integer[]
     LANGUAGE plpgsql STABLE
@@ -4057,6 +4098,10 @@ CREATE POLICY spaces_eraser ON muniment.spaces TO muniment_eraser USING (((space
 
 COMMENT ON POLICY spaces_eraser ON muniment.spaces IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
 
+CREATE POLICY spaces_issuer ON muniment.spaces FOR SELECT TO muniment_issuer USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY spaces_issuer ON muniment.spaces IS 'The issuer sees whose the entered space is: describe_readers tells of no other one.';
+
 CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY spaces_keeper ON muniment.spaces IS 'The keeper reads over all spaces; its grants leave out every text.';
@@ -4217,6 +4262,9 @@ GRANT USAGE ON SCHEMA muniment TO muniment_issuer;
 REVOKE ALL ON FUNCTION muniment.analyze_memories() FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.analyze_memories() TO muniment_app;
 
+REVOKE ALL ON FUNCTION muniment.describe_readers() FROM PUBLIC;
+GRANT ALL ON FUNCTION muniment.describe_readers() TO muniment_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
 
@@ -4301,6 +4349,8 @@ GRANT ALL ON FUNCTION muniment.hold_token(tenant text) TO muniment_app;
 
 REVOKE ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.is_valid_token(wanted uuid, at timestamp with time zone) TO muniment_app;
+
+REVOKE ALL ON FUNCTION muniment.list_openings(tenant text, owner text, space uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) TO muniment_app;
@@ -4428,6 +4478,14 @@ GRANT SELECT ON TABLE muniment.memory_sessions TO muniment_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
 GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
+
+GRANT SELECT(space_id) ON TABLE muniment.spaces TO muniment_issuer;
+
+GRANT SELECT(tenant_id) ON TABLE muniment.spaces TO muniment_issuer;
+
+GRANT SELECT(owner_id) ON TABLE muniment.spaces TO muniment_issuer;
+
+GRANT SELECT(owner_type) ON TABLE muniment.spaces TO muniment_issuer;
 
 GRANT SELECT ON TABLE muniment.messages TO muniment_app;
 
