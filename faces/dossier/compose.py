@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 from muniment.faces.dossier.blocks import Block, Columns, Contents, Figures, Heading, Line, Paragraph, Title
 from muniment.faces.dossier.details import Wording
-from muniment.faces.dossier.parts import Parts
+from muniment.faces.dossier.parts import ALL_PARTS, Parts
+from muniment.faces.dossier.readers import compose_law, compose_readers
+from muniment.faces.dossier.records import RecordWording
 from muniment.faces.wording.texts import Texts
-from muniment.memory.domain.layers.person import DOSSIER_PARTS, PERSON_TABLES, PersonRow
+from muniment.memory.domain.layers.person import PERSON_TABLES, PersonRow
 
 _SECTIONS = (
-    "glance", "memory", "waiting", "consents", "replaced", "refused", "forgotten", "receipts", "readers", "retention",
-    "sessions", "said", "journal", "records", "where",
+    "glance", "law", "memory", "waiting", "consents", "replaced", "refused", "forgotten", "receipts", "readers",
+    "retention", "sessions", "said", "journal", "records", "where",
 )  # fmt: skip
 _GLANCE = {
     "memory": "memories", "former": "memory_versions", "said": "turns", "sessions": "sessions",
@@ -27,7 +30,7 @@ _TABLES = {
     "said": ("turns", ("said.when", "said.who", "said.what")),
     "journal": ("journal", ("change.when", "change.what", "change.about")),
 }
-_RECORDS = DOSSIER_PARTS[DOSSIER_PARTS.index("journal") + 1 :]
+_RECORDS = ALL_PARTS[ALL_PARTS.index("journal") + 1 :]
 
 
 async def compose_dossier(rows: AsyncIterator[PersonRow], texts: Texts) -> AsyncIterator[Block]:
@@ -98,19 +101,13 @@ async def _compose_table(
 
 
 async def _compose_records(parts: Parts, wording: Wording) -> AsyncIterator[Block]:
-    names = ("record.when", "record.details")
+    names, records = ("record.when", "record.details"), RecordWording(wording)
     for table in _RECORDS:
-        if wording.person["counts"][table]:
+        if await parts.has_rows(table):
             yield Heading(wording.texts(f"dossier.table.{table}"), f"records-{table}", level=2)
-            async for block in _compose_table(parts, table, names, wording.describe_record, wording.texts):
+            describe = partial(records.describe_record, table)
+            async for block in _compose_table(parts, table, names, describe, wording.texts):
                 yield block
-
-
-def _compose_readers(wording: Wording) -> Iterator[Block]:
-    texts = wording.texts
-    yield Columns((texts("dossier.reader.category"), texts("dossier.reader.agents")))
-    for category, agents in wording.person["readers"].items():
-        yield Line((wording.name_category(category), ", ".join(agents) or texts("dossier.reader.none")))
 
 
 def _compose_retention(wording: Wording) -> Iterator[Block]:
@@ -127,7 +124,8 @@ def _compose_counts(wording: Wording) -> Iterator[Block]:
 
 
 _OWN_SECTIONS: dict[str, Callable[[Wording], Iterator[Block]]] = {
-    "readers": _compose_readers,
+    "law": compose_law,
+    "readers": compose_readers,
     "retention": _compose_retention,
     "where": _compose_counts,
 }

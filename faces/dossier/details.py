@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -14,9 +13,8 @@ from muniment.faces.wording.texts import Texts
 
 _MAX_QUOTE = 400  # characters of a quotation below a statement; what was said stands whole in its own section
 _MAX_QUOTES = 3  # below a statement, the latest
-_SHORT_ID = 8
-# The columns that say when a record is of, the first that it has.
-_MOMENTS = ("at", "ts", "started_at", "asked_at", "created_at", "since", "day", "changed_at", "forgotten_at")
+SHORT_ID = 8  # characters of an id by which it is called
+_MAX_TOKENS = 6  # that a category or a statement names
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +34,37 @@ class Wording:
             return value
         return self.texts.format_time(at) if at.tzinfo else self.texts.format_day(at.date())
 
+    def format_value(self, value: Any) -> str:
+        """Return a value that a program has put there in words: its fields one after another, each with its name."""
+        if isinstance(value, Mapping):
+            return "; ".join(f"{name}: {self.format_value(each)}" for name, each in value.items())
+        if isinstance(value, list):
+            return ", ".join(self.format_value(each) for each in value)
+        if isinstance(value, bool):
+            return self.texts(f"dossier.record.{'yes' if value else 'no'}")
+        return self.texts("dossier.record.no_time") if value is None else str(value)
+
     def name_category(self, category: str) -> str:
         """Return the name of a category: that of the product, or else the label that the settings give it."""
         name = self.texts.name_value("base.category", category)
         return name if name != category else str(self.person["labels"].get(category, category))
 
     def describe_readers(self, category: str) -> str:
-        """Say which agents may read a category."""
-        agents = self.person["readers"].get(category)
-        return self.texts("dossier.memory.readers", agents=", ".join(agents)) if agents else self._say("no_readers")
+        """Say which agents may read a category, and which tokens open it."""
+        agents, opened_by = self.person["readers"].get(category), self._list_tokens(category)
+        read = self.texts("dossier.memory.readers", agents=", ".join(agents)) if agents else self._say("no_readers")
+        tokens = self._name_tokens(opened_by)
+        opened = self.texts("dossier.memory.opened_by", tokens=tokens) if opened_by else self._say("no_tokens")
+        return self.texts("dossier.record.between").join((read, opened))
+
+    def _list_tokens(self, category: str) -> list[str]:
+        """Return all tokens that open a category, whenever they did."""
+        return list(self.person["opened_by"].get(category, ()))
+
+    def _name_tokens(self, ids: Sequence[str]) -> str:
+        named = ", ".join(id_[:SHORT_ID] for id_ in ids[:_MAX_TOKENS])
+        more = len(ids) - _MAX_TOKENS
+        return self.texts("dossier.memory.more_tokens", tokens=named, n=more) if more > 0 else named
 
     def describe_memory(self, row: Mapping[str, Any]) -> Entry:
         """Return a statement with all that is known about it."""
@@ -65,6 +85,8 @@ class Wording:
         for name, column in (("source", "source"), ("actor", "actor_id"), ("agent", "agent_id")):
             yield name, row[column]
         yield "told", self._describe_told(row["told"])
+        if row["tokens"] != self._list_tokens(row["category"]):  # some had ended before it came
+            yield "opened", self._name_tokens(row["tokens"]) or self._say("no_tokens")
         if row["access_count"]:
             yield "found", self.texts.format_count("dossier.searches", row["access_count"])
         for before, after in pairwise([*row["former"], row]):
@@ -87,7 +109,7 @@ class Wording:
             gone = [each["at"] for each in row["changes"] if each["action"] in ("DELETE", "TTL", "MERGE")]
             yield "forgotten", self.format_moment(gone[-1] if gone else row["updated_at"])
             yield "purged", self.format_moment(row["purge_at"])
-        yield "id", row["memory_id"][:_SHORT_ID]
+        yield "id", row["memory_id"][:SHORT_ID]
 
     def _describe_told(self, told: Mapping[str, Any]) -> str:
         if not told["count"]:
@@ -129,36 +151,42 @@ class Wording:
     def describe_erasures(self, row: Mapping[str, Any]) -> Line:
         """Return a receipt of an erasure: what it was of, and the numbers of removed rows."""
         counts = [
-            f"{self.texts.name_value('dossier.table', name)}: {self.texts.format_number(count)}"
-            for name, count in row["counts"].items()
+            f"{self._name_removed(name)}: {self.texts.format_number(count)}" for name, count in row["counts"].items()
         ]
         what = self.texts.name_value("dossier.receipt", row["what"])
         return Line((self.format_moment(row["at"]), what, " · ".join(counts)))
+
+    def _name_removed(self, kind: str) -> str:
+        name = self.texts.name_value("dossier.removed", kind)
+        return name if name != kind else self.texts.name_value("dossier.table", kind)
 
     def describe_sessions(self, row: Mapping[str, Any]) -> Line:
         """Return a conversation with its turns, its end and what describes it."""
         about = [self.texts("dossier.session.turns", n=self.texts.format_number(row["turns"]))]
         if row["ended_at"]:
-            about.append(
-                self.texts("dossier.session.ended", at=self.format_moment(row["ended_at"]), why=row["ended_why"])
-            )
+            why = self.texts.name_value("dossier.ending", row["ended_why"] or self.texts("dossier.unknown"))
+            about.append(self.texts("dossier.session.ended", at=self.format_moment(row["ended_at"]), why=why))
         if row["retention_days"]:
             about.append(self.texts("dossier.session.keeps", n=row["retention_days"]))
         known = {name: row[name] for name in ("app_id", "project_id", "agent_id", "metadata") if row[name]}
-        about += [f"{name}: {_format_value(value)}" for name, value in known.items()]
+        about += self._list_beside(known)
         return Line((self.format_moment(row["started_at"]), row["session_id"], " · ".join(about)))
 
     def describe_turns(self, row: Mapping[str, Any]) -> Line:
         """Return what was said once, word for word, with what a program has put beside it."""
         more = {name: row[name] for name in ("path", "payload", "tags") if row[name]}
-        said = "\n".join([row["text"], *(f"{name}: {_format_value(value)}" for name, value in more.items())])
+        said = "\n".join([row["text"], *self._list_beside(more)])
         return Line((self.format_moment(row["at"]), self._name_speaker(row), said))
+
+    def _list_beside(self, fields: Mapping[str, Any]) -> list[str]:
+        named = ((self.texts(f"dossier.beside.{name}"), value) for name, value in fields.items())
+        return [f"{name}: {self.format_value(value)}" for name, value in named]
 
     def describe_journal(self, row: Mapping[str, Any]) -> Line:
         """Return one change of one statement."""
         action = "erased" if row["action"] == "DELETE" and "hard" in row["meta"] else row["action"]
-        about = self.texts("dossier.change.memory", id=row["memory_id"][:_SHORT_ID])
-        by = row["actor"] or row["node"]
+        about = self.texts("dossier.change.memory", id=row["memory_id"][:SHORT_ID])
+        by = row["actor"] or self.texts.name_value("dossier.node", row["node"])
         return Line(
             (
                 self.format_moment(row["ts"]),
@@ -166,17 +194,6 @@ class Wording:
                 f"{about} · {self.texts('dossier.change.by', who=by)}" if by else about,
             )
         )
-
-    def describe_record(self, row: Mapping[str, Any]) -> Line:
-        """Return any other record: when it is of, and everything in it that has a value."""
-        moment = next((name for name in _MOMENTS if row.get(name)), None)
-        rest = [
-            f"{name}: {_format_value(value)}"
-            for name, value in row.items()
-            if name != moment and value not in (None, "", [], {})
-        ]
-        at = self.format_moment(row[moment]) if moment else self.texts("dossier.record.no_time")
-        return Line((at, " · ".join(rest)))
 
     def describe_retention(self) -> Iterator[Line]:
         """Say how long each kind of thing is kept, by the settings."""
@@ -204,7 +221,3 @@ class Wording:
 
     def _say(self, key: str) -> str:
         return self.texts(f"dossier.memory.{key}")
-
-
-def _format_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import AsyncIterator
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +14,11 @@ from typing import IO
 from muniment.faces.dossier.compose import compose_dossier
 from muniment.faces.dossier.html import render_html
 from muniment.faces.dossier.json_file import render_json
+from muniment.faces.dossier.parts import THREADS
 from muniment.faces.dossier.words import load_words
 from muniment.faces.transfer.files import OnProgress, write_chunks
 from muniment.memory.client import Memory
+from muniment.memory.domain.layers.person import PersonRow
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig, BadInput
 
@@ -62,7 +66,7 @@ async def write_dossier(
 
     HTML and JSON take memory that does not grow with what is known; a PDF takes it by its pages. Raises BadConfig where
     the library for PDF is not installed, BadInput for a font that is none, StoreError."""
-    rows, texts = memory.personal_data.stream_dossier(scope), load_words(language)
+    rows, texts = _stream_rows(memory, scope), load_words(language)
     if form is DossierForm.json:
         await write_chunks(render_json(rows), file, on_progress)
         return 0
@@ -77,6 +81,22 @@ async def write_dossier(
             on_progress(1)
     missing: int = await asyncio.to_thread(pdf.write_pdf, content, texts, scope.owner, file, font)
     return missing
+
+
+async def _stream_rows(memory: Memory, scope: Scope) -> AsyncIterator[PersonRow]:
+    """Yield what the memory keeps of a person, and then the last state of each thread."""
+    async for row in memory.personal_data.stream_dossier(scope):
+        yield row
+    states = await asyncio.to_thread(_load_states)
+    async for line in states.stream_thread_states(memory.engine.settings, scope.space, memory.conversation.redact):
+        yield PersonRow(part=THREADS, row=json.loads(line))
+
+
+def _load_states() -> ModuleType:
+    # LangGraph: nothing for `--help` to wait for.
+    from muniment.graph.threads import states  # noqa: PLC0415
+
+    return states
 
 
 def _load_pdf() -> ModuleType:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
-from muniment.faces.dossier.parts import Parts
-from muniment.memory.domain.layers.person import DOSSIER_PARTS, PersonRow
+from muniment.faces.dossier.parts import ALL_PARTS, Parts
+from muniment.memory.domain.layers.person import PersonRow
 
 DOSSIER_FORMAT = "muniment-dossier/1"
 
@@ -16,7 +16,7 @@ async def render_json(rows: AsyncIterator[PersonRow]) -> AsyncIterator[bytes]:
     parts = Parts(rows)
     person = json.dumps(await parts.take_person(), ensure_ascii=False)
     yield f'{{"format": "{DOSSIER_FORMAT}",\n"person": {person},\n"records": {{'.encode()
-    for number, part in enumerate(DOSSIER_PARTS):
+    for number, part in enumerate(ALL_PARTS):
         yield f'{"," if number else ""}\n"{part}": ['.encode()
         separator = "\n"
         async for row in parts.take_rows(part):

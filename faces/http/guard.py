@@ -28,12 +28,13 @@ OPEN_PATHS = frozenset({"/health", "/ready", "/metrics", "/openapi.json"})  # th
 # Former addresses of pages, from which a browser is sent on.
 PAGE_PATHS = frozenset({"/config", "/config/login", "/config/plugin"})
 STREAM_PATHS = frozenset({"/export", "/import"})
+DOSSIER_PATH = "/dossier"
 ADMIN_PATHS = "/v1/admin/"  # they may read whole spaces
 STORE_PATHS = "/v1/store/"  # of items: all that a token of some projects opens
 CHANGES_PATH = "/memory/changes"
 LIVE_PATH = "/console/live"  # what an open page of the console follows
 # Ends of pages of the console that may take as long as a transfer.
-LONG_PAGES = ("/erase", "/export", "/several/preview")
+LONG_PAGES = ("/erase", "/export", "/dossier", "/several/preview")
 EVENTS = "text/event-stream"
 _NO_TOKEN = "send a token, as in `Authorization: Bearer mun_…`; `muniment token create` makes one"  # noqa: S105 - words about tokens
 _BAD_TOKEN = "the token is not known, or it is revoked or has expired"  # noqa: S105 - as above
@@ -188,7 +189,7 @@ def _choose_timeout(rules: Serving, scope: Scope, headers: Headers) -> float | N
         return None  # it may wait for a person, and bounds its work itself
     is_erasure = scope["method"] == "DELETE" and scope["query_string"]  # it reads a whole space, and checkpoints
     is_page = path.startswith("/console/") and path.endswith(LONG_PAGES)
-    is_long = is_erasure or is_page or path in STREAM_PATHS or path.startswith(ADMIN_PATHS)
+    is_long = is_erasure or is_page or path in STREAM_PATHS | {DOSSIER_PATH} or path.startswith(ADMIN_PATHS)
     return rules.transfer_seconds if is_long else rules.timeout_seconds
 
 

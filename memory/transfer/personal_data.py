@@ -22,9 +22,9 @@ class PersonalData:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def stream_export(self, scope: Scope) -> AsyncIterator[dict[str, Any]]:
-        """Yield the rows of an export, as `Memory.export` returns them. Raises StoreError."""
-        return self.engine.person_records.stream_export(scope)
+    def stream_export(self, scope: Scope, *, content: bool = False) -> AsyncIterator[dict[str, Any]]:
+        """Yield the rows of an export, or of its `content`, as `Memory.export` returns them. Raises StoreError."""
+        return self.engine.person_records.stream_export(scope, content=content)
 
     def stream_memories(self, scope: Scope, states: tuple[State, ...] = ("active",)) -> AsyncIterator[dict[str, Any]]:
         """Yield the memories in these states by category, oldest first, each as its row with what it said before and

@@ -188,7 +188,7 @@ async def test_a_pdf_has_text_that_can_be_selected(database_url: str) -> None:
         assert expected in text, expected
     titles = [item.title for item in reader.outline if not isinstance(item, list)]
     assert titles[0] == "概况"
-    assert len(titles) == 15
+    assert len(titles) == 16
     assert reader.metadata is not None
     assert reader.metadata.title == "关于ana的全部信息"
     assert len(content) < 300_000  # no font of several megabytes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import IO, Annotated, Any, Literal
 from urllib.parse import quote
@@ -16,14 +15,15 @@ from muniment.faces.http.access import Caller, Importer, Reader
 from muniment.faces.http.answers import ImportAnswer
 from muniment.faces.http.bodies import StrictRoute
 from muniment.faces.http.errors import ERROR_RESPONSES, make_response
+from muniment.faces.http.spool import send_spooled
 from muniment.faces.http.strict_json import MAX_MARKS, encode_json, has_few_values, parse_json
+from muniment.faces.transfer.files import write_chunks
 from muniment.memory import codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput, TooLarge
 
 router = APIRouter(tags=["transfer"], route_class=StrictRoute, responses=ERROR_RESPONSES)
 LINES = "application/jsonl"
-_CHUNK = 2**18  # bytes of a file that are sent at once
 _DOSSIER_CONTENT: dict[str, dict[str, Any]] = {
     MEDIA_TYPES[form].partition(";")[0]: {"schema": {"type": "object" if form is DossierForm.json else "string"}}
     for form in DossierForm
@@ -39,10 +39,15 @@ async def export_memory(caller: Reader, content: bool = False) -> Response:
 
 
 async def send_export(caller: Caller, *, content: bool = False, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with all of the user's memory, a row a line. Raises Denied for a token of some agents, StoreError."""
+    """Answer with all of the user's memory of one moment, a row a line, in memory that does not grow with it. Raises
+    Denied for a token of some agents, StoreError, NotReady for a full disk."""
     caller.check_unlimited()
-    rows = await caller.service.memory.export(caller.scope, content=content)
-    return StreamingResponse(_encode_rows(rows), media_type=LINES, headers=headers)
+    rows = caller.service.memory.personal_data.stream_export(caller.scope, content=content)
+
+    async def write(file: IO[bytes]) -> None:
+        await write_chunks(_encode_rows(rows), file)
+
+    return await send_spooled(write, LINES, headers)
 
 
 @router.get("/dossier", response_class=StreamingResponse, responses={200: {"content": _DOSSIER_CONTENT}})
@@ -63,27 +68,16 @@ async def send_dossier(
     caller: Caller, form: DossierForm, language: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Answer with everything known of the user, as a file to keep. Raises Denied for a token of some agents, BadConfig
-    for a PDF without its library, StoreError."""
+    for a PDF without its library, StoreError, NotReady for a full disk."""
     caller.check_unlimited()
-    # The whole is written to a disk first: a slow reader must not hold what is read in one transaction.
-    file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
-    try:
-        await write_dossier(caller.service.memory, caller.scope, form, language, file)
-        await asyncio.to_thread(file.seek, 0)
-    except BaseException:
-        file.close()
-        raise
+    memory, scope = caller.service.memory, caller.scope
+
+    async def write(file: IO[bytes]) -> None:
+        await write_dossier(memory, scope, form, language, file)
+
     name = quote(f"dossier-{caller.scope.owner}.{form}", safe="")
     sent = {**(headers or {}), "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
-    return StreamingResponse(_read_file(file), media_type=MEDIA_TYPES[form], headers=sent)
-
-
-async def _read_file(file: IO[bytes]) -> AsyncIterator[bytes]:
-    try:
-        while chunk := await asyncio.to_thread(file.read, _CHUNK):
-            yield chunk
-    finally:
-        file.close()
+    return await send_spooled(write, MEDIA_TYPES[form], sent)
 
 
 @router.post("/import", response_model=ImportAnswer, openapi_extra=_LINES_BODY)
@@ -98,10 +92,9 @@ async def import_memory(request: Request, caller: Importer) -> Response:
     return make_response({"imported": report.added, "merged": list(report.merged), "unused": list(report.unused)})
 
 
-async def _encode_rows(rows: Sequence[Mapping[str, Any]]) -> AsyncIterator[bytes]:
-    for start in range(0, len(rows), _PORTION):
-        yield b"".join(encode_json(row) + b"\n" for row in rows[start : start + _PORTION])
-        await asyncio.sleep(0)
+async def _encode_rows(rows: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[bytes]:
+    async for row in rows:
+        yield encode_json(row) + b"\n"
 
 
 async def _read_rows(request: Request, settings: Settings) -> list[dict[str, Any]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
-from muniment.memory.config.settings import Settings
+from muniment.memory.config.settings import OPENAI, Settings
 from muniment.memory.domain.layers.person import (
     DOSSIER_PARTS,
     EXPORTED_TABLES,
@@ -21,6 +23,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.flows.process_state import WriteBehind
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.layers.person import PersonReads, PersonSnapshot
+from muniment.memory.rules.policy.openings import list_openings
 from muniment.memory.rules.provenance.recalls import RecallIndex
 
 _MAX_OCCASIONS = 20  # of a memory, the latest, beside their number
@@ -56,10 +59,11 @@ class PersonRecords:
     settings: Settings
     write_behind: WriteBehind
 
-    async def stream_export(self, scope: Scope) -> AsyncIterator[dict[str, Any]]:
-        """Yield the rows of an export, in its order. Raises StoreError."""
+    async def stream_export(self, scope: Scope, *, content: bool = False) -> AsyncIterator[dict[str, Any]]:
+        """Yield the rows of an export, in its order; with `content` memories and relations without revisions. Raises
+        StoreError."""
         async with self.person_reads.open_snapshot(scope) as snapshot:
-            async for rows in snapshot.read_export():
+            async for rows in snapshot.read_content() if content else snapshot.read_export():
                 for row in rows:
                     yield row
 
@@ -89,13 +93,21 @@ class PersonRecords:
         StoreError."""
         await self.write_behind.flush(scope)
         async with self.person_reads.open_snapshot(scope) as snapshot:
-            yield PersonRow(part="person", row=await self._describe_person(scope, snapshot))
+            person = await self._describe_person(scope, snapshot)
+            yield PersonRow(part="person", row=person)
             told = await _find_told(snapshot)
             for part in DOSSIER_PARTS:
                 states = MEMORY_PARTS.get(part)
                 async for rows in snapshot.read_memories(states) if states else snapshot.read_table(part):
                     for row in rows:
-                        yield PersonRow(part=part, row=_add_told(row, told) if states else row)
+                        yield PersonRow(part=part, row=self._add_around(row, told, person) if states else row)
+
+    def _add_around(self, row: dict[str, Any], told: Mapping[UUID, _Told], person: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a memory with when it was put before a model, and the tokens by which it could be read."""
+        since, tokens = datetime.fromisoformat(row["created_at"]), person["access"]["tokens"]
+        opened_by = list_openings(row["category"], since, tokens, self.settings.allowlists)
+        known = told.get(UUID(row["memory_id"])) or _Told()
+        return row | {"told": known.to_json(), "tokens": opened_by}
 
     async def _describe_person(self, scope: Scope, snapshot: PersonSnapshot) -> dict[str, Any]:
         settings = self.settings
@@ -103,12 +115,19 @@ class PersonRecords:
             name: [agent for agent, allowed in sorted(settings.allowlists.items()) if name in allowed]
             for name in sorted(settings.categories)
         }
+        access = dict(await snapshot.describe_readers())
         return {
             "user": scope.owner,
             "tenant": scope.tenant,
             "at": self.clock.now().isoformat(),
             "counts": dict(await snapshot.count_rows()),
             "readers": readers,
+            "access": access,
+            "opened_by": {
+                name: list_openings(name, None, access["tokens"], settings.allowlists)
+                for name in sorted(settings.categories)
+            },
+            "processors": _list_processors(settings),
             "labels": {name: each.label for name, each in settings.categories.items()},
             "retention": _describe_retention(settings),
         }
@@ -126,11 +145,6 @@ async def _find_told(snapshot: PersonSnapshot) -> dict[UUID, _Told]:
         for row in rows:
             told.setdefault(UUID(row.pop("memory_id")), _Told()).add_occasion(row)
     return told
-
-
-def _add_told(row: dict[str, Any], told: Mapping[UUID, _Told]) -> dict[str, Any]:
-    known = told.get(UUID(row["memory_id"])) or _Told()
-    return row | {"told": known.to_json()}
 
 
 def _add_texts(index: RecallIndex, rows: list[dict[str, Any]]) -> None:
@@ -161,3 +175,12 @@ def _describe_retention(settings: Settings) -> dict[str, Any]:
         "comparison_days": settings.consolidation.fingerprint_days,
         "request_days": 1,
     }
+
+
+def _list_processors(settings: Settings) -> list[dict[str, Any]]:
+    """Return which models get words of the person by these settings, and on which host; null: the usual one of
+    OpenAI."""
+    named = [("embedder", settings.embedder if settings.embedder.startswith(OPENAI) else None)]
+    named.append(("model", settings.chat_model))
+    host = urlsplit(settings.base_url).hostname if settings.base_url else None
+    return [{"task": task, "model": name.removeprefix(OPENAI), "host": host} for task, name in named if name]

@@ -16,8 +16,17 @@ class PersonSnapshot(Protocol):
         """Return the number of rows of the space in each of the `PERSON_TABLES`."""
         ...
 
+    async def describe_readers(self) -> Mapping[str, Any]:
+        """Return the `tokens` that open the memory of the user whose space it is, revoked and expired ones included,
+        each with the `logins` to the console that are open; and the spaces that the user reads `beside` it."""
+        ...
+
     def read_export(self) -> AsyncIterator[list[dict[str, Any]]]:
         """Yield the rows of an export, in its order."""
+        ...
+
+    def read_content(self) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield the memories and relations of an export, without revisions."""
         ...
 
     def read_table(self, table: str) -> AsyncIterator[list[dict[str, Any]]]:

@@ -115,7 +115,7 @@ async def _write_format(
 
 
 async def _stream_content(memory: Memory, scope: Scope) -> AsyncIterator[bytes]:
-    for row in await memory.export(scope, content=True):
+    async for row in memory.personal_data.stream_export(scope, content=True):
         yield encode_line(row)
 
 

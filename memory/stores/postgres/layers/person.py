@@ -69,8 +69,15 @@ class _Snapshot(PersonSnapshot):
             counts[name] = require_row(await cursor.fetchone())["rows"]
         return counts
 
+    async def describe_readers(self) -> dict[str, Any]:
+        readers: dict[str, Any] = require_row(await (await self._conn.execute(_PERSON["readers"])).fetchone())["row"]
+        return readers
+
     def read_export(self) -> AsyncIterator[list[dict[str, Any]]]:
         return self._read_rows(_PERSON["export"])
+
+    def read_content(self) -> AsyncIterator[list[dict[str, Any]]]:
+        return self._read_rows(_PERSON["content"])
 
     def read_table(self, table: str) -> AsyncIterator[list[dict[str, Any]]]:
         name, order = _ORDERS[table]

@@ -6,9 +6,16 @@ from muniment.{table} t where t.space_id = %(space)s order by {order}
 -- name: count (the number of rows of a table of a space)
 select count(*) as rows from muniment.{table} t where t.space_id = %(space)s
 
+-- name: readers (who can read the space by a token, and what its owner reads beside it)
+select muniment.describe_readers() as row
+
 -- name: export (opens the rows of an export)
 declare person_rows no scroll cursor for
 {{transfer.dump}}
+
+-- name: content (opens the rows of an export's content)
+declare person_rows no scroll cursor for
+{{transfer.content}}
 
 -- name: memories (opens the memories in some states, with what they said before and the turns that they come from)
 declare person_rows no scroll cursor for
