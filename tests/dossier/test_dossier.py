@@ -16,6 +16,7 @@ import pytest
 
 from muniment.faces import dossier
 from muniment.faces.dossier.files import DossierForm, choose_form, write_dossier
+from muniment.faces.dossier.letters import LetterFaults
 from muniment.faces.dossier.words import load_words
 from muniment.faces.wording.texts import LANGUAGES
 from muniment.memory.client import Memory
@@ -170,9 +171,10 @@ async def test_a_pdf_has_text_that_can_be_selected(database_url: str) -> None:
     async with engine(database_url, clock=clock) as memory:
         await fill(memory, clock)
         missing = io.BytesIO()
-        assert await write_dossier(memory, scope(), DossierForm.pdf, "en", missing) == 0
+        assert await write_dossier(memory, scope(), DossierForm.pdf, "en", missing) == LetterFaults()
         await memory.remember(scope(), "The user was born in Łódź")
-        assert await write_dossier(memory, scope(), DossierForm.pdf, "en", io.BytesIO()) > 0
+        faults = await write_dossier(memory, scope(), DossierForm.pdf, "en", io.BytesIO())
+        assert set(faults.list_missing()) == {"Ł", "ź"}
         content = await write(memory, scope(), DossierForm.pdf, "zh")
     reader = pypdf.PdfReader(io.BytesIO(content))
     text = "\n".join(page.extract_text() for page in reader.pages)
