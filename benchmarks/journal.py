@@ -33,7 +33,14 @@ BLOCK = 20  # writes of one database before the other has its turn
 WAYS = ("commit", "remember", "ingest")
 SEED, _UNCAPPED, _BULK, _START = 20261128, 10**9, 128, Revision(0)
 # In a copy of the schema: the same writes, without a seal.
-_UNSEAL = "drop trigger journal_seal on muniment.journal"
+_UNSEAL = """
+create or replace function muniment.seal_lines(at_space uuid, since bigint) returns void language plpgsql as $$
+begin
+end $$;
+create or replace function muniment.seal_addition(
+  at_space uuid, memory jsonb, given jsonb, out salt bytea, out content bytea, out line bytea) language plpgsql as $$
+begin
+end $$"""
 
 
 @dataclass(slots=True, eq=False)

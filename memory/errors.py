@@ -47,6 +47,10 @@ class TooLarge(BadInput):
     """The input is longer than the limit."""
 
 
+class OnlySecret(BadInput):
+    """Nothing is left to remember: the text says only a secret, which is not kept."""
+
+
 class NotStorable(BadInput):
     """The database cannot hold a value."""
 

@@ -194,15 +194,21 @@ def _first(scored: tuple[float, Row]) -> tuple[float, MemoryId]:
 
 
 def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[MemoryId, SearchHit]:
-    """The candidates and what an edge ties to the best ten of them, with their signals."""
+    """The candidates and what an edge ties to the best ten of them, twice as many at most, with their signals."""
     candidates, hubs = best(all_, search, world.scope.owner)
     picked: dict[MemoryId, SearchHit] = {}
     tied = world.edges if rev == world.rev else {}
+    edges_of: dict[MemoryId, dict[MemoryId, float]] = {}
+    for row in all_.rows:
+        id_ = row.memory.id
+        ends = [(b if a == id_ else a, strength) for (a, b), strength in tied.items() if id_ in (a, b)]
+        edges_of[id_] = {end: strength for end, strength in ends if end in hubs}
+    beside = [id_ for id_, edges in edges_of.items() if edges and id_ not in candidates]
+    beside = sorted(beside, key=lambda id_: (-max(edges_of[id_].values()), id_))[: 2 * search.candidates]
     for row in all_.rows:
         id_, its = row.memory.id, intents.index_text(row.memory.text)
-        ends = [(b if a == id_ else a, strength) for (a, b), strength in tied.items() if id_ in (a, b)]
-        edges = {end: strength for end, strength in ends if end in hubs}
-        if id_ in candidates or edges:
+        edges = edges_of[id_]
+        if id_ in candidates or id_ in beside:
             picked[id_] = SearchHit(
                 memory=replace(row.memory, context=None),
                 cosine=cosine(row, search),

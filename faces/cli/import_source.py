@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from muniment.faces.cli.output import screen
+from muniment.faces.transfer.archive import EXPORT, open_export
 from muniment.memory import codec
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
@@ -40,6 +41,7 @@ class ImportSource:
         self.fields = fields  # of a row
         self.name = "standard input" if file == "-" else file
         self.unknown_fields: Counter[str] = Counter()  # fields that no row has
+        self.left_files: dict[str, int] = {}  # files of an archive whose rows no import brings back, with their number
         self._line_numbers: list[int] = []  # of each row
         self._is_export = False  # an export: all of it is written at the end, or nothing
         self._written = 0
@@ -175,6 +177,26 @@ class ImportSource:
             count = f"at least {self._written:,} of its memories"
             return f"{count} are written and stay; give the same command again to go on from there"
         return "it was only just begun; give the same command again, which adds nothing twice"
+
+
+class ArchiveSource(ImportSource):
+    """The export in an archive, which is checked as a whole when it is opened."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.name = f"{file}, {EXPORT}"
+
+    @contextmanager
+    def open_file(self) -> Iterator[IO[bytes]]:
+        """The lines of the export. Raises BadInput, TooLarge for an archive that is not as it was written."""
+        with open_export(Path(self.file)) as (export, files):
+            self.left_files = count_left_rows(files)
+            yield export
+
+
+def count_left_rows(files: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the files of an archive whose rows no import brings back, with the number of them."""
+    return {each["name"]: each["rows"] for each in files if each.get("rows") and each["name"] != EXPORT}
 
 
 def _list_other_lines(lines: list[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -157,7 +158,7 @@ def make_memories(
     tags: tuple[str, ...] = (),
 ) -> Iterator[ImportRecord]:
     """Yield the blocks of a text in Markdown as memories of one part of a source."""
-    for number, block in enumerate(list_blocks(text), 1):
+    for number, block in enumerate(list_blocks(io.StringIO(text)), 1):
         where = f"{place}, {part.split(maxsplit=1)[0]} {number}"
         if problem := fields.find_problem(block.text):
             yield OmittedRecord(place=where, reason=problem, owner=owner)

@@ -15,6 +15,8 @@ from muniment.memory.errors import BadInput
 UNSTORABLE = "has a NUL or half a character, which cannot be stored"
 EMPTY = "has no words"
 _WORD = re.compile(r"\w")
+OTHER_NAMES = "other fields"
+_MAX_NAMES = 1_000  # of fields that are not kept
 _MAX_TAG = 120  # characters of a tag; longer values are counted as not read
 _LATEST = 253_370_764_800  # seconds: the year 9999
 Fields = Mapping[str, Any]
@@ -27,8 +29,9 @@ class UnreadFields:
     counts: Counter[str] = field(default_factory=Counter)
 
     def note_names(self, names: Iterable[str]) -> None:
-        """Count fields that are not kept."""
-        self.counts.update(names)
+        """Count fields that are not kept. Of a file with very many names the first are counted by themselves."""
+        for name in names:
+            self.counts[name if name in self.counts or len(self.counts) < _MAX_NAMES else OTHER_NAMES] += 1
 
 
 def check_object(value: Any, place: str) -> Fields:

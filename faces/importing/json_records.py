@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import ijson
+from ijson.common import ObjectBuilder
 
 from muniment.faces.importing.sources import SourceFiles
 from muniment.memory.errors import BadInput, TooLarge
 
 MAX_RECORD_BYTES = 64 * 2**20  # of one record, such as a conversation
+_MAX_DEPTH = 256  # values within values: the time to read deeper ones grows with their square
 _PROBE_BYTES = 2**18  # of a file whose layout is looked at
-_SCALARS = ("string", "number", "boolean", "null")
+_STARTS = ("start_map", "start_array")
+_ENDS = ("end_map", "end_array")
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 Fields = Mapping[str, Any]
@@ -42,7 +46,7 @@ def probe_layout(files: SourceFiles, name: str) -> Layout:
     items: dict[str, set[str]] = {}
     kind = "other"
     try:
-        for prefix, event, value in ijson.parse(io.BytesIO(head), use_float=True, multiple_values=True):
+        for prefix, event, value in _parse_events(io.BytesIO(head)):
             if kind == "other":
                 kind = {"start_array": "list", "start_map": "object"}.get(event, "other")
                 if kind == "other":
@@ -55,7 +59,7 @@ def probe_layout(files: SourceFiles, name: str) -> Layout:
                 items.setdefault("", set()).add(value)
             elif prefix.endswith(".item") and prefix.count(".") == 1:
                 items.setdefault(prefix.removesuffix(".item"), set()).add(value)
-    except ijson.JSONError:
+    except (ijson.JSONError, _WrongShapeError):
         pass  # the beginning ends within a value; what is wrong with it is said when it is read
     return Layout(kind=kind, fields=frozenset(fields), items={key: frozenset(value) for key, value in items.items()})
 
@@ -65,36 +69,84 @@ def read_records(files: SourceFiles, name: str, field: str | None = None) -> Ite
     each value of the file, which may be of lines.
 
     Raises BadInput naming the file and the record, TooLarge for a record of more than 64 MiB."""
+    with _open_metered(files, name) as metered:
+        path = f"{field}.item" if field else "item" if metered.peek_first() == b"[" else ""
+        yield from enumerate((value for _, value in _read_values(metered, path)), 1)
+
+
+def read_parts(files: SourceFiles, name: str, path: str, holder: str) -> Iterator[tuple[int, Any]]:
+    """Yield the values at a path, such as `agents.item.messages.item`, each with the number from 1 of the object at the
+    path `holder`, such as `agents.item`, that it is part of. So a holder may be of any size.
+
+    Raises BadInput naming the file, TooLarge for a value of more than 64 MiB."""
+    with _open_metered(files, name) as metered:
+        yield from _read_values(metered, path, holder)
+
+
+@contextmanager
+def _open_metered(files: SourceFiles, name: str) -> Iterator[_MeteredFile]:
+    """Open a file, and name it and the record in what is raised while it is read."""
     with files.open_file(name) as raw:
         metered = _MeteredFile(raw)
         if metered.starts_as_utf16():
             raise BadInput(f"{name}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8 FILE`")
-        number = 0
-        prefix = _choose_prefix(metered, field)
-        values = ijson.items(metered, prefix, use_float=True, multiple_values=True)
-        while True:
+        try:
+            yield metered
+        except _TooMuchError:
+            raise TooLarge(
+                f"{name}, record {metered.records + 1}: is larger than {MAX_RECORD_BYTES // 2**20} MiB"
+            ) from None
+        except _WrongShapeError as error:
+            raise BadInput(f"{name}, record {metered.records + 1}: {error}", record=metered.records + 1) from None
+        except (ijson.JSONError, OverflowError, UnicodeError) as error:
+            # Its message quotes the file, which may be a person's text.
+            raise BadInput(
+                f"{name}, record {metered.records + 1}: is no JSON, or the file ends before it does "
+                f"(at about byte {metered.read_bytes:,})",
+                record=metered.records + 1,
+            ) from error
+
+
+def _read_values(metered: _MeteredFile, path: str, holder: str | None = None) -> Iterator[tuple[int, Any]]:
+    """Yield the values at a path, each with the number of its holder. What lies beside them is not kept."""
+    builder: ObjectBuilder | None = None
+    open_values = number = 0
+    for prefix, event, value in _parse_events(metered):
+        if builder is None:
             metered.begin_record()
-            try:
-                value = next(values)
-            except StopIteration:
-                return
-            except _TooMuchError:
-                raise TooLarge(f"{name}, record {number + 1}: is larger than {MAX_RECORD_BYTES // 2**20} MiB") from None
-            except (ijson.JSONError, OverflowError, ValueError) as error:
-                # Its message quotes the file, which may be a person's text.
-                raise BadInput(
-                    f"{name}, record {number + 1}: is no JSON, or the file ends before it does "
-                    f"(at about byte {metered.read_bytes:,})",
-                    record=number + 1,
-                ) from error
-            number += 1
-            yield number, value
+            number += prefix == holder and event == "start_map"
+            if prefix != path or event == "map_key" or event in _ENDS:
+                _check_shape(prefix, event, path, holder)
+                continue
+            builder = ObjectBuilder()
+        builder.event(event, value)
+        open_values += (event in _STARTS) - (event in _ENDS)
+        if open_values == 0:
+            yield number, builder.value
+            metered.records += 1
+            builder = None
 
 
-def _choose_prefix(metered: _MeteredFile, field: str | None) -> str:
-    if field:
-        return f"{field}.item"
-    return "item" if metered.peek_first() == b"[" else ""
+def _check_shape(prefix: str, event: str, path: str, holder: str | None) -> None:
+    """Raise _WrongShapeError where a list of the path is none, or what holds it is no object."""
+    if f"{prefix}.item" == path and event not in ("start_array", "end_array", "null"):
+        raise _WrongShapeError(f"field {prefix.rpartition('.')[2]!r}: a list wanted")
+    if prefix == holder and event not in ("start_map", "end_map", "map_key"):
+        raise _WrongShapeError("an object wanted")
+
+
+def _parse_events(file: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield the events of JSON. Raises _WrongShapeError for what is nested very deeply."""
+    depth = 0
+    for each in ijson.parse(file, use_float=True, multiple_values=True):
+        depth += (each[1] in _STARTS) - (each[1] in _ENDS)
+        if depth > _MAX_DEPTH:
+            raise _WrongShapeError(f"is nested more than {_MAX_DEPTH} deep")
+        yield each
+
+
+class _WrongShapeError(Exception):
+    """A value has another shape than its place wants; the message says which, and quotes nothing."""
 
 
 class _TooMuchError(Exception):
@@ -110,6 +162,7 @@ class _MeteredFile:
         if not self.starts_as_utf16():
             self._head = self._head.removeprefix(_BOM)
         self.read_bytes = 0
+        self.records = 0  # that were read whole
         self._since = 0
 
     def starts_as_utf16(self) -> bool:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, cast
 
 from muniment.faces.importing import fields
 from muniment.faces.importing.claude import make_memories
 from muniment.faces.importing.fields import Fields
 from muniment.faces.importing.formats import ImportFiles
-from muniment.faces.importing.json_records import read_records
+from muniment.faces.importing.json_records import read_parts, read_records
 from muniment.memory.domain.layers.imports import ImportedMessage, ImportRecord, OmittedRecord
 from muniment.memory.domain.memory import Role
+from muniment.memory.errors import TooLarge
 
 _ORIGIN = "letta"
 _HUMAN = "human"  # the label of the block about the user; every other block is the agent's own
 _SPEAKING = "send_message"  # the tool by which an agent speaks
 _ONE_AGENT = frozenset({"agent_type", "core_memory"})
+_SPOKEN = ("user", "assistant")
+_SILENT = ("system", "tool", "function", "approval", "summary")
+_MAX_AGENTS = 100_000
 _OTHERS = ("tools", "groups", "sources", "mcp_servers")
 
 
@@ -40,11 +45,9 @@ class LettaFormat:
         for name in source.list_json():
             layout = source.layouts.get(name)
             if layout is not None and layout.fields & _ONE_AGENT:
-                for _, value in read_records(source.files, name):
-                    yield from _read_agent(value, name, 1, "core_memory")
+                yield from _read_agents(source, name, "", "core_memory")
                 continue
-            for number, value in read_records(source.files, name, "agents"):
-                yield from _read_agent(value, name, number, "memory_blocks")
+            yield from _read_agents(source, name, "agents.item", "memory_blocks")
             for number, value in read_records(source.files, name, "blocks"):
                 yield from _read_block(value, f"{name}, block {number}", "")
             for number, _ in read_records(source.files, name, "files"):
@@ -52,40 +55,63 @@ class LettaFormat:
             source.unread.note_names(each for each in _OTHERS if layout is not None and each in layout.fields)
 
 
-def _read_agent(value: Any, name: str, number: int, blocks: str) -> Iterator[ImportRecord]:
-    place = f"{name}, agent {number}"
-    record = fields.check_object(value, place)
-    id_ = record.get("id") if isinstance(record.get("id"), str) else None
-    agent = id_ or fields.find_text(record, "name", place) or f"agent-{number}"
-    for n, block in enumerate(fields.read_list(record, blocks, place), 1):
-        yield from _read_block(block, f"{place}, block {n}", agent)
+def _read_agents(source: ImportFiles, name: str, holder: str, blocks: str) -> Iterator[ImportRecord]:
+    """Yield the blocks of all agents, then their messages, each read by itself: an agent may be of any size."""
+    start = f"{holder}." if holder else ""
+    agents: dict[int, str] = {}
+    for field in ("name", "id"):
+        for number, value in read_parts(source.files, name, f"{start}{field}", holder):
+            if isinstance(value, str):
+                agents[number] = value
+            if len(agents) > _MAX_AGENTS:
+                raise TooLarge(f"{name}: has more than {_MAX_AGENTS:,} agents")
+    for (number, n), value in _count_parts(source, name, f"{start}{blocks}.item", holder):
+        place = f"{name}, agent {number}, block {n}"
+        yield from _read_block(value, place, agents.get(number, f"agent-{number}"))
     began_at = None
-    for n, value_of_message in enumerate(fields.read_list(record, "messages", place), 1):
-        where = f"{place}, message {n}"
-        message = fields.check_object(value_of_message, where)
-        at = fields.read_time(message, "created_at", where)
-        began_at = began_at or at
-        role, text = _read_message(message, where)
+    for (number, n), value in _count_parts(source, name, f"{start}messages.item", holder):
+        place = f"{name}, agent {number}, message {n}"
+        message = fields.check_object(value, place)
+        at = fields.read_time(message, "created_at", place)
+        began_at = at if n == 1 else began_at or at
+        agent = agents.get(number, f"agent-{number}")
         key = message.get("id") if isinstance(message.get("id"), str) else f"message-{n}"
-        if role not in ("user", "assistant"):
-            yield OmittedRecord(
-                place=where, reason=f"a message of the {role}" if role != "event" else "an event of the system"
-            )
-        elif problem := fields.find_problem(text):
-            yield OmittedRecord(place=where, reason=problem)
-        elif at is None or began_at is None:
-            yield OmittedRecord(place=where, reason="has no time")
-        else:
-            yield ImportedMessage(
-                place=where,
-                origin=_ORIGIN,
-                conversation=agent,
-                key=str(key),
-                role=cast("Role", role),
-                text=text,
-                at=at,
-                began_at=began_at,
-            )
+        yield _make_message(message, place, agent, str(key), (began_at, at))
+
+
+def _count_parts(source: ImportFiles, name: str, path: str, holder: str) -> Iterator[tuple[tuple[int, int], Any]]:
+    """Yield the parts of agents with the number of the agent and that of the part in it, both from 1."""
+    count = last = 0
+    for number, value in read_parts(source.files, name, path, holder):
+        count, last = (count + 1 if number == last else 1), number
+        yield (number, count), value
+
+
+def _make_message(
+    message: Fields, place: str, agent: str, key: str, times: tuple[datetime | None, datetime | None]
+) -> ImportRecord:
+    role, text = _read_message(message, place)
+    began_at, at = times
+    if role == "event":
+        return OmittedRecord(place=place, reason="an event of the system")
+    if role not in _SPOKEN:
+        return OmittedRecord(
+            place=place, reason=f"a message of {f'the {role}' if role in _SILENT else 'nobody that is known'}"
+        )
+    if problem := fields.find_problem(text):
+        return OmittedRecord(place=place, reason=problem)
+    if at is None or began_at is None:
+        return OmittedRecord(place=place, reason="has no time")
+    return ImportedMessage(
+        place=place,
+        origin=_ORIGIN,
+        conversation=agent,
+        key=key,
+        role=cast("Role", role),
+        text=text,
+        at=at,
+        began_at=began_at,
+    )
 
 
 def _read_block(value: Any, place: str, agent: str) -> Iterator[ImportRecord]:

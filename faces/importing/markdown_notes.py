@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
+from itertools import chain, islice
 from typing import Any
 
 import yaml
@@ -12,13 +13,14 @@ import yaml
 from muniment.faces.importing import fields
 from muniment.faces.importing.formats import ImportFiles
 from muniment.faces.importing.markdown_blocks import list_blocks
-from muniment.faces.importing.sources import read_text
+from muniment.faces.importing.sources import read_lines
 from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 from muniment.memory.errors import BadInput
 
 _ORIGIN = "markdown"
-_MAX_BYTES = 8 * 2**20  # of one note
-_MATTER = re.compile(r"\A---[ \t]*\r?\n(?P<lines>.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_MAX_LINE = 8 * 2**20  # characters of one line
+_MAX_MATTER = 2**16  # characters of a front matter
+_RULE = re.compile(r"---[ \t]*\r?\n?\Z")
 _TIMES = ("updated", "modified", "date", "created", "created_at", "updated_at")
 _TAG = re.compile(r"(?<![\w/&#])#([^\W\d][\w/-]{0,80})")
 # `[2025-03-01] - words`: how an assistant is asked to list what it has saved.
@@ -45,13 +47,12 @@ class MarkdownFormat:
 
 
 def _read_note(source: ImportFiles, name: str) -> Iterator[ImportRecord]:
-    text = read_text(source.files, name, _MAX_BYTES)
-    matter, body = _split_matter(text, name)
+    lines = read_lines(source.files, name, _MAX_LINE)
+    matter, body = _split_matter(lines, name)
     at = next((found for each in _TIMES if (found := _read_date(matter, each, name)) is not None), None)
     shared = fields.make_tags(matter, source.unread, skip=(*_TIMES, "tags", "tag", "aliases", "alias", "title"))
     own_tags = tuple(_list_tags(matter))
     title = matter.get("title") if isinstance(matter.get("title"), str) else name.rpartition("/")[2].rpartition(".")[0]
-    seen: dict[str, int] = {}
     for number, block in enumerate(list_blocks(body), 1):
         place = f"{name}, block {number}"
         text = block.text
@@ -61,11 +62,11 @@ def _read_note(source: ImportFiles, name: str) -> Iterator[ImportRecord]:
         dated = _DATED.match(text)
         when = _read_day(dated[1]) if dated else None
         text = text[dated.end() :] if dated and when else text
-        seen[text] = seen.get(text, 0) + 1
         yield ImportedMemory(
             place=place,
             origin=_ORIGIN,
-            key=f"{name}#{block.headings}/{seen[text]}"[:280],  # where it stands: a note that grows keeps the others
+            # Where it stands and of which day it is: a note that grows keeps the others.
+            key=f"{name}#{block.headings}{f'/{when:%Y-%m-%d}' if when else ''}"[:280],
             text=text,
             at=when or at,
             tags=tuple(dict.fromkeys((*own_tags, *_TAG.findall(text), *shared))),
@@ -73,24 +74,34 @@ def _read_note(source: ImportFiles, name: str) -> Iterator[ImportRecord]:
         )
 
 
-def _split_matter(text: str, name: str) -> tuple[Mapping[str, Any], str]:
-    """Return the front matter of a note, empty where it has none, and the rest. Raises BadInput."""
-    match = _MATTER.match(text)
-    if match is None:
-        return {}, text
-    if "&" in match["lines"] and "*" in match["lines"]:
+def _split_matter(lines: Iterator[str], name: str) -> tuple[Mapping[str, Any], Iterator[str]]:
+    """Return the front matter of a note, empty where it has none, and the lines of the rest. Raises BadInput."""
+    taken, size, is_matter = list(islice(lines, 1)), 0, False
+    if taken and _RULE.match(taken[0]):
+        for line in lines:
+            taken.append(line)
+            size += len(line)
+            if is_matter := bool(_RULE.match(line)):
+                break
+            if size > _MAX_MATTER:
+                break
+    matter = _parse_matter("".join(taken[1:-1]), name) if is_matter else None
+    return ({}, chain(taken, lines)) if matter is None else (matter, lines)
+
+
+def _parse_matter(text: str, name: str) -> Mapping[str, Any] | None:
+    """Return the values of a front matter; None where it is a paragraph between two lines of dashes."""
+    if "&" in text and "*" in text:
         raise BadInput(f"{name}: front matter: references between values are not read")
     try:
-        matter = yaml.safe_load(match["lines"])
+        matter = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 2}" if mark is not None else ""
         raise BadInput(f"{name}{where}: front matter: is no YAML") from error
     if matter is None:
-        return {}, text[match.end() :]
-    if not isinstance(matter, dict):
-        return {}, text  # two lines of dashes around a paragraph
-    return {str(key): value for key, value in matter.items()}, text[match.end() :]
+        return {}
+    return {str(key): value for key, value in matter.items()} if isinstance(matter, dict) else None
 
 
 def _read_date(matter: Mapping[str, Any], field: str, name: str) -> datetime | None:

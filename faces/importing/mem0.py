@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from muniment.faces.importing import fields
 from muniment.faces.importing.fields import Fields
@@ -14,6 +15,7 @@ from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, 
 _ORIGIN = "mem0"
 _HISTORY = frozenset({"old_memory", "new_memory"})
 _LISTS = ("results", "memories")
+_LATEST = "create table latest (id text primary key, number integer not null) strict, without rowid"
 _KNOWN = frozenset({
     "id", "memory", "text", "hash", "metadata", "score", "created_at", "updated_at", "user_id", "agent_id", "run_id",
     "actor_id", "role", "attributed_to", "expiration_date", "categories", "owner", "text_lemmatized",
@@ -112,22 +114,45 @@ def _read_relations(source: ImportFiles, name: str, below: str | None) -> Iterat
 def _read_history(source: ImportFiles, name: str, below: str | None, *, has_memories: bool) -> Iterator[ImportRecord]:
     """Yield the words that a memory had before each change, as something that ended; without a file of the memories
     also the words that the last change gave it."""
-    latest: dict[str, int] = {}
-    for number, value in read_records(source.files, name, below):
-        record = fields.check_object(value, f"{name}, record {number}")
-        latest[fields.read_text(record, "memory_id", f"{name}, record {number}")] = number
-    for number, value in read_records(source.files, name, below):
-        yield from _read_change(value, f"{name}, record {number}", latest, number, has_memories)
+    with _LatestChanges() as latest:
+        for number, value in read_records(source.files, name, below):
+            place = f"{name}, record {number}"
+            latest.note_change(fields.read_text(fields.check_object(value, place), "memory_id", place), number)
+        for number, value in read_records(source.files, name, below):
+            yield from _read_change(value, f"{name}, record {number}", latest, number, has_memories)
+
+
+class _LatestChanges:
+    """The number of the last change of each memory: in a file without a name, as a history may be long."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._database.executescript(f"pragma journal_mode = off; {_LATEST}; begin")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def note_change(self, id_: str, number: int) -> None:
+        """Note a change; the last one of a memory holds."""
+        self._database.execute("insert or replace into latest values (?, ?)", (id_, number))
+
+    def is_last(self, id_: str, number: int) -> bool:
+        """Return whether no change of the memory comes after this one."""
+        found = self._database.execute("select number from latest where id = ?", (id_,)).fetchone()
+        return found == (number,)
 
 
 def _read_change(
-    record: Mapping[str, Any], place: str, latest: Mapping[str, int], number: int, has_memories: bool
+    record: Mapping[str, Any], place: str, latest: _LatestChanges, number: int, has_memories: bool
 ) -> Iterator[ImportRecord]:
     id_ = fields.read_text(record, "memory_id", place)
     began_at = fields.read_time(record, "created_at", place)
     changed_at = fields.read_time(record, "updated_at", place) or began_at
     old, new = fields.find_text(record, "old_memory", place), fields.find_text(record, "new_memory", place)
-    is_last = latest[id_] == number
+    is_last = latest.is_last(id_, number)
     is_deleted = record.get("event") == "DELETE" or bool(record.get("is_deleted"))
     yielded = False
     if old and changed_at is not None and fields.find_problem(old) is None and (old != new or is_deleted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -11,18 +12,16 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
+from muniment.faces.transfer.zip_entries import list_entries
 from muniment.memory.errors import BadInput, TooLarge
 
 STDIN_NAME = "standard input"
 _MAX_FILES = 100_000
-_MAX_UNPACKED = 16 * 2**30  # bytes of all files of an archive together
-_MAX_RATIO = 200  # unpacked to packed size of a file that is large
-_LARGE = 64 * 2**20  # bytes from which the ratio counts
 _ZIP_START = b"PK\x03\x04"
 _HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX/)")  # what a system or an editor keeps for itself
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
@@ -101,22 +100,9 @@ def _list_folder(folder: Path) -> SourceFiles:
 def _list_archive(path: str, archive: zipfile.ZipFile) -> SourceFiles:
     """Return the files of an archive; nothing is unpacked to disk. Raises BadInput, TooLarge for what is no harmless
     archive."""
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    if len(entries) > _MAX_FILES:
-        raise TooLarge(f"{path}: has more than {_MAX_FILES:,} files")
-    if sum(entry.file_size for entry in entries) > _MAX_UNPACKED:
-        raise TooLarge(f"{path}: is larger than {_MAX_UNPACKED // 2**30} GiB unpacked")
-    for number, entry in enumerate(entries, 1):
-        parts = PurePosixPath(entry.filename.replace("\\", "/"))
-        if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0]:
-            raise BadInput(f"{path}, file {number}: its name leads out of the archive")
-        if entry.flag_bits & 1:
-            raise BadInput(f"{path}, file {number}: is encrypted; unpack the archive first")
-        if entry.file_size > _LARGE and entry.file_size > _MAX_RATIO * max(1, entry.compress_size):
-            raise TooLarge(f"{path}, file {number}: is packed more than {_MAX_RATIO} times, as no export is")
     kept = {
         entry.filename: entry
-        for entry in entries
+        for entry in list_entries(path, archive)
         if not _HIDDEN.search(entry.filename) and not stat.S_ISLNK(entry.external_attr >> 16)
     }
 
@@ -131,12 +117,17 @@ def _list_archive(path: str, archive: zipfile.ZipFile) -> SourceFiles:
     return SourceFiles(title=path, names=tuple(sorted(kept)), open_file=open_file)
 
 
-def read_text(files: SourceFiles, name: str, most: int) -> str:
-    """Return the text of a file. Raises TooLarge for more than `most` bytes, BadInput for what is no UTF-8."""
-    with files.open_file(name) as file:
-        raw = file.read(most + 1)
-    if len(raw) > most:
-        raise TooLarge(f"{name}: is larger than {most:,} bytes")
-    with suppress(UnicodeDecodeError):
-        return raw.decode("utf-8-sig")
-    raise BadInput(f"{name}: is no text in UTF-8")
+def read_lines(files: SourceFiles, name: str, most: int) -> Iterator[str]:
+    """Yield the lines of a file of text with their ends. Raises TooLarge for one of more than `most` characters,
+    BadInput for what is no UTF-8."""
+    with files.open_file(name) as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+        try:
+            while line := text.readline(most + 1):
+                if len(line) > most:
+                    raise TooLarge(f"{name}: has a line of more than {most:,} characters")
+                yield line
+        except UnicodeDecodeError:
+            raise BadInput(f"{name}: is no text in UTF-8") from None
+        finally:
+            text.detach()  # whoever opened the file closes it

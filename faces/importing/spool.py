@@ -22,6 +22,7 @@ from muniment.memory.errors import BadInput
 ANY_OWNER = "*"
 _BATCH = 128  # memories that are kept together
 _MESSAGES = 64  # of one conversation that are learned together
+_BATCH_CHARS = 2**20  # of either, after which a batch takes no more
 _PREVIOUS = 2  # messages before them that say what they answer
 _MAX_LISTED = 5
 _MAX_OWNERS = 100_000
@@ -102,22 +103,25 @@ class RecordSpool:
         memories: list[ImportedMemory] = []
         messages: list[ImportedMessage] = []
         previous: list[ImportedMessage] = []
+        chars = 0
         for record in self._read_all():
+            is_full = chars >= _BATCH_CHARS
             is_next = isinstance(record, ImportedMessage) and (
                 not messages or record.conversation == messages[0].conversation
             )
-            if memories and (isinstance(record, ImportedMessage) or len(memories) >= _BATCH):
+            if memories and (isinstance(record, ImportedMessage) or len(memories) >= _BATCH or is_full):
                 yield RecordBatch(memories=tuple(memories))
-                memories = []
-            if messages and (not is_next or len(messages) >= _MESSAGES):
+                memories, chars = [], 0
+            if messages and (not is_next or len(messages) >= _MESSAGES or is_full):
                 yield RecordBatch(messages=tuple(messages), previous=tuple(previous))
-                previous, messages = messages[-_PREVIOUS:] if is_next else [], []
+                previous, messages, chars = messages[-_PREVIOUS:] if is_next else [], [], 0
             if isinstance(record, ImportedMemory):
                 memories.append(record)
                 previous = []
             else:
                 previous = previous if previous and previous[0].conversation == record.conversation else []
                 messages.append(record)
+            chars += len(record.text)
         if memories or messages:
             yield RecordBatch(memories=tuple(memories), messages=tuple(messages), previous=tuple(previous))
 

@@ -20,6 +20,7 @@ from typing import IO, Any
 from muniment import __version__
 from muniment.faces.transfer.files import OnProgress
 from muniment.faces.transfer.formats import MEDIA_TYPES, ExportFormat, encode_line, load_schema, stream_format
+from muniment.faces.transfer.zip_entries import list_entries
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.person import PersonRow
 from muniment.memory.domain.scope import Scope
@@ -28,6 +29,8 @@ from muniment.memory.errors import BadInput, MunimentError
 ARCHIVE_FORMAT = "muniment-archive/1"
 MANIFEST = "manifest.json"
 EXPORT = "export.jsonl"
+SCHEMA = "muniment-export-1.schema.json"
+_TELLING = 2  # of these names that say what an archive is
 _LINES = MEDIA_TYPES[ExportFormat.jsonl]
 _CHUNK = 2**20  # bytes that are read or compressed at once
 _MAX_MANIFEST = 2**24  # bytes
@@ -77,8 +80,8 @@ class ArchiveWriter:
             await self._close_member(target, held)
 
     async def add_stream(self, name: str, media_type: str, pieces: AsyncIterator[bytes]) -> None:
-        """Add a file of pieces of bytes."""
-        target = self._open_member(ArchiveFile(name, media_type))
+        """Add a file of pieces of bytes; of a file of lines each is a row."""
+        target = self._open_member(ArchiveFile(name, media_type, rows=0 if media_type == _LINES else None))
         held: list[bytes] = []
         try:
             async for piece in pieces:
@@ -146,34 +149,52 @@ async def write_archive(
     await writer.add_stream("threads.jsonl", _LINES, threads)
     markdown = ExportFormat.markdown
     await writer.add_stream("memories.md", MEDIA_TYPES[markdown], stream_format(memory, scope, markdown))
-    writer.add_file("muniment-export-1.schema.json", "application/schema+json", load_schema())
+    writer.add_file(SCHEMA, "application/schema+json", load_schema())
     return writer.finish({"user": scope.owner, "tenant": scope.tenant})
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file looks like an archive of this program, by the names in it, also where one is missing."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return len({MANIFEST, EXPORT, SCHEMA}.intersection(archive.namelist())) >= _TELLING
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False
 
 
 def check_archive(path: Path) -> list[dict[str, Any]]:
     """Return the files of an archive as its manifest has them, after each was read and compared with its checksum.
 
-    Raises BadInput for what is no archive, and for a file that is missing, was added or is another one, by its name."""
+    Raises BadInput for what is no archive, and for a file that is missing, was added or is another one, by its name;
+    BadInput and TooLarge for an archive that is harmful to read."""
     with _open_zip(path) as archive:
-        files = _read_manifest(archive, path)
-        listed = [str(each["name"]) for each in files]
-        present = [name for name in archive.namelist() if name != MANIFEST]
-        for name in sorted({*listed, *present}):
-            if listed.count(name) != 1 or present.count(name) != 1:
-                problem = (
-                    "is missing" if name not in present else "is not in its list" if name not in listed else "twice"
-                )
-                raise BadInput(f"{path}: {name}: {problem}; take an archive as it was written", file=name)
-        for each in files:
-            _check_file(archive, path, each)
+        return _check_files(archive, path)
+
+
+def _check_files(archive: zipfile.ZipFile, path: Path) -> list[dict[str, Any]]:
+    entries = list_entries(str(path), archive)
+    files = _read_manifest(archive, path)
+    listed = [str(each["name"]) for each in files]
+    present = [entry.filename for entry in entries if entry.filename != MANIFEST]
+    for name in sorted({*listed, *present}):
+        if listed.count(name) != 1 or present.count(name) != 1:
+            problem = "is missing" if name not in present else "is not in its list" if name not in listed else "twice"
+            raise BadInput(f"{path}: {name}: {problem}; take an archive as it was written", file=name)
+    for each in files:
+        _check_file(archive, path, each)
     return files
 
 
 @contextmanager
-def open_export(path: Path) -> Iterator[IO[bytes]]:
-    """Open the export in an archive that was checked, for reading its lines. Raises BadInput."""
-    with _open_zip(path) as archive, archive.open(EXPORT) as export:
-        yield export
+def open_export(path: Path) -> Iterator[tuple[IO[bytes], list[dict[str, Any]]]]:
+    """Check an archive, and open the export in it for reading its lines, with the files of its manifest. Raises what
+    `check_archive` raises."""
+    with _open_zip(path) as archive:
+        files = _check_files(archive, path)
+        if EXPORT not in archive.namelist():
+            raise BadInput(f"{path}: {EXPORT}: is missing; take an archive as it was written", file=EXPORT)
+        with archive.open(EXPORT) as export:
+            yield export, files
 
 
 @contextmanager
@@ -195,12 +216,23 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> list[dict[str, Any]]
     try:
         manifest = json.loads(archive.read(MANIFEST))
         files: list[dict[str, Any]] = manifest["files"]
-        layout, complete = manifest["format"], all({"name", "bytes", "sha256"} <= each.keys() for each in files)
+        layout, complete = manifest["format"], all(map(_is_complete, files))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         layout, complete, files = None, False, []
     if layout != ARCHIVE_FORMAT or not complete:
         raise BadInput(f"{path}: {MANIFEST}: format: {ARCHIVE_FORMAT!r} wanted, with the list of the files")
     return files
+
+
+def _is_complete(told: Mapping[str, Any]) -> bool:
+    """Whether a file of a manifest has its name, its size and its checksum, and no wrong number of rows."""
+    rows = told.get("rows")
+    return (
+        isinstance(told["name"], str)
+        and isinstance(told["sha256"], str)
+        and isinstance(told["bytes"], int)
+        and (rows is None or isinstance(rows, int))
+    )
 
 
 def _check_file(archive: zipfile.ZipFile, path: Path, told: Mapping[str, Any]) -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from muniment.memory.flows.token_configs import TokenConfigs
     from muniment.memory.flows.tokens import Tokens
     from muniment.memory.models.preload import load_embedder, load_in_background
+    from muniment.memory.rules.language.tokens import count_words
     from muniment.memory.rules.resources.markdown import read_markdown
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Shares",
     "TokenConfigs",
     "Tokens",
+    "count_words",
     "create_gateway",
     "create_memory",
     "create_transport",
@@ -106,6 +108,7 @@ _MODULES = {
     "flows.token_configs": "TokenConfigs",
     "flows.tokens": "Tokens",
     "models.preload": "load_embedder load_in_background",
+    "rules.language.tokens": "count_words",
     "rules.resources.markdown": "read_markdown",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -17,9 +18,10 @@ from muniment.memory.domain.layers.projections import Projection
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, OnlySecret
 
 IndexPart = Literal["vectors", "words", "dropped"]
+SECRET_REASON = "a secret"  # of a refusal: redaction leaves no statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +164,22 @@ class SpaceDump:
     rows: tuple[dict[str, Any], ...] = field(default=())
 
 
+def make_secret_error(kinds: Sequence[str] = ()) -> OnlySecret:
+    """Return the error of a text of which redaction leaves nothing to remember; `kinds` says in words what was taken
+    out of it, such as "an API key"."""
+    return OnlySecret(
+        f"nothing is left to remember without {' and '.join(kinds) or SECRET_REASON}, which is not kept. "
+        "Say it without the secret.",
+        reasons=[SECRET_REASON],
+    )
+
+
 def raise_refusal(receipt: Receipt) -> Receipt:
-    """Return a receipt; raise BadInput for one that has reasons of refusal and no change."""
+    """Return a receipt; raise BadInput for one that has reasons of refusal and no change, OnlySecret where a secret is
+    the only reason."""
     if receipt.refused and not receipt.changes:
         reasons = tuple(dict.fromkeys(receipt.refused))
+        if reasons == (SECRET_REASON,):
+            raise make_secret_error()
         raise BadInput(f"cannot be kept: {'; '.join(reasons)}", reasons=list(reasons))
     return receipt

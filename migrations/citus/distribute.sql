@@ -44,7 +44,9 @@ from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'find_model', 'has_own_models', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
   'commit_memories', 'keep_observations', 'list_positions', 'project_changes', 'read_cursor', 'revision_before', 'time_after',
-  'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'advance_session', 'find_recorded', 'find_new_messages');
+  'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'advance_session', 'find_recorded', 'find_new_messages', 'write_changes',
+  'seal_lines', 'seal_lines_in_utf8', 'seal_space', 'private_meta', 'make_salt', 'digest_space', 'digest_held', 'find_seal', 'open_reseals',
+  'fill_reseals', 'close_reseals');
 
 -- The policies as the migrations made them, for `undistribute.sql`. One that has been changed below has a name that is here already.
 create table if not exists public.policies_before_citus (
@@ -122,13 +124,6 @@ where not exists (select from pg_dist_partition where logicalrelid = 'muniment.e
 select create_reference_table('muniment.tenant_embedders')
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.tenant_embedders'::regclass);
 
--- Citus takes no table with a trigger: on a cluster the journal has no seals, and `undistribute.sql` begins them anew.
-drop trigger if exists spaces_seals on muniment.spaces;
-drop trigger if exists journal_seal on muniment.journal;
-drop trigger if exists journal_reseal on muniment.journal;
-drop trigger if exists memories_reseal on muniment.memories;
-drop trigger if exists memory_versions_reseal on muniment.memory_versions;
-
 -- The first makes the colocation group, and is what the others refer to.
 select create_distributed_table('muniment.spaces', 'space_id', shard_count => :shards)
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.spaces'::regclass);
@@ -147,7 +142,7 @@ order by n \gexec
 -- Who takes rows of a table comes after the table.
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-where n.nspname = 'muniment' and p.proname = 'rank_projections';
+where n.nspname = 'muniment' and p.proname in ('rank_projections', 'digest_content', 'digest_line');
 
 -- A write is one call of one function: called by itself, it runs where the space is, in one round trip from the coordinator.
 select create_distributed_function(p.oid::regprocedure, 'at_space', colocate_with => 'muniment.spaces')

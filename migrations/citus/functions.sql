@@ -1,7 +1,7 @@
 -- What of the schema's functions Citus does not plan as it stands: no insert beside other statements in one, and none from a
 -- select without row-level security's refusal of the copy that it is made of. Here each row is a statement, with the same
 -- outcome; `tests/integration/test_citus.py` holds one against the other on a plain Postgres.
-create or replace function muniment.apply_changes(
+create or replace function muniment.write_changes(
   at_space uuid, memories jsonb, embeddings halfvec[], weights sparsevec[], lines jsonb, fresh boolean
 ) returns void language plpgsql as $$
 #variable_conflict use_column
@@ -161,7 +161,10 @@ begin
       perform muniment.refuse('40001', 'what was looked at has been erased');
     end if;
   end if;
-  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.write_changes(at_space, memories, embeddings, weights, lines, fresh);
+  if lines -> 0 is not null then
+    perform muniment.seal_lines(at_space, (lines -> 0 ->> 'rev')::bigint - 1);
+  end if;
   perform muniment.project_changes(at_space, memories);
   if edges is not null then
     for r in select * from jsonb_populate_recordset(null::muniment.relations, edges) loop
@@ -169,6 +172,77 @@ begin
       values (at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at)
       on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
     end loop;
+  end if;
+end $$;
+
+create or replace function muniment.seal_lines(at_space uuid, since bigint) returns void language plpgsql as $$
+#variable_conflict use_column
+declare
+  j muniment.journal;
+  m muniment.memories;
+  secret bytea := muniment.make_salt();
+  resealed bytea := '';
+  before bytea;
+  fresh bytea;
+  content bytea;
+begin
+  if current_setting('client_encoding') <> 'UTF8' then
+    perform muniment.seal_lines_in_utf8(at_space, since);
+    return;
+  end if;
+  if current_user = 'muniment_eraser' then
+    resealed := muniment.close_reseals(at_space, since + 1);
+  end if;
+  select coalesce(s.head, muniment.digest_space(s.space_id, s.sealed_from)) into before
+  from muniment.spaces s where s.space_id = at_space;
+  for j in select * from muniment.journal o where o.space_id = at_space and o.rev > since order by o.rev loop
+    select * into m from muniment.memories o where o.space_id = at_space and o.memory_id = j.memory_id and o.rev = j.rev;
+    fresh := sha256(secret || int8send(j.rev));
+    content := muniment.digest_content(fresh, j.meta, m);
+    before := sha256(before || muniment.digest_line(j, content) || resealed);
+    resealed := '';
+    insert into muniment.seals (space_id, rev, digest, content, salt) values (at_space, j.rev, before, content, fresh);
+  end loop;
+  if found then
+    update muniment.spaces set head = before where space_id = at_space;
+  end if;
+end $$;
+
+create or replace function muniment.seal_space(at_space uuid) returns void language plpgsql set client_encoding = 'UTF8' as $$
+#variable_conflict use_column
+declare
+  one record;
+  j muniment.journal;
+  before bytea;
+  fresh bytea;
+  content bytea;
+  latest bigint;
+begin
+  update muniment.spaces set sealed_from = rev where space_id = at_space
+  returning muniment.digest_space(space_id, sealed_from) into before;
+  for one in
+    select o.rev, o.memory_id, 1 as place from muniment.journal o where o.space_id = at_space
+    union all
+    select m.rev, m.memory_id, 2 from muniment.memories m where m.space_id = at_space
+    union all
+    select v.from_rev, v.memory_id, 2 from muniment.memory_versions v where v.space_id = at_space
+    order by rev, place
+  loop
+    continue when one.rev = latest;
+    latest := one.rev;
+    select * into j from muniment.journal o where o.space_id = at_space and o.rev = one.rev;
+    if not found then
+      j.space_id := at_space;
+      j.rev := one.rev;
+      j.meta := '{}';
+    end if;
+    fresh := muniment.make_salt();
+    content := muniment.digest_held(at_space, one.memory_id, one.rev, fresh);
+    before := sha256(before || muniment.digest_line(j, content));
+    insert into muniment.seals (space_id, rev, digest, content, salt) values (at_space, one.rev, before, content, fresh);
+  end loop;
+  if latest is not null then
+    update muniment.spaces set head = before where space_id = at_space;
   end if;
 end $$;
 
@@ -390,10 +464,4 @@ begin
   loop
     execute made;
   end loop;
-end $$;
-
--- A space of a cluster has no seals.
-create or replace function muniment.seal_space(at_space uuid) returns void language plpgsql as $$
-begin
-  return;
 end $$;

@@ -58,32 +58,3 @@ begin
     drop table public.policies_before_citus;
   end if;
 end $$;
-
--- The seals of the journal begin anew: on the cluster no line was sealed.
-do $$
-declare
-  place text;
-  one uuid;
-begin
-  foreach place in array array['spaces', 'memories', 'memory_versions', 'journal', 'seals', 'reseals'] loop
-    execute format('alter table muniment.%I no force row level security', place);
-  end loop;
-  delete from muniment.reseals;
-  delete from muniment.seals;
-  update muniment.spaces set head = null where head is not null;
-  for one in select space_id from muniment.spaces where rev > 0 loop
-    perform muniment.seal_space(one);
-  end loop;
-  foreach place in array array['spaces', 'memories', 'memory_versions', 'journal', 'seals', 'reseals'] loop
-    execute format('alter table muniment.%I force row level security', place);
-  end loop;
-end $$;
-create or replace trigger spaces_seals after delete on muniment.spaces for each row execute function muniment.drop_seals();
-create or replace trigger memories_reseal after update or delete on muniment.memories for each row
-  when (current_user = 'muniment_eraser') execute function muniment.reseal_memories();
-create or replace trigger memory_versions_reseal after update or delete on muniment.memory_versions for each row
-  when (current_user = 'muniment_eraser') execute function muniment.reseal_memory_versions();
-create or replace trigger journal_seal after insert on muniment.journal referencing new table as added for each statement
-  when (current_user in ('muniment_app', 'muniment_eraser')) execute function muniment.seal_lines();
-create or replace trigger journal_reseal after update on muniment.journal for each row
-  when (current_user = 'muniment_eraser' and old.meta is distinct from new.meta) execute function muniment.reseal_journal();

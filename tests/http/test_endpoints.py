@@ -192,3 +192,13 @@ def test_a_user_of_each_request(serving: Serving) -> None:
         assert ana.get("/memories").json()["total"] == 1
         assert ana.get("/memories", params={"user": "ana"}).json()["total"] == 1
         assert ana.get("/memories", params={"user": "bö"}).status_code == 403
+
+
+def test_a_text_that_is_only_a_secret_is_refused(ana: httpx.Client) -> None:
+    """The error has a type of its own, the requests are counted, and nothing of the secret comes back."""
+    key = "sk-" + "proj4Hq8Zt2Lw9Xc5Vb7Nm3Kd6Jf1Gs0Pa"
+    answer = ana.post("/memories", json={"text": key})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["type"] == "OnlySecret"
+    assert key not in answer.text
+    assert 'operation="/memories",status="422"' in ana.get("/metrics").text

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from muniment.faces.importing import json_records, sources
+from muniment.faces.importing import json_records
 from muniment.faces.importing.json_records import probe_layout, read_records
 from muniment.faces.importing.sources import open_source
+from muniment.faces.transfer import zip_entries
 from muniment.memory.errors import BadInput, TooLarge
 from tests.importing.formats import FIXTURES, read_all
 
@@ -46,7 +47,7 @@ def test_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = make_archive(tmp_path / "bomb.zip", {"conversations.json": b"[" + b" " * (65 * MB)})
     with pytest.raises(TooLarge, match="packed more than"):
         read_all(bomb)
-    monkeypatch.setattr(sources, "_MAX_UNPACKED", MB)
+    monkeypatch.setattr(zip_entries, "_MAX_UNPACKED", MB)
     with pytest.raises(TooLarge, match="unpacked"):
         read_all(bomb)
 

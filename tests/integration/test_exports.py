@@ -206,7 +206,7 @@ async def test_an_archive_has_all_of_a_user_and_shows_every_change(database_url:
         await plant(memory, ANA, clock)
         with path.open("wb") as file:
             await write_archive(memory, ANA.scope, file, no_threads())
-        with open_export(path) as export:
+        with open_export(path) as (export, _):
             rows = [json.loads(line) for line in export]
         await memory.load(scope("twin"), rows)
         again = await read_format(memory, scope("twin"), ExportFormat.jsonl)

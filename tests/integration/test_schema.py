@@ -65,12 +65,8 @@ def test_row_security_is_forced_on_every_table(catalogue: psycopg.Cursor[tuple[o
     assert [name for name, forced, policed in rows if name not in SPACELESS and not (forced and policed)] == []
 
 
-SEALING = ["journal_reseal", "journal_seal", "memories_reseal", "memory_versions_reseal", "spaces_seals"]
-
-
 def test_no_trigger_rule_sequence_or_inheritance(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
-    """What a distributed database cannot do is not in the schema, and every constraint has a name of ours. The triggers
-    are those of the seals, which `distribute.sql` drops: a cluster has none."""
+    """What a distributed database cannot do is not in the schema, and every constraint has a name of ours."""
     odd = catalogue.execute("""
         select 'trigger', tgname::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
           join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'muniment' and not tgisinternal
@@ -83,7 +79,7 @@ def test_no_trigger_rule_sequence_or_inheritance(catalogue: psycopg.Cursor[tuple
         union all select 'unnamed', conname::text from pg_constraint c join pg_namespace n on n.oid = c.connamespace
           where n.nspname = 'muniment' and contype in ('p', 'u', 'f', 'c') and conname ~ '_(pkey|key|fkey|check)[0-9]*$'
         """).fetchall()
-    assert sorted(odd) == [("trigger", name) for name in SEALING]
+    assert odd == []
 
 
 def test_times_have_a_zone_and_no_vector_index_spans_spaces(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:

@@ -48,11 +48,19 @@ asyncio.run(write())
 """
 
 
+# Operations in the space of one person, before somebody else's begins: an export, a consolidation and a verification of
+# one space that holds all of a long run would be most of it.
+OF_ONE_PERSON = 200
+BETWEEN_CHECKS = 10
+
+
 class Life:
-    """What a person, a worker and an operator do with one space, at random."""
+    """What people, a worker and an operator do with one space after the other, at random."""
 
     def __init__(self, memory: Memory, clock: FixedClock, random: Random) -> None:
-        self.memory, self.clock, self.random, self.who = memory, clock, random, scope()
+        self.memory, self.clock, self.random = memory, clock, random
+        self.who = scope()
+        self.people = [self.who]
         self.count = 0
         often: list[Callable[[], Awaitable[object]]] = [
             self.learn, self.learn, self.remember, self.ingest, self.edit, self.forget, self.restore, self.pin,
@@ -61,6 +69,19 @@ class Life:
             self.erase, self.consolidate, self.undo, self.write_at_once, self.maintain, self.twice, self.move,
         ]  # fmt: skip
         self.operations = often * 3 + seldom
+
+    async def do_many(self, operations: int) -> None:
+        """As many operations, with a verification after some of them; at the end one of every space."""
+        while self.count < operations:
+            await self.do_one()
+            if self.count % BETWEEN_CHECKS == 0:
+                await check(self.memory, self.who)
+            if self.count % OF_ONE_PERSON == 0:
+                self.who = scope(f"person-{self.count}")
+                self.people.append(self.who)
+                await self.learn()
+        for who in self.people:
+            await check(self.memory, who)
 
     async def do_one(self) -> None:
         """One operation. That the product refuses one is its right."""
@@ -151,11 +172,7 @@ async def test_nothing_is_found_where_only_the_product_wrote(database_url: str) 
     switches, concurrent writers and kill -9 give no false alarm."""
     random, clock = Random(SEED), FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
-        life = Life(memory, clock, random)
-        while life.count < OPERATIONS // 2:
-            await life.do_one()
-            if life.count % 10 == 0:
-                await check(memory, life.who)
+        await Life(memory, clock, random).do_many(OPERATIONS // 2)
     for n in range(max(1, OPERATIONS // 400)):
         kill_a_writer(database_url, n, random)
     async with unopened(database_url, HashEmbedder(40)) as other:
@@ -163,11 +180,7 @@ async def test_nothing_is_found_where_only_the_product_wrote(database_url: str) 
     async with engine(database_url, clock=clock, embedder=HashEmbedder(40)) as memory:
         await check(memory, scope())
         life = Life(memory, clock, random)
-        while life.count < OPERATIONS // 2:
-            await life.do_one()
-            if life.count % 10 == 0:
-                await check(memory, life.who)
-        await check(memory, life.who)
+        await life.do_many(OPERATIONS // 2)
         await memory.admin.erase_space(life.who)
         await life.learn()
         await check(memory, life.who)

@@ -12,7 +12,7 @@ from muniment.memory.codec import check_range
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Fact, StoredMemory
-from muniment.memory.domain.plan import Change, Receipt, WritePlan, raise_refusal
+from muniment.memory.domain.plan import SECRET_REASON, Change, Receipt, WritePlan, make_secret_error, raise_refusal
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Extraction, Placement, Turn, make_candidate
 from muniment.memory.errors import BadInput, Conflict
@@ -36,8 +36,6 @@ from muniment.memory.rules.policy.edits import (
 )
 from muniment.memory.rules.redaction.secret_names import describe_redactions
 
-_REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RequestedTexts:
@@ -59,7 +57,7 @@ class RequestedTexts:
 
         The receipt names what was redacted or cut off. Raises BadInput for an unknown category, an empty text, a
         question, a mere "ok", an alias or a placement that cannot be kept, and a text that cannot be kept as it
-        stands."""
+        stands; OnlySecret for one of which redaction leaves nothing."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
         own = self._make_own_turn(scope, text)
@@ -72,8 +70,9 @@ class RequestedTexts:
             candidates = place_candidates(candidates, placed)
         receipt = await self.writer.commit_extraction(scope, Extraction(candidates=candidates), (turn,), "face")
         if receipt.refused and not receipt.changes:
-            is_secret = set(receipt.refused) == {"a secret"}
-            advice = _REPHRASE_ADVICE if is_secret else SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
+            if set(receipt.refused) == {SECRET_REASON}:
+                raise make_secret_error(describe_redactions(turn.text))
+            advice = SUMMARY_RULES.format(most=self.settings.limits.memory_chars)
             raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {advice}")
         return replace(receipt, left_out=(*describe_redactions(turn.text), *receipt.left_out))
 
@@ -213,6 +212,8 @@ class HandEdits:
         valid, reason = self.writer.check_candidate(candidate)
         if valid is not None and len(valid.text) < len(" ".join(candidate.text.split())):
             valid, reason = None, f"longer than {most} characters"
+        if reason == SECRET_REASON:
+            raise make_secret_error(describe_redactions(candidate.text))
         if valid is None:
             raise BadInput(f"cannot be kept: {reason}. {SUMMARY_RULES.format(most=most)}", reasons=[reason])
         return valid

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
 from muniment.memory.domain.memory import Fact, FactKind
-from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_words import MEDICINE, RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -134,41 +133,12 @@ _NOT_SO_ZH = lazy_compile(
     r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
 )
 
-# The assistant's last question, and the start of an answer in a full sentence.
-_ANSWERS = (
-    (lazy_compile(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
-    (lazy_compile(r"what\s+(?:should|shall|may|can)\s+i\s+call\s+you\s*\?$", re.IGNORECASE), "Call me "),
-    (
-        lazy_compile(
-            r"where\s+(?:do\s+you\s+live|are\s+you\s+based)\s*\?$|which\s+city\s+do\s+you\s+live\s+in\s*\?$",
-            re.IGNORECASE,
-        ),
-        "I live in ",
-    ),
-    (lazy_compile(r"how\s+old\s+are\s+you\s*\?$", re.IGNORECASE), "I'm "),
-    (lazy_compile(r"怎么称呼(?:你|您)?呢?[?？]$"), "叫我"),
-    (lazy_compile(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
-    (lazy_compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
-)
-_BARE_ANSWER = lazy_compile(
-    r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
-)
-
 # Emoji that say nothing. A laughing or winking face stays: a clause with it may be a joke and matches no rule.
 _ORNAMENT = (
     r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U000"
     r"1f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
 )
 _ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
-
-
-def complete_answer(text: str, previous: Sequence[Turn]) -> str:
-    """A message, or a full sentence where the text is a bare answer to the assistant's question."""
-    bare = text.strip(" .!。！")
-    if not previous or previous[-1].role != "assistant" or not _BARE_ANSWER.fullmatch(bare):
-        return text
-    question = previous[-1].text.rstrip()[-200:]
-    return next((start + bare for pattern, start in _ANSWERS if pattern.search(question)), text)
 
 
 def split_sentences(text: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from muniment.memory.domain.memory import Role, is_note
+from muniment.memory.domain.plan import SECRET_REASON
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -199,6 +200,7 @@ _NOT_A_PRONOUN = lazy_compile(
 )
 _QUOTED = lazy_compile(r'"[^"\n]{1,300}"|“[^”\n]{1,300}”')
 _REDACTED = "[redacted:"  # a statement about a secret says nothing without it
+_REDACTIONS = lazy_compile(r"\[redacted:\w+\]")
 _UNIT = lazy_compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _BORDERS = (
     lazy_compile(r"(?<=[.!?。！？])\s*(?=\S)"),
@@ -222,7 +224,7 @@ def validate_candidate(
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
         if _REDACTED in text:
-            reason = "a secret"
+            reason = SECRET_REASON
         elif _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", _QUOTED.sub(" ", text))):
             reason = "first or second person"
         # A note keeps a relative date in the person's words, with what it means behind it.
@@ -247,8 +249,8 @@ def _validate_procedure(
 
 
 def _find_refusal(text: str, candidate: Candidate, categories: frozenset[str]) -> str | None:
-    if not _WORD.search(text):
-        return "empty"
+    if not _WORD.search(_REDACTIONS.sub("", text)):
+        return SECRET_REASON if _REDACTED in text else "empty"
     if not candidate.turns:
         return "no supporting turn"
     return None if candidate.category in categories else f"unknown category {candidate.category!r}"

@@ -193,6 +193,11 @@ def split_runs(text: str) -> tuple[str, ...]:
     return tuple((_PLAIN if folded.isascii() else _RUNS).findall(folded))
 
 
+def count_words(text: str) -> int:
+    """The number of words of a text; a run of CJK characters, which has no blanks, counts as its pairs."""
+    return sum(max(1, len(run) - 1) if _IS_CJK.match(run) else 1 for run in split_runs(text))
+
+
 def _stem_run(run: str) -> tuple[str, ...]:
     if run.isascii() and run.isalpha() and len(run) <= _MAX_WORD_LENGTH:
         return () if run in STOP_WORDS else (stem_word(run),)

@@ -112,97 +112,22 @@ COMMENT ON FUNCTION muniment.append_messages(at_space uuid, at_session text, sai
 
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
-    AS $_$
-#variable_conflict use_column
-declare made_with text := jsonb_path_query_first(memories, '$[*].embedding_model') #>> '{}';
+    AS $$
 begin
-  if made_with is not null then
-    perform muniment.expect_embedder(made_with);
-  end if;
-  -- A process of a former version does not know these columns: what it changes keeps them.
-  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases) || !exists(@.reach))') then
-    memories := (
-      select jsonb_agg(coalesce((
-        select to_jsonb(known) from (
-          select b.aliases, b.project_id, b.app_id, b.reach, b.source, b.expires_at from muniment.memories b
-          where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid) known
-        ), '{"aliases": [], "reach": "user"}') || one.row order by one.n)
-      from jsonb_array_elements(memories) with ordinality one (row, n));
-  end if;
-  if jsonb_path_exists(memories, '$[*] ? (@.reach != "user" || exists(@.expires_at))') then
-    update muniment.spaces set has_limits = true where space_id = at_space and not has_limits;
-  end if;
-  if fresh then
-    insert into muniment.memories (
-      space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
-      agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
-      embedding, embedding_model, words)
-    select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
-      m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
-      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
-      m.aliases, m.project_id, m.app_id, m.reach, m.source, m.expires_at, embeddings[m.ordinality],
-      m.embedding_model, weights[m.ordinality]
-    from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality m;
-    insert into muniment.journal (
-      space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
-    select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band,
-      j.sim, j.meta, j.ts, memories -> (j.ordinality - 1)::int ->> 'category'
-    from jsonb_populate_recordset(null::muniment.journal, lines) with ordinality j;
-    return;
-  end if;
-  with incoming as materialized (
-    select * from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality
-  ), before as materialized (
-    select b.* from muniment.memories b
-    where b.space_id = at_space and b.memory_id = any(array(select memory_id from incoming))
-  ), archived as (
-    insert into muniment.memory_versions (
-      space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
-      pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
-      purge_at, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
-      embedding, embedding_model, words, next_embedding, next_model)
-    select at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
-      b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
-      b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns, b.aliases,
-      b.project_id, b.app_id, b.reach, b.source, b.expires_at,
-      b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model
-    from before b join incoming m on m.memory_id = b.memory_id
-  ), written as (
-    insert into muniment.memories (
-      space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
-      agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
-      embedding, embedding_model, words, next_embedding, next_model)
-    select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
-      m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
-      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
-      m.aliases, m.project_id, m.app_id, m.reach, m.source, m.expires_at,
-      coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
-      weights[m.ordinality], case when m.embedding_model is null then b.next_embedding end,
-      case when m.embedding_model is null then b.next_model end
-    from incoming m left join before b on b.memory_id = m.memory_id order by m.ordinality
-    on conflict (space_id, memory_id) do update set
-      kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
-      stable_key = excluded.stable_key, importance = excluded.importance, confidence = excluded.confidence,
-      trust = excluded.trust, pinned = excluded.pinned, state = excluded.state, tags = excluded.tags,
-      actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
-      thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
-      purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
-      context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, project_id = excluded.project_id,
-      app_id = excluded.app_id, reach = excluded.reach, source = excluded.source, expires_at = excluded.expires_at,
-      embedding = excluded.embedding, embedding_model = excluded.embedding_model, words = excluded.words,
-      next_embedding = excluded.next_embedding, next_model = excluded.next_model
-  )
-  insert into muniment.journal (
-    space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
-  select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || b.rev, j.memory_id || '@' || j.rev, j.thread_id,
-    j.node, j.actor, j.band, j.sim, j.meta, j.ts, i.category
-  from jsonb_populate_recordset(null::muniment.journal, lines) j join incoming i on i.memory_id = j.memory_id
-    left join before b on b.memory_id = j.memory_id;
-end $_$;
+  perform muniment.write_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.seal_lines(at_space, (lines -> 0 ->> 'rev')::bigint - 1);
+end $$;
 
 COMMENT ON FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'Writes the memories of a plan, archives the states that they replace, and adds to the journal; `fresh`: none of the memories was there before.';
+
+CREATE FUNCTION muniment.chain_digest(so_far bytea, before bytea, line bytea) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+begin
+  return sha256(coalesce(so_far, before) || line);
+end $$;
+
+COMMENT ON FUNCTION muniment.chain_digest(so_far bytea, before bytea, line bytea) IS 'A step of chain_lines.';
 
 CREATE FUNCTION muniment.close_reseals(at_space uuid, line bigint) RETURNS bytea
     LANGUAGE plpgsql
@@ -222,6 +147,9 @@ CREATE FUNCTION muniment.commit_memories(at_space uuid, founding jsonb, expected
     SET enable_seqscan TO 'off'
     AS $_$
 #variable_conflict use_column
+declare
+  seal record;
+  sealed bytea;
 begin
   perform muniment.enter_space(at_space);
   if founding is not null then
@@ -230,10 +158,13 @@ begin
     from jsonb_populate_record(null::muniment.spaces, founding) s
     on conflict (space_id) do nothing;
   end if;
+  seal := muniment.seal_addition(at_space, case when fresh and changes = 1 then memories -> 0 end, lines -> 0);
   update muniment.spaces set rev = rev + changes,
+    head = case when seal.line is null then head
+      else sha256(coalesce(head, muniment.digest_space(space_id, sealed_from)) || seal.line) end,
     projected_rev = case when projected_rev = rev and not jsonb_path_exists(memories, '$[*] ? (!exists(@.slots))')
       then rev + changes else projected_rev end
-  where space_id = at_space and rev = expected;
+  where space_id = at_space and rev = expected returning head into sealed;
   if not found then
     perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
   end if;
@@ -271,7 +202,12 @@ begin
       perform muniment.refuse('40001', 'what was looked at has been erased');
     end if;
   end if;
-  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  perform muniment.write_changes(at_space, memories, embeddings, weights, lines, fresh);
+  if seal.line is not null then
+    insert into muniment.seals (space_id, rev, digest, content, salt) values (at_space, expected + 1, sealed, seal.content, seal.salt);
+  elsif lines -> 0 is not null then
+    perform muniment.seal_lines(at_space, (lines -> 0 ->> 'rev')::bigint - 1);
+  end if;
   perform muniment.project_changes(at_space, memories);
   if edges is not null then
     insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
@@ -594,6 +530,25 @@ $$;
 
 COMMENT ON FUNCTION muniment.digest_content(salt bytea, meta jsonb, held muniment.memory_versions) IS 'The digest of the content of a line: of the salt, its details, and the memory that it left; of nulls where the memory is gone.';
 
+CREATE FUNCTION muniment.digest_held(at_space uuid, memory uuid, line bigint, salt bytea) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+  j muniment.journal;
+  m muniment.memories;
+  v muniment.memory_versions;
+begin
+  select * into j from muniment.journal o where o.space_id = at_space and o.rev = line and o.memory_id = memory;
+  select * into m from muniment.memories o where o.space_id = at_space and o.memory_id = memory and o.rev = line;
+  if found then
+    return muniment.digest_content(salt, j.meta, m);
+  end if;
+  select * into v from muniment.memory_versions o where o.space_id = at_space and o.memory_id = memory and o.from_rev = line;
+  return muniment.digest_content(salt, j.meta, v);
+end $$;
+
+COMMENT ON FUNCTION muniment.digest_held(at_space uuid, memory uuid, line bigint, salt bytea) IS 'The digest of the content of a line as it is: of its details, and of the memory or the former version of its revision.';
+
 CREATE TABLE muniment.journal (
     space_id uuid NOT NULL,
     rev bigint NOT NULL,
@@ -671,17 +626,6 @@ $$;
 
 COMMENT ON FUNCTION muniment.drop_former_embedders(wanted uuid, known bigint) IS 'Removes the former embedders of a configuration with this revision, whose memory has the new one. It runs as the issuer.';
 
-CREATE FUNCTION muniment.drop_seals() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-begin
-  delete from muniment.reseals where space_id = old.space_id;
-  delete from muniment.seals where space_id = old.space_id;
-  return null;
-end $$;
-
-COMMENT ON FUNCTION muniment.drop_seals() IS 'Removes the seals of a space that is gone.';
-
 CREATE FUNCTION muniment.end_console_session(session bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -755,6 +699,25 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.expect_embedder(wanted text) IS 'Refuses vectors of another embedder than that of the space which the transaction has entered.';
+
+CREATE FUNCTION muniment.fill_reseals(at_space uuid, ids uuid[], revs bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+#variable_conflict use_column
+declare
+  one record;
+  fresh bytea;
+  left_over bytea;
+begin
+  for one in select o.memory_id, o.rev from unnest(ids, revs) o (memory_id, rev) loop
+    fresh := muniment.make_salt();
+    left_over := muniment.digest_held(at_space, one.memory_id, one.rev, fresh);
+    update muniment.reseals set content = left_over, salt = fresh where space_id = at_space and sealed_by = 0 and rev = one.rev;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION muniment.fill_reseals(at_space uuid, ids uuid[], revs bigint[]) IS 'Seals what an erasure has left of the lines that open_reseals noted.';
 
 CREATE TABLE muniment.token_configs (
     token_id uuid NOT NULL,
@@ -923,14 +886,15 @@ end $$;
 COMMENT ON FUNCTION muniment.find_recorded(at_space uuid, said jsonb) IS 'Those of the turns that are recorded: they have a position.';
 
 CREATE FUNCTION muniment.find_seal(at_space uuid, line bigint, OUT content bytea, OUT salt bytea) RETURNS record
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-  (select r.content, r.salt from muniment.reseals r where r.space_id = at_space and r.rev = line
-    order by r.sealed_by = 0 desc, r.sealed_by desc limit 1)
-  union all
-  (select s.content, s.salt from muniment.seals s where s.space_id = at_space and s.rev = line)
-  limit 1
-$$;
+begin
+  select r.content, r.salt into content, salt from muniment.reseals r where r.space_id = at_space and r.rev = line
+  order by r.sealed_by = 0 desc, r.sealed_by desc limit 1;
+  if not found then
+    select s.content, s.salt into content, salt from muniment.seals s where s.space_id = at_space and s.rev = line;
+  end if;
+end $$;
 
 COMMENT ON FUNCTION muniment.find_seal(at_space uuid, line bigint, OUT content bytea, OUT salt bytea) IS 'The seal that the content of a line has at last.';
 
@@ -1049,33 +1013,6 @@ end $$;
 
 COMMENT ON FUNCTION muniment.keep_observations(at_space uuid, observed jsonb, at_rev bigint) IS 'Writes observations, each once a session: one that is found again gets the new turns, and a memory where it had none.';
 
-CREATE FUNCTION muniment.keep_reseal(at_space uuid, line bigint, new_content bytea, new_salt bytea) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-begin
-  update muniment.seals set salt = null where space_id = at_space and rev = line and salt is not null;
-  update muniment.reseals set salt = null where space_id = at_space and rev = line and salt is not null;
-  if new_content is not null then
-    insert into muniment.reseals as r (space_id, sealed_by, rev, content, salt) values (at_space, 0, line, new_content, new_salt)
-    on conflict (space_id, sealed_by, rev) do update set content = excluded.content, salt = excluded.salt;
-  end if;
-end $$;
-
-COMMENT ON FUNCTION muniment.keep_reseal(at_space uuid, line bigint, new_content bytea, new_salt bytea) IS 'Takes the salts of a line, and keeps what is left of its content under a new one; null: nothing is kept.';
-
-CREATE FUNCTION muniment.keep_seals(at_space uuid, revs bigint[], digests bytea[], contents bytea[], salts bytea[]) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-begin
-  with kept as (
-    insert into muniment.seals (space_id, rev, digest, content, salt)
-    select at_space, s.rev, s.digest, s.content, s.salt from unnest(revs, digests, contents, salts) s (rev, digest, content, salt)
-  )
-  update muniment.spaces set head = digests[cardinality(digests)] where space_id = at_space;
-end $$;
-
-COMMENT ON FUNCTION muniment.keep_seals(at_space uuid, revs bigint[], digests bytea[], contents bytea[], salts bytea[]) IS 'Inserts seals in order, and makes the last one the head of the space.';
-
 CREATE FUNCTION muniment.keep_sessions(at_space uuid, said jsonb, now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1135,13 +1072,12 @@ end $$;
 COMMENT ON FUNCTION muniment.list_positions(at_space uuid, said uuid[]) IS 'The positions of turns in their sessions, in order.';
 
 CREATE FUNCTION muniment.make_salt() RETURNS bytea
-    LANGUAGE plpgsql
+    LANGUAGE sql
     AS $$
-begin
-  return uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid());
-end $$;
+  select sha256(uuid_send(gen_random_uuid()))
+$$;
 
-COMMENT ON FUNCTION muniment.make_salt() IS '32 bytes, 244 bits of which are from the server''s secure source.';
+COMMENT ON FUNCTION muniment.make_salt() IS '32 bytes, made of 122 bits of the server''s secure source.';
 
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1267,6 +1203,28 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.open_console_session(session bytea, token uuid, at timestamp with time zone, until timestamp with time zone) IS 'Opens a session of a valid token, and removes those that are over; false for a token that is not valid. It runs as the issuer.';
+
+CREATE FUNCTION muniment.open_reseals(at_space uuid, ids uuid[], revs bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+#variable_conflict use_column
+declare
+  one record;
+  known record;
+begin
+  for one in select o.memory_id, o.rev from unnest(ids, revs) o (memory_id, rev) loop
+    known := muniment.find_seal(at_space, one.rev);
+    if muniment.digest_held(at_space, one.memory_id, one.rev, known.salt) = known.content then
+      insert into muniment.reseals (space_id, sealed_by, rev, content) values (at_space, 0, one.rev, known.content)
+      on conflict (space_id, sealed_by, rev) do nothing;
+    end if;
+  end loop;
+  update muniment.seals set salt = null where space_id = at_space and rev = any(revs) and salt is not null;
+  update muniment.reseals set salt = null where space_id = at_space and rev = any(revs) and salt is not null;
+end $$;
+
+COMMENT ON FUNCTION muniment.open_reseals(at_space uuid, ids uuid[], revs bigint[]) IS 'Takes the salts of lines of which an erasure changes what they left, each with its memory, and notes those that are as they were written.';
 
 CREATE FUNCTION muniment.private_meta(meta jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1494,86 +1452,6 @@ end $$;
 
 COMMENT ON FUNCTION muniment.refuse(state text, reason text) IS 'Raises an error with this SQLSTATE and message, so that the rest of a pipeline is not done.';
 
-CREATE FUNCTION muniment.reseal_journal() RETURNS trigger
-    LANGUAGE plpgsql
-    SET client_encoding TO 'UTF8'
-    AS $$
-declare
-  known record;
-  fresh bytea := muniment.make_salt();
-  live muniment.memories;
-  former muniment.memory_versions;
-begin
-  select * into known from muniment.find_seal(old.space_id, old.rev);
-  if known.content is null or muniment.private_meta(old.meta) is not distinct from muniment.private_meta(new.meta) then
-    return null;
-  end if;
-  select m.* into live from muniment.memories m
-  where m.space_id = old.space_id and m.memory_id = old.memory_id and m.rev = old.rev;
-  select v.* into former from muniment.memory_versions v
-  where v.space_id = old.space_id and v.memory_id = old.memory_id and v.from_rev = old.rev;
-  perform muniment.keep_reseal(old.space_id, old.rev,
-    case
-      when live.memory_id is not null and muniment.digest_content(known.salt, old.meta, live) = known.content
-        then muniment.digest_content(fresh, new.meta, live)
-      when live.memory_id is null and muniment.digest_content(known.salt, old.meta, former) = known.content
-        then muniment.digest_content(fresh, new.meta, former)
-    end, fresh);
-  return null;
-end $$;
-
-COMMENT ON FUNCTION muniment.reseal_journal() IS 'Seals anew what an erasure has left of the details of a line.';
-
-CREATE FUNCTION muniment.reseal_memories() RETURNS trigger
-    LANGUAGE plpgsql
-    SET client_encoding TO 'UTF8'
-    AS $$
-declare
-  known record;
-  details jsonb := (select j.meta from muniment.journal j where j.space_id = old.space_id and j.rev = old.rev);
-  fresh bytea := muniment.make_salt();
-  left_over muniment.memories;
-begin
-  select * into known from muniment.find_seal(old.space_id, old.rev);
-  if known.content is null then
-    return null;
-  end if;
-  if tg_op = 'UPDATE' then
-    left_over := new;
-  end if;
-  perform muniment.keep_reseal(old.space_id, old.rev,
-    case when muniment.digest_content(known.salt, details, old) = known.content
-      then muniment.digest_content(fresh, details, left_over) end, fresh);
-  return null;
-end $$;
-
-COMMENT ON FUNCTION muniment.reseal_memories() IS 'Seals anew what an erasure has left of a row.';
-
-CREATE FUNCTION muniment.reseal_memory_versions() RETURNS trigger
-    LANGUAGE plpgsql
-    SET client_encoding TO 'UTF8'
-    AS $$
-declare
-  known record;
-  details jsonb := (select j.meta from muniment.journal j where j.space_id = old.space_id and j.rev = old.from_rev);
-  fresh bytea := muniment.make_salt();
-  left_over muniment.memory_versions;
-begin
-  select * into known from muniment.find_seal(old.space_id, old.from_rev);
-  if known.content is null then
-    return null;
-  end if;
-  if tg_op = 'UPDATE' then
-    left_over := new;
-  end if;
-  perform muniment.keep_reseal(old.space_id, old.from_rev,
-    case when muniment.digest_content(known.salt, details, old) = known.content
-      then muniment.digest_content(fresh, details, left_over) end, fresh);
-  return null;
-end $$;
-
-COMMENT ON FUNCTION muniment.reseal_memory_versions() IS 'Seals anew what an erasure has left of a row.';
-
 CREATE FUNCTION muniment.revision_before(at_space uuid, moment timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET "app.categories" TO '*'
@@ -1584,63 +1462,77 @@ end $$;
 
 COMMENT ON FUNCTION muniment.revision_before(at_space uuid, moment timestamp with time zone) IS 'The last revision of a space before a time; null without one.';
 
-CREATE FUNCTION muniment.seal_lines() RETURNS trigger
+CREATE FUNCTION muniment.seal_addition(at_space uuid, memory jsonb, given jsonb, OUT salt bytea, OUT content bytea, OUT line bytea) RETURNS record
     LANGUAGE plpgsql
-    SET client_encoding TO 'UTF8'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+declare
+  m muniment.memories;
+  j muniment.journal;
+begin
+  -- Without these columns the memory is not what will be written.
+  if memory is null or not memory ?& '{aliases,reach}' or current_setting('client_encoding') <> 'UTF8' then
+    return;
+  end if;
+  m := jsonb_populate_record(null::muniment.memories, memory);
+  j := jsonb_populate_record(null::muniment.journal, given);
+  j.space_id := at_space;
+  j.new_ref := j.memory_id || '@' || j.rev;
+  j.category := m.category;
+  salt := muniment.make_salt();
+  content := muniment.digest_content(salt, j.meta, m);
+  line := muniment.digest_line(j, content);
+end $$;
+
+COMMENT ON FUNCTION muniment.seal_addition(at_space uuid, memory jsonb, given jsonb, OUT salt bytea, OUT content bytea, OUT line bytea) IS 'What seals the line of one new memory, known before it is written: then the row of the space is changed once. Null where seal_lines has to.';
+
+CREATE FUNCTION muniment.seal_lines(at_space uuid, since bigint) RETURNS void
+    LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
 declare
-  one record;
   secret bytea := muniment.make_salt();
-  at_space uuid;
-  before bytea;
-  revs bigint[] := '{}';
-  digests bytea[] := '{}';
-  contents bytea[] := '{}';
-  salts bytea[] := '{}';
+  resealed bytea := '';
 begin
-  for one in
-    select l.space_id, l.rev, l.salt, l.content, l.before, muniment.digest_line(row(l.space_id, l.rev, l.memory_id, l.action, l.old_ref,
-      l.new_ref, l.thread_id, l.node, l.actor, l.band, l.sim, l.meta, l.ts, l.category)::muniment.journal, l.content) as line
-    from (
-      select a.*, s.salt, coalesce(m.content, muniment.digest_content(s.salt, a.meta, null::muniment.memories)) as content,
-        coalesce(p.head, muniment.digest_space(p.space_id, p.sealed_from)) as before
-      from added a  -- a plan that was made for one line is as good for a thousand: each looks its rows up by their keys
-      cross join lateral (select sha256(secret || int8send(a.rev)) as salt offset 0) s
-      cross join lateral (select o.* from muniment.spaces o where o.space_id = a.space_id limit 1) p
-      left join lateral (
-        select muniment.digest_content(s.salt, a.meta, o) as content from muniment.memories o
-        where o.space_id = a.space_id and o.memory_id = a.memory_id and o.rev = a.rev limit 1) m on true
-      where p.sealed_from < a.rev
-      offset 0
-    ) l order by l.space_id, l.rev
-  loop
-    if at_space is distinct from one.space_id then
-      if at_space is not null then
-        perform muniment.keep_seals(at_space, revs, digests, contents, salts);
-        revs := '{}'; digests := '{}'; contents := '{}'; salts := '{}';
-      end if;
-      at_space := one.space_id;
-      before := one.before;
-      if current_user = 'muniment_eraser' then
-        one.line := one.line || muniment.close_reseals(at_space, one.rev);
-      end if;
-    end if;
-    before := sha256(before || one.line);
-    revs := revs || one.rev;
-    digests := digests || before;
-    contents := contents || one.content;
-    salts := salts || one.salt;
-  end loop;
-  if at_space is not null then
-    perform muniment.keep_seals(at_space, revs, digests, contents, salts);
+  if current_setting('client_encoding') <> 'UTF8' then
+    perform muniment.seal_lines_in_utf8(at_space, since);
+    return;
   end if;
-  return null;
+  if current_user = 'muniment_eraser' then
+    resealed := muniment.close_reseals(at_space, since + 1);
+  end if;
+  with kept as (
+    insert into muniment.seals (space_id, rev, digest, content, salt)
+    select at_space, l.rev, muniment.chain_lines(
+        (select coalesce(s.head, muniment.digest_space(s.space_id, s.sealed_from)) from muniment.spaces s where s.space_id = at_space),
+        muniment.digest_line(l.line, l.content) || case when l.rev = since + 1 then resealed else '' end
+      ) over (order by l.rev rows unbounded preceding), l.content, l.salt
+    from (
+      select j.rev, j as line, s.salt, coalesce((
+        select muniment.digest_content(s.salt, j.meta, m) from muniment.memories m
+        where m.space_id = at_space and m.memory_id = j.memory_id and m.rev = j.rev
+      ), muniment.digest_content(s.salt, j.meta, null::muniment.memories)) as content
+      from muniment.journal j cross join lateral (select sha256(secret || int8send(j.rev)) as salt offset 0) s
+      where j.space_id = at_space and j.rev > since
+      offset 0
+    ) l
+    returning rev, digest
+  )
+  update muniment.spaces set head = latest.digest from (select digest from kept order by rev desc limit 1) latest
+  where space_id = at_space;
 end $$;
 
-COMMENT ON FUNCTION muniment.seal_lines() IS 'Seals the lines that a statement has added to the journal.';
+COMMENT ON FUNCTION muniment.seal_lines(at_space uuid, since bigint) IS 'Seals the lines of the journal after a revision. Whoever adds lines calls it in the same transaction, before anything else changes the memories.';
+
+CREATE FUNCTION muniment.seal_lines_in_utf8(at_space uuid, since bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET client_encoding TO 'UTF8'
+    AS $$
+begin
+  perform muniment.seal_lines(at_space, since);
+end $$;
+
+COMMENT ON FUNCTION muniment.seal_lines_in_utf8(at_space uuid, since bigint) IS 'The same for a client of another encoding: texts are digested as they would be sent.';
 
 CREATE FUNCTION muniment.seal_space(at_space uuid) RETURNS void
     LANGUAGE plpgsql
@@ -1725,6 +1617,108 @@ begin
 end $$;
 
 COMMENT ON FUNCTION muniment.use_console_session(session bytea, at timestamp with time zone) IS 'What the token of the session with this digest permits; nothing where either is over. It runs as the issuer: who has no cookie learns of none.';
+
+CREATE FUNCTION muniment.write_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+#variable_conflict use_column
+declare made_with text := jsonb_path_query_first(memories, '$[*].embedding_model') #>> '{}';
+begin
+  if made_with is not null then
+    perform muniment.expect_embedder(made_with);
+  end if;
+  -- A process of a former version does not know these columns: what it changes keeps them.
+  if jsonb_path_exists(memories, '$[*] ? (!exists(@.aliases) || !exists(@.reach))') then
+    memories := (
+      select jsonb_agg(coalesce((
+        select to_jsonb(known) from (
+          select b.aliases, b.project_id, b.app_id, b.reach, b.source, b.expires_at from muniment.memories b
+          where b.space_id = at_space and b.memory_id = (one.row ->> 'memory_id')::uuid) known
+        ), '{"aliases": [], "reach": "user"}') || one.row order by one.n)
+      from jsonb_array_elements(memories) with ordinality one (row, n));
+  end if;
+  if jsonb_path_exists(memories, '$[*] ? (@.reach != "user" || exists(@.expires_at))') then
+    update muniment.spaces set has_limits = true where space_id = at_space and not has_limits;
+  end if;
+  if fresh then
+    insert into muniment.memories (
+      space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+      agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+      purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+      embedding, embedding_model, words)
+    select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
+      m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
+      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+      m.aliases, m.project_id, m.app_id, m.reach, m.source, m.expires_at, embeddings[m.ordinality],
+      m.embedding_model, weights[m.ordinality]
+    from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality m;
+    insert into muniment.journal (
+      space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
+    select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band,
+      j.sim, j.meta, j.ts, memories -> (j.ordinality - 1)::int ->> 'category'
+    from jsonb_populate_recordset(null::muniment.journal, lines) with ordinality j;
+    return;
+  end if;
+  with incoming as materialized (
+    select * from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality
+  ), before as materialized (
+    select b.* from muniment.memories b
+    where b.space_id = at_space and b.memory_id = any(array(select memory_id from incoming))
+  ), archived as (
+    insert into muniment.memory_versions (
+      space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
+      pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
+      purge_at, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+      embedding, embedding_model, words, next_embedding, next_model)
+    select at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
+      b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
+      b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns, b.aliases,
+      b.project_id, b.app_id, b.reach, b.source, b.expires_at,
+      b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model
+    from before b join incoming m on m.memory_id = b.memory_id
+  ), written as (
+    insert into muniment.memories (
+      space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+      agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+      purge_at, rev, superseded_by, context, turns, aliases, project_id, app_id, reach, source, expires_at,
+      embedding, embedding_model, words, next_embedding, next_model)
+    select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
+      m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
+      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+      m.aliases, m.project_id, m.app_id, m.reach, m.source, m.expires_at,
+      coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
+      weights[m.ordinality], case when m.embedding_model is null then b.next_embedding end,
+      case when m.embedding_model is null then b.next_model end
+    from incoming m left join before b on b.memory_id = m.memory_id order by m.ordinality
+    on conflict (space_id, memory_id) do update set
+      kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
+      stable_key = excluded.stable_key, importance = excluded.importance, confidence = excluded.confidence,
+      trust = excluded.trust, pinned = excluded.pinned, state = excluded.state, tags = excluded.tags,
+      actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
+      thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
+      purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
+      context = excluded.context, turns = excluded.turns, aliases = excluded.aliases, project_id = excluded.project_id,
+      app_id = excluded.app_id, reach = excluded.reach, source = excluded.source, expires_at = excluded.expires_at,
+      embedding = excluded.embedding, embedding_model = excluded.embedding_model, words = excluded.words,
+      next_embedding = excluded.next_embedding, next_model = excluded.next_model
+  )
+  insert into muniment.journal (
+    space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts, category)
+  select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || b.rev, j.memory_id || '@' || j.rev, j.thread_id,
+    j.node, j.actor, j.band, j.sim, j.meta, j.ts, i.category
+  from jsonb_populate_recordset(null::muniment.journal, lines) j join incoming i on i.memory_id = j.memory_id
+    left join before b on b.memory_id = j.memory_id;
+end $_$;
+
+COMMENT ON FUNCTION muniment.write_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'The part of apply_changes without the seals of its lines.';
+
+CREATE AGGREGATE muniment.chain_lines(before bytea, line bytea) (
+    SFUNC = muniment.chain_digest,
+    STYPE = bytea,
+    PARALLEL = safe
+);
+
+COMMENT ON AGGREGATE muniment.chain_lines(before bytea, line bytea) IS 'The digest of the last one of lines: that of each is over the digest of the line before it, and that of the first over `before`.';
 
 CREATE TABLE jobs.queue (
     id bigint NOT NULL,
@@ -3457,26 +3451,6 @@ CREATE INDEX turns_unnumbered ON muniment.turns USING btree (space_id) WHERE ("p
 CREATE INDEX turns_unread ON muniment.turns USING btree (space_id) WHERE ((words IS NULL) AND (kind <> 'audit'::text));
 
 CREATE TRIGGER queue_notify AFTER INSERT ON jobs.queue REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION jobs.notify_workers();
-
-CREATE TRIGGER journal_reseal AFTER UPDATE ON muniment.journal FOR EACH ROW WHEN (((CURRENT_USER = 'muniment_eraser'::name) AND (old.meta IS DISTINCT FROM new.meta))) EXECUTE FUNCTION muniment.reseal_journal();
-
-COMMENT ON TRIGGER journal_reseal ON muniment.journal IS 'Only an erasure changes a line, and only its details.';
-
-CREATE TRIGGER journal_seal AFTER INSERT ON muniment.journal REFERENCING NEW TABLE AS added FOR EACH STATEMENT WHEN ((CURRENT_USER = ANY (ARRAY['muniment_app'::name, 'muniment_eraser'::name]))) EXECUTE FUNCTION muniment.seal_lines();
-
-COMMENT ON TRIGGER journal_seal ON muniment.journal IS 'A line is sealed in the statement that adds it.';
-
-CREATE TRIGGER memories_reseal AFTER DELETE OR UPDATE ON muniment.memories FOR EACH ROW WHEN ((CURRENT_USER = 'muniment_eraser'::name)) EXECUTE FUNCTION muniment.reseal_memories();
-
-COMMENT ON TRIGGER memories_reseal ON muniment.memories IS 'Only an erasure changes what is sealed.';
-
-CREATE TRIGGER memory_versions_reseal AFTER DELETE OR UPDATE ON muniment.memory_versions FOR EACH ROW WHEN ((CURRENT_USER = 'muniment_eraser'::name)) EXECUTE FUNCTION muniment.reseal_memory_versions();
-
-COMMENT ON TRIGGER memory_versions_reseal ON muniment.memory_versions IS 'Only an erasure changes what is sealed.';
-
-CREATE TRIGGER spaces_seals AFTER DELETE ON muniment.spaces FOR EACH ROW EXECUTE FUNCTION muniment.drop_seals();
-
-COMMENT ON TRIGGER spaces_seals ON muniment.spaces IS 'The seals of a space go with it.';
 
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_worker FOREIGN KEY (worker_id) REFERENCES jobs.workers(id) ON DELETE SET NULL;

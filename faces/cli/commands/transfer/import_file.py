@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import IO, Annotated, Any, TypeAlias
 
 import typer
 
 from muniment.faces.cli import session
 from muniment.faces.cli.commands.transfer.import_records import import_records
-from muniment.faces.cli.import_source import ImportSource
+from muniment.faces.cli.import_source import ArchiveSource, ImportSource, count_left_rows
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
 from muniment.faces.memory_records import FIELDS, convert_records
+from muniment.faces.transfer.archive import EXPORT, check_archive, is_archive
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
@@ -80,6 +82,9 @@ def import_file(
     order of its time, what is a memory is kept as given with its origin; every record is counted with what became of
     it.
 
+    The archive that `export --archive` writes is recognized, too: it is checked by its list of checksums, and restores
+    the memory of a user who has no memories yet. What of it no import brings back is said.
+
     jsonl: what `export` wrote, into a user who has no memories yet; or one object a line with at least a "text",
     perhaps "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id", "fact". Without
     category, kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected
@@ -100,23 +105,34 @@ def import_file(
 
       muniment import chatgpt-export.zip --user ana
 
+      muniment import ana.zip --user ana
+
       muniment import backup.jsonl --format jsonl --user ana
 
       muniment import conversations.json --format locomo
     """
     settings = load_settings()
-    if layout not in _OWN_FORMATS:
+    if layout in (None, ImportFormat.jsonl) and file != "-" and is_archive(Path(file)):
+        if only is not None:
+            raise BadInput("--only: an archive of `muniment export` has one user")
+        if dry_run:
+            _print_archive(file, as_json)
+        else:
+            _import_own(settings, ArchiveSource(file), ImportFormat.jsonl, user, as_json)
+    elif layout not in _OWN_FORMATS:
         name = None if layout is None else layout.value
         import_records(settings, file, name, user or DEFAULT_USER, only=only, dry_run=dry_run, as_json=as_json)
     elif dry_run or only is not None:
         raise BadInput(f"--dry-run and --only are for what comes from other memories, not for {layout.value}")
     else:
-        _import_own(settings, file, layout, user, as_json)
+        source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
+        _import_own(settings, source, layout, user, as_json)
 
 
-def _import_own(settings: Settings, file: str, layout: ImportFormat, user: str | None, as_json: bool) -> None:
+def _import_own(
+    settings: Settings, source: ImportSource, layout: ImportFormat, user: str | None, as_json: bool
+) -> None:
     """Import a file in a format of the product's own, and print what became of its lines."""
-    source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
     report = ImportReport()
     try:
         if layout is not ImportFormat.locomo:
@@ -183,6 +199,8 @@ def _print_report(
         outcome: dict[str, Any] = {"imported": sum(imported.values()), "users": imported}
         if report is not None:
             outcome |= {"merged": source.find_lines(report.merged), "unused": source.find_lines(report.unused)}
+        if source.left_files:
+            outcome["not_restored"] = source.left_files
         screen.print_json(outcome | _unknown_fields_to_json(source))
         return
     for owner, count in (imported or {source.name: 0}).items():
@@ -191,6 +209,25 @@ def _print_report(
         screen.print_stderr(text)
     if source.unknown_fields:
         screen.print_stderr(source.describe_unknown_fields())
+    if source.left_files:
+        screen.print_stderr(f"not restored: {_list_files(source.left_files)}")
+
+
+def _print_archive(file: str, as_json: bool) -> None:
+    """Check an archive, and print what an import of it brings back."""
+    files = check_archive(Path(file))
+    rows = sum(each["rows"] for each in files if each["name"] == EXPORT and each.get("rows"))
+    left = count_left_rows(files)
+    if as_json:
+        screen.print_json({"format": "archive", "files": len(files), "rows": rows, "not_restored": left})
+        return
+    screen.print_line(f"{file}: {len(files):,} files, each as it was written; {rows:,} rows, nothing is written")
+    if left:
+        screen.print_line(f"  not restored by an import: {_list_files(left)}")
+
+
+def _list_files(files: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({rows:,} row{'s' * (rows != 1)})" for name, rows in files.items())
 
 
 def _print_progress(source: ImportSource, *, quiet: bool) -> None:

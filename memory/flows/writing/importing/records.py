@@ -199,17 +199,22 @@ class RecordImport:
         return outcomes
 
     def _parse_entry(self, scope: Scope, number: int, entry: _Entry) -> ImportLine:
-        """Return the statements of a memory where the rules read all of its words, else the memory as it stands."""
+        """Return the statement of a memory where the rules read all of its words as one, else the memory as it stands.
+
+        One memory stays one: of several statements each would say a part of what was given, and one that is too long
+        would be cut."""
         candidate = entry.candidate
-        if entry.memory.role != "user":
-            return ImportLine(number=number, candidates=(candidate,))
+        as_given = ImportLine(number=number, candidates=(candidate,))
+        if entry.memory.role != "user" or len(candidate.text) > self.settings.limits.memory_chars:
+            return as_given
         line = self.import_rows.parse_line(scope, number, {}, candidate)
-        statements = tuple(replace(each, turns=candidate.turns) for each in line.candidates)
-        if line.is_parsed and len(statements) == 1:
-            # Its structure is read; its words stay as they are given, where they say by themselves what it says.
-            given, _ = self.writer.check_candidate(replace(statements[0], text=candidate.text))
-            statements = (given,) if given is not None and given.text == candidate.text else statements
-        return replace(line, candidates=statements)
+        if not line.is_parsed or len(line.candidates) != 1:
+            return as_given
+        statement = replace(line.candidates[0], turns=candidate.turns, context=candidate.context)
+        # Its structure is read; its words stay as they are given, where they say by themselves what it says.
+        given, _ = self.writer.check_candidate(replace(statement, text=candidate.text))
+        kept = given if given is not None and given.text == candidate.text else statement
+        return replace(line, candidates=(kept,))
 
     async def _keep_group(self, scope: Scope, group: Sequence[ImportLine], entries: dict[int, _Entry]) -> Receipt:
         candidates = tuple(candidate for line in group for candidate in line.candidates)

@@ -163,6 +163,7 @@ async def insert_rows(
                 await cursor.execute(_BULK["renumber_turns"], params)
             params["memories"] = tables.tables["memories"].pack_rows([row.memory for row in new])
             await _insert_memories(cursor, params, split=tables.splits_inserts)
+            await cursor.execute(_BULK["seal"], params)
             if slots := _number_slots(new, params["expected"]):
                 await cursor.execute(_BULK["project"], params | {"slots": encode_rows(slots)})
     return len(new)

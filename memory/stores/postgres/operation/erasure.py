@@ -36,7 +36,7 @@ _OF_TRACES = (
     ("observations", "observations_of_turns"),
 )  # fmt: skip
 _VERSIONED = ("memories", "memory_versions")
-_OF_SPACE = (  # without seals first, no row is sealed anew before it goes
+_OF_SPACE = (
     "reseals", "seals", "relations", "memory_versions", "memories", "journal", "thread_revision", "turns",
     "observations", "sessions",
     "extractions", "events", "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints",
@@ -87,8 +87,11 @@ class PostgresErasure(ErasureStore):
             due = await cursor.fetchall()
             if due:
                 line = {"node": "worker", "why": "purge", "at": at, "actor": None}
+                sealed = await _open_reseals(conn, space, due, Traces(rev=space["rev"]))
                 counts = await _delete_memories(conn, space | line, due)
+                await conn.execute(_ERASURE["fill_reseals"], space | sealed)
                 await _write_last_lines(conn, space | line, due)
+                await conn.execute(_ERASURE["seal"], space | {"since": space["rev"]})
                 return await _write_receipt(conn, space, "purge", counts, at)
         return ErasureReceipt(id=uuid4(), what="purge", at=at)
 
@@ -104,11 +107,13 @@ class PostgresErasure(ErasureStore):
             params = space | _build_trace_params(traces, [row["memory_id"] for row in existing])
             values = require_row(await (await conn.execute(_ERASURE["request_values"], params)).fetchone())
             space |= {"node": "face", "why": "erase", "at": at, "actor": scope.actor}
+            sealed = await _open_reseals(conn, space, existing, traces)
             counts = await _delete_memories(conn, space, existing)
             around = await _delete_traces(conn, space | values, traces, counts)
-            # The digests of these lines are over what is left of all that was removed or changed before.
+            await conn.execute(_ERASURE["fill_reseals"], space | sealed)
             await _write_last_lines(conn, space, existing)
             await _write_change_lines(conn, space | {"rev": space["rev"] + len(existing)}, around)
+            await conn.execute(_ERASURE["seal"], space | {"since": space["rev"]})
             return await _write_receipt(conn, space, "memory", counts, at)
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
@@ -147,6 +152,23 @@ async def _lock_space(conn: Connection, scope: Scope) -> dict[str, Any]:
     space: dict[str, Any] = {"space": scope.space, **LISTS}
     row = await (await conn.execute(_ERASURE["lock"], space)).fetchone()
     return space | {"rev": row["rev"] if row else None}
+
+
+async def _open_reseals(
+    conn: Connection, space: dict[str, Any], removed: Sequence[DictRow], traces: Traces
+) -> dict[str, list[Any]]:
+    """Take the salts of all lines whose content will be removed or changed; returns these lines, each with its memory.
+    What is left of them is sealed after the last change."""
+    stripped = [statement.id for statement in traces.around if not statement.since]
+    former = [statement for statement in (*traces.former, *traces.around) if statement.since]
+    params = {"ids": [row["memory_id"] for row in removed], "stripped": stripped, "turns": list(traces.turns)}
+    found = require_row(await (await conn.execute(_ERASURE["sealed_rows"], space | params)).fetchone())
+    sealed = {
+        "ids": found["ids"] + _list_ids(former),
+        "revs": found["revs"] + [statement.since for statement in former],
+    }
+    await conn.execute(_ERASURE["open_reseals"], space | sealed)
+    return sealed
 
 
 async def _delete_memories(conn: Connection, space: dict[str, Any], memories: Sequence[DictRow]) -> dict[str, int]:

@@ -83,6 +83,9 @@ from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[], %(categ
   b (memory_id, rev, created_at, category)
 returning rev
 
+-- name: seal (seals the lines after the former revision)
+select muniment.seal_lines(%(space)s, %(expected)s)
+
 -- name: note_limits (notes whether a space has memories that are not found everywhere, or not for ever)
 update muniment.spaces set has_limits = true where space_id = %(space)s and not has_limits and exists (
   select from muniment.memories m where m.space_id = %(space)s and (m.reach <> 'user' or m.expires_at is not null))

@@ -12,6 +12,29 @@ update muniment.spaces set rev = rev + %(count)s,
   projected_rev = case when projected_rev = rev then rev + %(count)s else projected_rev end
 where space_id = %(space)s
 
+-- name: sealed_rows (the lines whose content an erasure changes, each with its memory: of memories that it removes or strips, and of
+-- what refers to removed ones or rests on its turns)
+select coalesce(array_agg(memory_id order by rev), '{}') as ids, coalesce(array_agg(rev order by rev), '{}') as revs
+from (
+  select memory_id, rev from muniment.journal
+  where space_id = %(space)s and memory_id = any(%(ids)s) and muniment.private_meta(meta) is not null
+  union
+  select memory_id, rev from muniment.memories
+  where space_id = %(space)s and (memory_id = any(%(ids)s) or memory_id = any(%(stripped)s) or superseded_by = any(%(ids)s) or turns && %(turns)s)
+  union
+  select memory_id, from_rev from muniment.memory_versions
+  where space_id = %(space)s and (memory_id = any(%(ids)s) or superseded_by = any(%(ids)s) or turns && %(turns)s)
+) changed
+
+-- name: open_reseals (takes the salts of these lines, before anything is changed)
+select muniment.open_reseals(%(space)s, %(ids)s, %(revs)s)
+
+-- name: fill_reseals (seals what is left of them, after the last change)
+select muniment.fill_reseals(%(space)s, %(ids)s, %(revs)s)
+
+-- name: seal (seals the lines after a revision)
+select muniment.seal_lines(%(space)s, %(since)s)
+
 -- name: projections (removes what the memories say in their slots; others of a slot take its place)
 select muniment.project_changes(%(space)s, (
   select jsonb_agg(jsonb_build_object('memory_id', id, 'slots', jsonb_build_array())) from unnest(%(ids)s::uuid[]) id))

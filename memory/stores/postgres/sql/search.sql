@@ -32,7 +32,9 @@ with entered as materialized (
   select memory_id, share, edges from best left join tied using (memory_id)
   union all
   select memory_id, k.share, t.edges
-  from (select memory_id from tied{watched}) o left join tied t using (memory_id) left join keyword k using (memory_id)
+  from ((select t.memory_id from tied t where t.memory_id not in (select memory_id from best) and exists (
+      select from {source} where m.memory_id = t.memory_id and {{scoped}}{narrowed})
+    order by t.strongest desc, t.memory_id limit 2 * %(candidates)s){watched}) o left join tied t using (memory_id) left join keyword k using (memory_id)
   where memory_id not in (select memory_id from best)
 ){ranked}
 select h.*, f.* from (
@@ -104,9 +106,9 @@ select n, mean, spread, speakers, cardinality(speakers) = 1 as one_speaker from 
 -- name: reached (a scan leaves nothing out)
 true
 
--- name: tied (what has an edge to one of the best ten, with these edges)
+-- name: tied (what has an edge to one of the best ten, with these edges: where all texts are alike, most of a space)
 tied as materialized (
-  select memory_id, jsonb_object_agg(hub, strength) as edges from (
+  select memory_id, jsonb_object_agg(hub, strength) as edges, max(strength) as strongest from (
     select r.to_id as memory_id, r.from_id as hub, r.strength
     from muniment.relations r join (select memory_id from best limit 10) s on s.memory_id = r.from_id
     where r.space_id = %(space)s and (select ok from entered){tied_then}
