@@ -32,6 +32,7 @@ _SIZES = {"title": 22.0, "h1": 15.0, "h2": 11.5, "text": 10.0, "hint": 8.8, "ent
 _MAX_WHOLE = 2_000  # characters of a statement that stands on one page with its details
 _TITLE_PARAGRAPHS = 2  # of the title and the line below it
 _LABEL_WIDTH = 96.0  # points to the left of a detail
+_WIDE_LABEL = 122.0  # to the left of what a row of a table says
 _LANGUAGES = {"zh": "zh-Hans"}
 
 
@@ -163,12 +164,15 @@ def _lay_entry(entry: blocks.Entry, letters: Letters) -> Iterator[Flowable]:
 
 
 def _lay_row(block: blocks.Columns | blocks.Line, letters: Letters) -> Iterator[Flowable]:
-    """Lay out a row of a table: the short cells in one line, and below them the long one."""
+    """Lay out a row of a table: its only short cell beside the long one; several in one line above it."""
     if isinstance(block, blocks.Columns):
         yield _set(" · ".join(block.names), "detail", letters, bold=True, color=_SOFT, before=4, after=2)
         yield HRFlowable(width="100%", thickness=0.6, color=_INK, spaceBefore=0, spaceAfter=4)
         return
     *short, long = block.cells
+    if len(short) == 1:  # beside each other
+        yield _set(long, "detail", letters, after=3, label=short[0], label_width=_WIDE_LABEL)
+        return
     yield _set(" · ".join(short), "hint", letters, color=_SOFT, follows=True)
     yield _set(long, "detail", letters, after=5)
 
@@ -186,13 +190,14 @@ def _set(
     follows: bool = False,
     markup: str | None = None,
     label: str | None = None,
+    label_width: float = _LABEL_WIDTH,
 ) -> Paragraph:
     """Return a paragraph, perhaps with a label to its left. Chinese is broken between characters, everything else
     between words."""
     points = _SIZES[size]
     marked = letters.mark_up(text) if markup is None else markup
     if label is not None:
-        indent = _LABEL_WIDTH
+        indent = label_width
         marked = f"<bullet>{letters.mark_up(label)}</bullet>{marked}"
     style = ParagraphStyle(
         size,

@@ -53,7 +53,7 @@ def test_a_thread_has_what_was_called_and_what_was_learned(serving: Serving, ana
 def test_a_thread_that_was_only_told_what_to_remember_says_so(serving: Serving, ana: httpx.Client) -> None:
     """Nothing was said in it, and it has what it was given all the same."""
     with serving.client(serving.token()) as api:
-        api.post("/memories", json={"text": "Keeps bees on the roof", "thread": "notes"}).raise_for_status()
+        api.post("/memories", json={"text": "Keeps bees on the roof", "session": "notes"}).raise_for_status()
     text = read_text(ana.get(THREAD, params={"id": "notes"}))
     assert "Turns none; 1 text was given to remember" in text
     assert "Keeps bees on the roof" in text
