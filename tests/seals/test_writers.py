@@ -10,7 +10,7 @@ import psycopg
 from muniment.memory.stores.postgres.sql import load_blocks
 
 INSERTS = re.compile(r"insert\s+into\s+muniment\.journal\b", re.IGNORECASE)
-# The statements and functions that add lines. Each of the code's callers sends `seal` after it, which the tests of these writers see.
+# The statements that add lines. Each of the callers sends `seal` after it, which the tests of these writers see.
 BLOCKS = {
     ("bulk", "memories"),
     ("bulk", "lines"),
