@@ -27,7 +27,8 @@ CHINESE = """# 用户偏好
 PARTS = (
     "# Heading\n", "## 标题\n", "\n", "A paragraph\nof two lines\n", "- item\n", "* another\n", "  - below it\n", "- \n",
     "1. first\n", "2. second\n", "    indented\n", "```python\n# no heading\n\n- no item\n```\n", "~~~\n", "```\n",
-    "<!-- a comment\n\n# in it\n-->\n", "<pre>\n\n- in it\n</pre>\n", "| a | b |\n| - | - |\n| c | d |\n", "> quoted\n",
+    "<!-- a comment\n\n# in it\n-->\n", "<pre>\n\n- in it\n</pre>\n",
+    "| a | b |\n| - | - |\n| c | d |\n", "> quoted\n",
     "---\n", "***\n", "Title\n=====\n", "[[Note|words]] and [[Other]]\n", "- 喜欢\n\n  more of it\n",
 )  # fmt: skip
 
