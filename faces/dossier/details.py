@@ -47,7 +47,8 @@ class Wording:
     def name_category(self, category: str) -> str:
         """Return the name of a category: that of the product, or else the label that the settings give it."""
         name = self.texts.name_value("base.category", category)
-        return name if name != category else str(self.person["labels"].get(category, category))
+        name = name if name != category else str(self.person["labels"].get(category, category))
+        return name[:1].upper() + name[1:]
 
     def describe_readers(self, category: str) -> str:
         """Say which agents may read a category, and which tokens open it."""

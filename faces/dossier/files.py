@@ -14,6 +14,7 @@ from typing import IO
 from muniment.faces.dossier.compose import compose_dossier
 from muniment.faces.dossier.html import render_html
 from muniment.faces.dossier.json_file import render_json
+from muniment.faces.dossier.letters import LetterFaults
 from muniment.faces.dossier.parts import THREADS
 from muniment.faces.dossier.words import load_words
 from muniment.faces.transfer.files import OnProgress, write_chunks
@@ -60,27 +61,27 @@ async def write_dossier(
     *,
     font: Path | None = None,
     on_progress: OnProgress | None = None,
-) -> int:
-    """Write everything known of the owner of a scope, and return how many characters could not be drawn: 0 but for a
-    PDF. `on_progress` gets numbers of pieces that were written.
+) -> LetterFaults:
+    """Write everything known of the owner of a scope, and return the letters that a PDF cannot show as they should be.
+    `on_progress` gets numbers of pieces that were written. `font` is a TrueType file for a PDF.
 
     HTML and JSON take memory that does not grow with what is known; a PDF takes it by its pages. Raises BadConfig where
     the library for PDF is not installed, BadInput for a font that is none, StoreError."""
     rows, texts = _stream_rows(memory, scope), load_words(language)
     if form is DossierForm.json:
         await write_chunks(render_json(rows), file, on_progress)
-        return 0
+        return LetterFaults()
     if form is DossierForm.html:
         await write_chunks(render_html(compose_dossier(rows, texts), texts, scope.owner), file, on_progress)
-        return 0
+        return LetterFaults()
     pdf = await asyncio.to_thread(_load_pdf)
     content = []
     async for block in compose_dossier(rows, texts):
         content.append(block)
         if on_progress:
             on_progress(1)
-    missing: int = await asyncio.to_thread(pdf.write_pdf, content, texts, scope.owner, file, font)
-    return missing
+    faults: LetterFaults = await asyncio.to_thread(pdf.write_pdf, content, texts, scope.owner, file, font)
+    return faults
 
 
 async def _stream_rows(memory: Memory, scope: Scope) -> AsyncIterator[PersonRow]:

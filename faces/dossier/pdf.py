@@ -1,12 +1,12 @@
 """A dossier as a PDF, whose text can be selected and searched, Chinese included.
 
-The fonts are those that every reader of PDF brings, and none is embedded, unless one is given. A character that they
-lack is in the text of the PDF and is not drawn; how many there are is counted."""
+The fonts are those that every reader of PDF brings, and none is embedded, unless one is given. A letter that they lack
+is in the text of the PDF and is not drawn; which ones there are is told."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 from pathlib import Path
 from typing import IO, Any
 from xml.sax.saxutils import escape
@@ -21,71 +21,51 @@ from reportlab.pdfbase.ttfonts import TTFError, TTFont
 from reportlab.platypus import BaseDocTemplate, Flowable, Frame, HRFlowable, KeepTogether, PageTemplate, Paragraph
 
 from muniment.faces.dossier import blocks
+from muniment.faces.dossier.letters import CHINESE, OWN, LetterFaults, Letters
 from muniment.faces.wording.texts import Texts
 from muniment.memory.errors import BadInput
 
 _INK, _SOFT, _LINE, _ACCENT = (HexColor(each) for each in ("#1d2327", "#5d6872", "#c9ced2", "#23527c"))
-_LATIN, _BOLD, _CHINESE, _OWN = "Helvetica", "Helvetica-Bold", "STSong-Light", "muniment-own"
-_NOT_LATIN = re.compile(r"[^\x00-\xff]+")  # what the fonts of Latin letters lack
-_TYPOGRAPHIC = "–—‘’‚“”„†‡•…‰‹›€™"  # that they have besides
 _CJK = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _MARGIN = 18 * mm
 _SIZES = {"title": 22.0, "h1": 15.0, "h2": 11.5, "text": 10.0, "hint": 8.8, "entry": 10.4, "detail": 8.6, "quote": 9.2}
 _MAX_WHOLE = 2_000  # characters of a statement that stands on one page with its details
+_TITLE_PARAGRAPHS = 2  # of the title and the line below it
 _LABEL_WIDTH = 96.0  # points to the left of a detail
+_WIDE_LABEL = 122.0  # to the left of what a row of a table says
 _LANGUAGES = {"zh": "zh-Hans"}
 
 
-def write_pdf(content: Iterable[blocks.Block], texts: Texts, user: str, file: IO[bytes], font: Path | None) -> int:
-    """Write the blocks as a PDF, and return how many characters its fonts cannot draw. It takes memory by its pages.
+def write_pdf(
+    content: Iterable[blocks.Block], texts: Texts, user: str, file: IO[bytes], font: Path | None
+) -> LetterFaults:
+    """Write the blocks as a PDF, and return the letters that are not seen as they should be; the PDF says so, too. It
+    takes memory by its pages.
 
-    `font` is a TrueType file that is embedded in place of the usual fonts. Raises BadInput for one that is none."""
-    letters = _Letters(_register_own(font) if font else None)
+    `font` is a TrueType file that is embedded and goes before the usual fonts. Raises BadInput for one that is none."""
+    pdfmetrics.registerFont(UnicodeCIDFont(CHINESE))
+    letters = Letters(_register_own(font) if font else None)
     document = _Document(file, texts("dossier.title", user=user), letters, texts.language)
-    document.build([flowable for block in content for flowable in _lay_out(block, letters, texts)])
-    return letters.missing
+    flowables = [flowable for block in content for flowable in _lay_out(block, letters, texts)]
+    flowables[_TITLE_PARAGRAPHS:_TITLE_PARAGRAPHS] = _lay_faults(letters, texts)
+    document.build(flowables)
+    return letters.faults
 
 
-class _Letters:
-    """Marks up a text with the fonts that have its characters, and counts those that none has."""
-
-    def __init__(self, own: str | None) -> None:
-        self.own, self.missing = own, 0
-        self.latin, self.bold = own or _LATIN, own or _BOLD
-        if own is None:
-            pdfmetrics.registerFont(UnicodeCIDFont(_CHINESE))
-
-    def mark_up(self, text: str) -> str:
-        """Return a text for a paragraph: its lines, and its runs by the font that has them."""
-        if self.own is None:
-            marked = _NOT_LATIN.sub(self._choose_font, escape(text))
-        else:
-            widths = pdfmetrics.getFont(self.own).face.charToGlyph
-            self.missing += sum(ord(char) not in widths for char in text if char.isprintable())
-            marked = escape(text)
-        return marked.replace("\n", "<br/>")
-
-    def _choose_font(self, match: re.Match[str]) -> str:
-        run = match[0]
-        if all(char in _TYPOGRAPHIC for char in run):
-            return run
-        self.missing += sum(not _is_drawn(char) for char in run)
-        return f'<font name="{_CHINESE}">{run}</font>'
-
-
-def _is_drawn(char: str) -> bool:
-    """Whether the Chinese font of a reader has a character: those of GBK."""
-    try:
-        char.encode("gbk")
-    except UnicodeEncodeError:
-        return False
-    return True
+def _lay_faults(letters: Letters, texts: Texts) -> list[Flowable]:
+    """Return what a reader has to know of letters that they do not see as they should be."""
+    faults = letters.faults
+    if not faults.missing and not faults.unjoined:
+        return []
+    scripts = ", ".join(faults.list_scripts())
+    count = texts.format_number(faults.missing.total() + faults.unjoined.total())
+    return [_set(texts("dossier.not_drawn", n=count, scripts=scripts), "text", letters, color=_ACCENT, after=10)]
 
 
 class _Document(BaseDocTemplate):  # type: ignore[misc]  # the library has no types
     """Pages with a footer, and an outline of the sections."""
 
-    def __init__(self, file: IO[bytes], title: str, letters: _Letters, language: str) -> None:
+    def __init__(self, file: IO[bytes], title: str, letters: Letters, language: str) -> None:
         super().__init__(
             file,
             pagesize=A4,
@@ -115,15 +95,17 @@ class _Document(BaseDocTemplate):  # type: ignore[misc]  # the library has no ty
             self.canv.addOutlineEntry(flowable.getPlainText(), anchor, level - 1, closed=level > 1)
 
 
-def _register_own(font: Path) -> str:
+def _register_own(font: Path) -> AbstractSet[int]:
+    """Register a font, and return the code points that it has."""
     try:
-        pdfmetrics.registerFont(TTFont(_OWN, str(font)))
+        own = TTFont(OWN, str(font))
     except (OSError, TTFError) as error:
         raise BadInput(f"{font}: is no TrueType font that can be embedded ({error})") from error
-    return _OWN
+    pdfmetrics.registerFont(own)
+    return frozenset(own.face.charToGlyph)
 
 
-def _lay_out(block: blocks.Block, letters: _Letters, texts: Texts) -> Iterator[Flowable]:
+def _lay_out(block: blocks.Block, letters: Letters, texts: Texts) -> Iterator[Flowable]:
     match block:
         case blocks.Contents():
             yield from _lay_contents(block, letters, texts)
@@ -144,20 +126,20 @@ def _lay_out(block: blocks.Block, letters: _Letters, texts: Texts) -> Iterator[F
             )
 
 
-def _lay_contents(block: blocks.Contents, letters: _Letters, texts: Texts) -> Iterator[Flowable]:
+def _lay_contents(block: blocks.Contents, letters: Letters, texts: Texts) -> Iterator[Flowable]:
     yield _set(texts("dossier.contents"), "h2", letters, bold=True, before=8, after=2)
     for text, anchor in block.sections:
         link = f'<a href="#{escape(anchor)}">{letters.mark_up(text)}</a>'
         yield _set(text, "text", letters, color=_ACCENT, markup=link)
 
 
-def _lay_figures(block: blocks.Figures, letters: _Letters) -> Iterator[Flowable]:
+def _lay_figures(block: blocks.Figures, letters: Letters) -> Iterator[Flowable]:
     for number, what in block.rows:
         count = f'<font name="{letters.bold}" size="13">{letters.mark_up(number)}</font>'
         yield _set(what, "text", letters, markup=f"{count}  {letters.mark_up(what)}", after=3)
 
 
-def _lay_heading(block: blocks.Heading, letters: _Letters) -> Iterator[Flowable]:
+def _lay_heading(block: blocks.Heading, letters: Letters) -> Iterator[Flowable]:
     is_section = block.level == 1
     if is_section:
         yield HRFlowable(width="100%", thickness=1.2, color=_INK, spaceBefore=20, spaceAfter=7)
@@ -168,7 +150,7 @@ def _lay_heading(block: blocks.Heading, letters: _Letters) -> Iterator[Flowable]
     yield heading
 
 
-def _lay_entry(entry: blocks.Entry, letters: _Letters) -> Iterator[Flowable]:
+def _lay_entry(entry: blocks.Entry, letters: Letters) -> Iterator[Flowable]:
     parts = [_set(entry.text, "entry", letters, after=3)]
     for text, who in entry.quotes:
         parts.append(_set(text, "quote", letters, indent=10))
@@ -181,13 +163,16 @@ def _lay_entry(entry: blocks.Entry, letters: _Letters) -> Iterator[Flowable]:
     yield HRFlowable(width="100%", thickness=0.4, color=_LINE, spaceBefore=6, spaceAfter=7)
 
 
-def _lay_row(block: blocks.Columns | blocks.Line, letters: _Letters) -> Iterator[Flowable]:
-    """Lay out a row of a table: the short cells in one line, and below them the long one."""
+def _lay_row(block: blocks.Columns | blocks.Line, letters: Letters) -> Iterator[Flowable]:
+    """Lay out a row of a table: its only short cell beside the long one; several in one line above it."""
     if isinstance(block, blocks.Columns):
         yield _set(" · ".join(block.names), "detail", letters, bold=True, color=_SOFT, before=4, after=2)
         yield HRFlowable(width="100%", thickness=0.6, color=_INK, spaceBefore=0, spaceAfter=4)
         return
     *short, long = block.cells
+    if len(short) == 1:  # beside each other
+        yield _set(long, "detail", letters, after=3, label=short[0], label_width=_WIDE_LABEL)
+        return
     yield _set(" · ".join(short), "hint", letters, color=_SOFT, follows=True)
     yield _set(long, "detail", letters, after=5)
 
@@ -195,7 +180,7 @@ def _lay_row(block: blocks.Columns | blocks.Line, letters: _Letters) -> Iterator
 def _set(
     text: str,
     size: str,
-    letters: _Letters,
+    letters: Letters,
     *,
     color: Any = _INK,
     bold: bool = False,
@@ -205,13 +190,14 @@ def _set(
     follows: bool = False,
     markup: str | None = None,
     label: str | None = None,
+    label_width: float = _LABEL_WIDTH,
 ) -> Paragraph:
     """Return a paragraph, perhaps with a label to its left. Chinese is broken between characters, everything else
     between words."""
     points = _SIZES[size]
     marked = letters.mark_up(text) if markup is None else markup
     if label is not None:
-        indent = _LABEL_WIDTH
+        indent = label_width
         marked = f"<bullet>{letters.mark_up(label)}</bullet>{marked}"
     style = ParagraphStyle(
         size,

@@ -50,6 +50,15 @@ def test_a_thread_has_what_was_called_and_what_was_learned(serving: Serving, ana
     assert "Checkpoints none" in text
 
 
+def test_a_thread_that_was_only_told_what_to_remember_says_so(serving: Serving, ana: httpx.Client) -> None:
+    """Nothing was said in it, and it has what it was given all the same."""
+    with serving.client(serving.token()) as api:
+        api.post("/memories", json={"text": "Keeps bees on the roof", "session": "notes"}).raise_for_status()
+    text = read_text(ana.get(THREAD, params={"id": "notes"}))
+    assert "Turns none; 1 text was given to remember" in text
+    assert "Keeps bees on the roof" in text
+
+
 def test_a_reply_leads_to_the_memories_and_to_who_said_them(serving: Serving, ana: httpx.Client) -> None:
     talk_without_graph(serving, TALK)
     page = ana.get(REPLY, params={"id": "main", "at": 8})

@@ -16,6 +16,7 @@ import pytest
 
 from muniment.faces import dossier
 from muniment.faces.dossier.files import DossierForm, choose_form, write_dossier
+from muniment.faces.dossier.letters import LetterFaults
 from muniment.faces.dossier.words import load_words
 from muniment.faces.wording.texts import LANGUAGES
 from muniment.memory.client import Memory
@@ -145,6 +146,57 @@ async def test_a_page_says_everything_in_plain_words(database_url: str) -> None:
         assert f'id="{section}"' in page
 
 
+async def test_other_records_are_sentences(database_url: str) -> None:
+    """Readable: what else is kept is told in sentences, in both languages, and no field of a row stands there as it is
+    in the database."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await plant(memory, ANA, clock)
+        rows = json.loads(await write(memory, ANA.scope, DossierForm.json))
+        pages = [(await write(memory, ANA.scope, DossierForm.html, each)).decode() for each in ("en", "zh")]
+    english, chinese = (re.sub(r"<[^>]+>", "\n", page.split('id="records"')[1]) for page in pages)
+    columns = {name for part in rows["records"].values() for row in part for name in row if "_" in name}
+    for text in (english, chinese):
+        assert not {name for name in columns if re.search(rf"\b{name}\b", text)}
+        assert not re.search(r"\{|\bnull\b|\btrue\b|\bfalse\b", text)
+    for expected in (
+        "A program keeps under “space Ana / notes / key Ana”: on quince: quince.",
+        "The memory was searched.",
+        "All statements were compared with each other (done)",
+        "By a command of the person: the plugin was switched off.",
+        "The conversation “thread Ana” has been shown the memory as it was after change 1.",
+    ):
+        assert expected in english, expected
+    for expected in ("搜索了记忆。", "由本人的命令：关闭了插件。", "比较了全部陈述（已完成）"):
+        assert expected in chinese, expected
+    assert not re.search(r"[a-z]{4,} [a-z]{2,} [a-z]{3,}", chinese.split("插件在对话中是否开启")[1].split("各类")[0])
+
+
+async def test_the_page_says_what_the_law_asks_for(database_url: str) -> None:
+    """For a request for access as it stands: purposes, kinds, recipients, transfers, storage, origin, rights, where to
+    complain and decisions; what only the operator knows is marked as theirs, and what nobody knows is said."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await plant(memory, ANA, clock)
+        page = re.sub(r"<[^>]+>", "\n", (await write(memory, ANA.scope, DossierForm.html)).decode())
+        empty = re.sub(r"<[^>]+>", "\n", (await write(memory, scope("nobody"), DossierForm.html)).decode())
+        tokens = json.loads(await write(memory, ANA.scope, DossierForm.json))["person"]["access"]["tokens"]
+    for text in (page, empty):
+        assert text.count("[To be added by whoever runs the installation:") == 10
+        for asked in ("What for", "Who gets to see them", "Which rights there are", "Where to complain"):
+            assert asked in text
+        assert "What is not known" in text
+        assert "No model on another machine is asked." in text
+    assert len(tokens) == 2
+    for token in tokens:
+        assert token["token_id"][:8] in page
+    assert "A browser is logged in with it: since 4 May 2026" in page
+    assert "It opens the categories of the agents agent Ana." in page
+    assert "It opens nothing but the data of programs in the projects project Ana." in page
+    assert "This person may read the memory of team Ana beside the own one: granted by granter Ana" in page
+    assert "No token opens this memory." in empty
+
+
 async def test_a_page_stands_alone_and_runs_nothing(database_url: str) -> None:
     """No script, no address outside, every value escaped, whatever somebody has said."""
     clock = FixedClock(NOON)
@@ -170,9 +222,10 @@ async def test_a_pdf_has_text_that_can_be_selected(database_url: str) -> None:
     async with engine(database_url, clock=clock) as memory:
         await fill(memory, clock)
         missing = io.BytesIO()
-        assert await write_dossier(memory, scope(), DossierForm.pdf, "en", missing) == 0
+        assert await write_dossier(memory, scope(), DossierForm.pdf, "en", missing) == LetterFaults()
         await memory.remember(scope(), "The user was born in Łódź")
-        assert await write_dossier(memory, scope(), DossierForm.pdf, "en", io.BytesIO()) > 0
+        faults = await write_dossier(memory, scope(), DossierForm.pdf, "en", io.BytesIO())
+        assert set(faults.list_missing()) == {"Ł", "ź"}
         content = await write(memory, scope(), DossierForm.pdf, "zh")
     reader = pypdf.PdfReader(io.BytesIO(content))
     text = "\n".join(page.extract_text() for page in reader.pages)

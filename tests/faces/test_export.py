@@ -68,7 +68,8 @@ def test_a_dossier_in_each_form(muniment: Muniment, tmp_path: Path) -> None:
     page, pdf, rows = (tmp_path / f"ana.{form}" for form in ("html", "pdf", "json"))
     for file in (page, pdf, rows):
         told = muniment("dossier", "--user", "ana", "--out", str(file), "--language", "zh", "--json").json
-        assert told == {"user": "ana", "file": str(file), "bytes": file.stat().st_size, "not_drawn": 0}
+        drawn = {"not_drawn": 0, "not_joined": 0, "letters": ""}
+        assert told == {"user": "ana", "file": str(file), "bytes": file.stat().st_size, **drawn}
     assert "关于ana的全部信息" in page.read_text()
     assert json.loads(rows.read_text())["person"]["user"] == "ana"
     before = pdf.read_bytes()

@@ -64,7 +64,7 @@ def test_what_an_answer_repeats_of_its_start_is_said_once(start: str) -> None:
 def test_another_preposition_takes_the_place_of_that_of_the_start(start: str) -> None:
     """Whatever preposition an answer begins with, there is one in the sentence."""
     question, answer = QUESTIONS[start]
-    own = start.split()[-1]
+    own = start.rsplit(maxsplit=1)[-1]
     for preposition in PREPOSITIONS:
         said = complete_answer(f"{preposition.title()} {answer}", [say(question, "assistant")]).split()
         assert said == [*start.split()[:-1], preposition, answer]

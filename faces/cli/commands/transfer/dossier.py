@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated
@@ -13,9 +13,12 @@ from muniment.faces.cli import session
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.dossier.files import DossierForm, choose_form, write_dossier
+from muniment.faces.dossier.letters import LetterFaults, name_script
 from muniment.faces.transfer.files import open_replacement
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
+
+_MAX_LETTERS = 40  # that cannot be drawn and are named
 
 
 class Language(StrEnum):
@@ -42,7 +45,9 @@ def write_person_file(
     erasures; what was said word for word; and every other record, counted.
 
     A page of HTML stands alone: it loads nothing and can be printed. JSON has every row. A PDF wants the extra pdf; its
-    text can be selected, Chinese included. An existing FILE is replaced only when the new one is complete.
+    text can be selected, Chinese included; --font names a TrueType file for other letters, such as DejaVuSans.ttf for
+    Polish, Greek and Cyrillic, and what cannot be drawn is named. An existing FILE is replaced only when the new one
+    is complete.
 
     For example:
 
@@ -60,16 +65,34 @@ def write_person_file(
         terminal.show_progress(f"dossier {user}", None, quiet=as_json) as move,
     ):
         own = Path(font) if font is not None else None
-        missing = session.run_async(_write(settings, scope, form, language, file, own, move, quiet=as_json))
+        faults = session.run_async(_write(settings, scope, form, language, file, own, move, quiet=as_json))
     size = Path(out).stat().st_size
     if as_json:
-        screen.print_json({"user": scope.owner, "file": out, "bytes": size, "not_drawn": missing})
+        told = {
+            "not_drawn": faults.missing.total(),
+            "not_joined": faults.unjoined.total(),
+            "letters": faults.list_missing(),
+        }
+        screen.print_json({"user": scope.owner, "file": out, "bytes": size, **told})
         return
     screen.print_line(f"{size:,} bytes written to {out}")
-    if missing:
-        screen.print_stderr(
-            f"muniment: {out}: {missing:,} characters are in its text and cannot be drawn by its fonts; "
-            "give a TrueType font that has them with --font, or take .html"
+    for line in _describe_faults(faults):
+        screen.print_stderr(f"muniment: {out}: {line}")
+
+
+def _describe_faults(faults: LetterFaults) -> Iterator[str]:
+    if faults.missing:
+        letters = " ".join(faults.list_missing()[:_MAX_LETTERS])
+        more = max(len(faults.missing) - _MAX_LETTERS, 0)
+        yield (
+            f"{faults.missing.total():,} characters are in its text and cannot be drawn by its fonts: {letters}"
+            f"{f' and {more:,} others' if more else ''}; give a TrueType font that has them with --font, or take .html"
+        )
+    if faults.unjoined:
+        scripts = ", ".join(sorted({name_script(each).title() for each in faults.unjoined}))
+        yield (
+            f"{faults.unjoined.total():,} characters of {scripts} are drawn one by one from left to right, not as they "
+            "are written; take .html, which shows them rightly"
         )
 
 
@@ -83,6 +106,6 @@ async def _write(
     move: Callable[[int], None],
     *,
     quiet: bool,
-) -> int:
+) -> LetterFaults:
     async with session.open_memory(settings, quiet=quiet) as memory:
         return await write_dossier(memory, scope, form, language, file, font=font, on_progress=move)
