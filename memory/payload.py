@@ -197,7 +197,7 @@ def encode_explanation(explanation: Explanation) -> dict[str, Any]:
 
 def encode_bisection(found: Bisection) -> dict[str, Any]:
     """Return what made a reply as JSON values: the turn, the outcome, the minimal sets with their sources, the replies
-    with the first set alone and without all of them, and how many replies were made."""
+    with the first set alone and without all of them, and how many replies were made, reused, and went another way."""
     turn = found.turn
     return {
         "thread": turn.thread,
@@ -212,6 +212,7 @@ def encode_bisection(found: Bisection) -> dict[str, Any]:
         "reply_without": found.reply_without,
         "replies": found.replies,
         "reused": found.reused,
+        "strayed": found.strayed,
     }
 
 
@@ -228,10 +229,11 @@ def _encode_cause(cause: Cause) -> dict[str, Any]:
         for turn in cause.sources
     ]
     encoded = {"text": statement.text, "part": statement.part, "sources": sources}
-    if statement.memory is not None:
-        encoded["id"] = str(statement.memory)
+    if (id_ := cause.memory.id if cause.memory else statement.memory) is not None:
+        encoded["id"] = str(id_)
     if cause.memory is not None:
-        encoded["state"] = cause.memory.state
+        encoded |= {"state": cause.memory.state, "since": encode_value(cause.memory.created_at)}
+        encoded |= {"source": cause.memory.source} if cause.memory.source else {}
     return encoded | ({"reason": cause.reason} if cause.reason else {})
 
 

@@ -1819,6 +1819,7 @@ CREATE TABLE muniment.bisect_replies (
     holds boolean NOT NULL,
     reply text NOT NULL,
     at timestamp with time zone NOT NULL,
+    strayed boolean DEFAULT false NOT NULL,
     CONSTRAINT bisect_replies_attempt_range CHECK ((attempt >= 0))
 );
 
@@ -1839,6 +1840,8 @@ COMMENT ON COLUMN muniment.bisect_replies.holds IS 'Whether it has what is looke
 COMMENT ON COLUMN muniment.bisect_replies.reply IS 'The reply, redacted.';
 
 COMMENT ON COLUMN muniment.bisect_replies.at IS 'When it was made.';
+
+COMMENT ON COLUMN muniment.bisect_replies.strayed IS 'Whether it called a tool as the turn did not; its text then says which call, and it has nothing that is looked for.';
 
 CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
  SELECT space_id,

@@ -10,6 +10,7 @@ from muniment.memory.config.settings import Settings, get_environment, load_sett
 from muniment.memory.errors import BadInput
 
 KINDS = ("config", "embedder", "model", "prompts")
+_YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,15 +23,18 @@ class Configuration:
 
 
 def read_configuration(given: Sequence[str]) -> Configuration:
-    """Return the own configuration, with what `KIND=VALUE` texts change in it: the file of settings (`config`), the
-    `embedder` of scratch spaces, the `model`, the folder of `prompts`.
+    """Return the own configuration, with what `KIND=VALUE` texts change in it: the file of settings (`config`, which a
+    file with the ending .yaml or .yml is by itself), the `embedder` of scratch spaces, the `model`, the folder of
+    `prompts`.
 
     Raises BadInput for another kind or one that comes twice, BadConfig for what is not valid."""
     values: dict[str, str] = {}
     for text in given:
-        kind, _, value = text.partition("=")
+        kind, sign, value = text.partition("=")
+        if not sign and text.endswith(_YAML):
+            kind, value = "config", text
         if kind not in KINDS or not value:
-            raise BadInput(f"--against: KIND=VALUE wanted, with one of {', '.join(KINDS)} and what it is")
+            raise BadInput(f"--against: FILE.yaml or KIND=VALUE wanted, with one of {', '.join(KINDS)}")
         if kind in values:
             raise BadInput(f"--against: {kind} is given twice")
         values[kind] = value

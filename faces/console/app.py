@@ -18,13 +18,13 @@ from muniment.faces.console.areas import Area
 from muniment.faces.console.failures import answer_error, render_failure
 from muniment.faces.console.listening import ChangeListener
 from muniment.faces.console.rendering import HEADERS, ROOT
-from muniment.faces.console.replies.searches import ReplySearches
 from muniment.faces.console.static_files import send_static
 from muniment.faces.console.visits import make_route
 from muniment.faces.console.waiting import WaitingCounts
 from muniment.faces.http.guard import Guard
 from muniment.faces.http.service import Service
 from muniment.faces.serving.rate_limit import RateLimits
+from muniment.faces.serving.reply_searches import ReplySearches
 from muniment.memory.bootstrap.console_reads import make_console_reads
 from muniment.memory.bootstrap.console_sessions import ConsoleSessions, make_console_sessions
 from muniment.memory.errors import MunimentError

@@ -202,6 +202,13 @@ class ContextAnswer(BaseModel):
     degraded: bool = False
 
 
+class BisectAnswer(BaseModel):
+    """How many replies were made, and what made the recorded one; null while the search goes on."""
+
+    replies: int
+    result: dict[str, Any] | None = Field(description="As `muniment bisect --json` has it.")
+
+
 class ImportAnswer(BaseModel):
     """How many memories are new, and the numbers of the rows that changed only others, or nothing."""
 

@@ -15,6 +15,7 @@ from muniment.faces.http.errors import add_handlers
 from muniment.faces.http.guard import Guard
 from muniment.faces.http.routes import (
     administration,
+    bisections,
     changes,
     configuration,
     consents,
@@ -30,6 +31,7 @@ from muniment.faces.http.routes import (
 )
 from muniment.faces.http.service import Service
 from muniment.faces.mcp.deferred import METHODS, PATH
+from muniment.faces.serving.reply_searches import ReplySearches
 
 _DESCRIPTION = (
     "The long-term memory of agents. Every request but those of the group `operations` shows a token of "
@@ -60,9 +62,10 @@ def create_app(service: Service, mcp: ASGIApp, mounts: Mapping[str, ASGIApp] = M
         redirect_slashes=False,
     )
     app.state.service = service
+    app.state.reply_searches = ReplySearches()
     groups = (
-        query, changes, memories, erasure, conversations, consents, projections, sessions, transfer, store, operations,
-        configuration, administration, former_pages,
+        query, changes, memories, erasure, conversations, consents, projections, sessions, bisections, transfer, store,
+        operations, configuration, administration, former_pages,
     )  # fmt: skip
     add_handlers(app, [route for group in groups for route in group.router.routes])
     for group in groups:

@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.faces.http.strict_json import parse_json
 from muniment.memory import codec
+from muniment.memory.domain.layers.bisection import MOST_RUNS
 from muniment.memory.domain.memory import FactKind, Reach, Role
 from muniment.memory.domain.turn import TurnKind
 from muniment.memory.errors import BadInput
 
+_MAX_POSITION = 2**31 - 1  # of a turn in its session
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Aliases = Annotated[list[str], Field(max_length=16)]
@@ -196,6 +198,18 @@ class TurnsBody(Body):
     thread: Name | None = None
     app: Name | None = None
     turns: Annotated[list[TurnBody], Field(min_length=1, max_length=50)]
+
+
+class BisectBody(Body):
+    """A question about a reply: what is looked for in it, as words or as a question to the model."""
+
+    session: Name
+    thread: Annotated[Name | None, Field(description="Where it is not that of the session's name.")] = None
+    turn: Annotated[int, Field(ge=0, le=_MAX_POSITION, description="The position of the message or of its reply.")]
+    expect: Annotated[str | None, Field(min_length=1, description="Its words; `*` any text, `|` alternatives.")] = None
+    judge: Annotated[str | None, Field(min_length=1, description="Or a question about it, for the model.")] = None
+    runs: Annotated[int, Field(ge=1, le=MOST_RUNS, description="Above 1 for a model that answers differently.")] = 1
+    missing: Annotated[bool, Field(description="Which memory was not shown, and would have made it.")] = False
 
 
 class DecisionBody(Body):

@@ -16,6 +16,7 @@ from muniment.memory.errors import BadInput, TooLarge
 
 MAX_RECORD_BYTES = 64 * 2**20  # of one record, such as a conversation
 _MAX_DEPTH = 256  # values within values: the time to read deeper ones grows with their square
+_BUFFER = 2**13  # bytes whose values are taken apart together, before their depth is known
 _PROBE_BYTES = 2**18  # of a file whose layout is looked at
 _STARTS = ("start_map", "start_array")
 _ENDS = ("end_map", "end_array")
@@ -138,7 +139,7 @@ def _check_shape(prefix: str, event: str, path: str, holder: str | None) -> None
 def _parse_events(file: Any) -> Iterator[tuple[str, str, Any]]:
     """Yield the events of JSON. Raises _WrongShapeError for what is nested very deeply."""
     depth = 0
-    for each in ijson.parse(file, use_float=True, multiple_values=True):
+    for each in ijson.parse(file, buf_size=_BUFFER, use_float=True, multiple_values=True):
         depth += (each[1] in _STARTS) - (each[1] in _ENDS)
         if depth > _MAX_DEPTH:
             raise _WrongShapeError(f"is nested more than {_MAX_DEPTH} deep")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
 from muniment.graph.checkpointer import open_thread_saver
+from muniment.graph.replay.recorded_tools import RecordedTools, list_uses, parse_call
 from muniment.graph.replay.replay_memory import ReplayMemory
 from muniment.graph.replay.statements import keep_statements, list_changes, list_statements, name_memories
 from muniment.graph.supervisor import build
@@ -52,12 +55,15 @@ async def open_turn(
     model: ChatModel | BaseChatModel | None = None,
     instructions: str = "",
     subagents: Sequence[Subagent] | None = None,
+    tools: Sequence[BaseTool | Callable[..., Any]] = (),
 ) -> SupervisorReplay:
     """Return the turn at a position of the scope's session, that of the message or of its reply, to be made again.
 
-    `model`, `instructions` and `subagents` are those of the graph, as `build` takes them; without a model it is the
-    memory's own, and where there is none the reply is made from memory alone. Raises BadInput for a scope without a
-    session and for a message that was no question to the model, NotFound, StoreError, Denied."""
+    `model`, `instructions`, `subagents` and `tools` are those of the graph, as `build` takes them; without a model it
+    is the memory's own, and where there is none the reply is made from memory alone. No tool runs: a call has the
+    result that it had in the turn, and a tool that the turn called and that is not given takes any arguments. Raises
+    BadInput for a scope without a session and for a message that was no question to the model, NotFound, StoreError,
+    Denied."""
     session = scope.session or scope.thread
     if session is None:
         raise BadInput("thread: is missing; name the thread of the turn")
@@ -69,7 +75,7 @@ async def open_turn(
     if message is None or not any(each.position == position for each in turns):
         raise NotFound(f"no turn {position} with a message in the session {session!r}")
     exchange = _cut_exchange(turns, message)
-    state, is_kept = await _read_state(memory, scope, session, turns, message)
+    state, is_kept, called = await _read_state(memory, scope, session, turns, message)
     rev = Revision(state["rev"] or 0)
     brief = await _make_brief(memory, scope, message, rev)
     if not is_kept and brief is not None:
@@ -88,6 +94,8 @@ async def open_turn(
         model=adapt_model(memory.engine.model if model is None else model),
         instructions=instructions,
         subagents=subagents,
+        tools=tools,
+        recorded=RecordedTools(list_uses(called, exchange), memory.conversation.redact),
     )
     turn = ReplayedTurn(
         thread=session,
@@ -105,7 +113,8 @@ async def open_turn(
 
 class SupervisorReplay:
     """A turn of the supervisor graph that can be made again. The nodes are those of the graph: the prompt, the tools
-    and the subagents are the same, memory is read as of the revision of the turn, and nothing is written.
+    and the subagents are the same, memory is read as of the revision of the turn, and nothing is written. No tool runs:
+    a call has its recorded result.
 
     What the model finds by `memory_query` it finds among the statements that are kept. A search in conversations is not
     offered, as in any run in the past."""
@@ -122,9 +131,10 @@ class SupervisorReplay:
         return self._turn
 
     async def make_reply(self, kept: AbstractSet[str], added: Sequence[ShownStatement] = ()) -> str:
-        """Return the reply with the shown statements of these keys, and with `added` ones. Raises ModelError,
-        OverBudget, StoreError."""
+        """Return the reply with the shown statements of these keys, and with `added` ones. Raises WentAnotherWay for a
+        call of a tool that the turn did not make, ModelError, OverBudget, StoreError."""
         memory = self._nodes.memory
+        self._nodes.recorded.begin_reply()
         visible = [each for each in self._turn.shown if each.key in kept]
         memory.visible = frozenset(each.memory for each in (*visible, *added) if each.memory is not None)
         memory.failures.clear()
@@ -145,13 +155,15 @@ class _SupervisorNodes:
     model: BaseChatModel | None
     instructions: str
     subagents: Sequence[Subagent] | None
+    tools: Sequence[BaseTool | Callable[..., Any]]
+    recorded: RecordedTools
 
     def compile(self) -> Pregel[Any, Who, Any, Any]:
         """Return the graph of the supervisor and its subagents, without what learns, records and saves."""
         settings = self.memory.engine.settings
         colleagues = self._list_colleagues()
         described = {each.name: each.description for each in colleagues}
-        common: dict[str, Any] = {"scope": self.scope, "memory": self.memory, "settings": settings, "own": None}
+        common: dict[str, Any] = {"scope": self.scope, "memory": self.memory, "settings": settings}
         graph = StateGraph(State, context_schema=Who)
         reply = partial(
             write_reply,
@@ -159,11 +171,14 @@ class _SupervisorNodes:
             model=self.model,
             instructions=build_supervisor_prompt(self.instructions, described),
             colleagues=described,
+            own=self.recorded.make_node(NAME, self.tools),
         )
         graph.add_node("supervisor", _bind(reply), destinations=(*described, "episodic"))
         graph.add_node("episodic", _end_turn)
         for each in colleagues:
-            work = partial(run_subagent, **common, model=adapt_model(each.model) or self.model, subagent=each)
+            own = self.recorded.make_node(each.name, each.tools)
+            agent: dict[str, Any] = {"model": adapt_model(each.model) or self.model, "subagent": each, "own": own}
+            work = partial(run_subagent, **common, **agent)
             graph.add_node(each.name, _bind(work))
             graph.add_edge(each.name, "supervisor")
         graph.add_edge(START, "supervisor")
@@ -171,13 +186,15 @@ class _SupervisorNodes:
         return graph.compile()
 
     def compute_digest(self, state: State) -> str:
-        """Return a digest of what decides a reply beside the statements: the model, the instructions and the thread."""
+        """Return a digest of what decides a reply beside the statements: the model, the instructions, the thread, and
+        the tools with their results."""
         name = (
             getattr(self.model, "model_name", None) or getattr(self.model, "model", None) or type(self.model).__name__
         )
         colleagues = [[each.name, each.instructions] for each in self._list_colleagues()]
         thread = [[message.type, str(message.text)] for message in state["messages"]]
         parts = [str(name), self.instructions, colleagues, thread, state.get("additions", [])]
+        parts += [sorted(ToolNode(self.tools).tools_by_name) if self.tools else [], self.recorded.list_keys()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def _list_colleagues(self) -> Sequence[Subagent]:
@@ -203,9 +220,9 @@ async def _end_turn(state: State) -> State:  # noqa: ARG001 - the name is part o
 
 async def _read_state(
     memory: Memory, scope: Scope, session: str, turns: Sequence[Turn], message: Turn
-) -> tuple[State, bool]:
-    """Return the state of a turn before its reply, and whether a checkpoint has it; else it is made of the ledger, with
-    the revision of its time.
+) -> tuple[State, bool, Sequence[AnyMessage]]:
+    """Return the state of a turn before its reply, whether a checkpoint has it, and the calls of tools that this one
+    has; else it is made of the ledger, with the revision of its time.
 
     Raises BadInput for a message that a command has answered."""
     settings = memory.engine.settings
@@ -222,13 +239,15 @@ async def _read_state(
         raise BadInput("turn: no memory was put before a model: a command has answered it, or memory was off")
     if values.get("asked") and values.get("rev") is not None:
         kept: dict[str, Any] = {name: value for name, value in values.items() if name not in _MADE_IN_TURN}
-        return State(**kept) | _begin_again(kept["messages"], kept["asked"], kept["rev"]), True  # type: ignore[typeddict-item]
+        state = State(**kept) | _begin_again(kept["messages"], kept["asked"], kept["rev"])  # type: ignore[typeddict-item]
+        return state, True, values.get("tool_messages") or ()
     rev = await memory.replays.find_revision(scope, message.at)
     spoken = [each for each in turns if each.kind == "message" and (each.position or 0) <= (message.position or 0)]
     start = next((n for n in range(len(spoken), 0, -1) if spoken[n - 1].role == "assistant"), 0)
     asked = [str(each.id) for each in spoken[start:] if each.role == "user"]
     messages = [_make_message(each) for each in spoken if each.role in ("user", "assistant")]
-    return State(space=str(scope.space), at=message.at.isoformat()) | _begin_again(messages, asked, int(rev)), False
+    state = State(space=str(scope.space), at=message.at.isoformat()) | _begin_again(messages, asked, int(rev))
+    return state, False, ()
 
 
 def _begin_again(messages: Sequence[AnyMessage], asked: Sequence[str], rev: int) -> State:
@@ -275,13 +294,13 @@ async def _find_by_tool(memory: Memory, scope: Scope, exchange: Sequence[Turn], 
     """Return what the calls of `memory_query` in a turn find, as of its revision."""
     settings, found = memory.engine.settings, dict[str, ShownStatement]()
     for turn in exchange:
-        name, _, arguments = turn.text.partition("\n")[0].partition(" ")
-        if turn.role != "tool" or name != QUERY_TOOL:
+        call = parse_call(turn)
+        if call is None or call[0] != QUERY_TOOL:
             continue
         try:
-            query = parse_agent_query(settings, NAME, json.loads(arguments), threshold=0.0)
+            query = parse_agent_query(settings, NAME, call[1], threshold=0.0)
             answer = await memory.query(scope, NAME, replace(query, as_of=rev))
-        except (ValueError, TypeError, BadInput, Denied):  # a call that was cut, or was refused then, too
+        except (BadInput, Denied):  # a call that was refused then, too
             continue
         for hit in answer.hits:
             key, text = str(hit.memory.id), f"[{hit.memory.category}] {hit.memory.text}"

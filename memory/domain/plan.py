@@ -21,7 +21,7 @@ from muniment.memory.domain.turn import Source, Turn
 from muniment.memory.errors import BadInput, OnlySecret
 
 IndexPart = Literal["vectors", "words", "dropped"]
-SECRET_REASON = "a secret"  # of a refusal: redaction leaves no statement
+SECRET_REASON = "a secret"  # noqa: S105 - the reason of a refusal: redaction leaves no statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -218,8 +218,8 @@ declare
   content bytea;
   latest bigint;
 begin
-  update muniment.spaces set sealed_from = rev where space_id = at_space
-  returning muniment.digest_space(space_id, sealed_from) into before;
+  update muniment.spaces set sealed_from = rev where space_id = at_space;
+  select muniment.digest_space(s.space_id, s.sealed_from) into before from muniment.spaces s where s.space_id = at_space;
   for one in
     select o.rev, o.memory_id, 1 as place from muniment.journal o where o.space_id = at_space
     union all

@@ -30,6 +30,10 @@ def test_a_reply_leads_to_the_memory_that_made_it(serving: Serving, ana: httpx.C
     talk_with_graph(serving, SAID)
     page = ana.get(REPLY, params={"id": "main", "at": 5})
     assert "bisect?id=main&amp;at=4" in page.text
+    assert "bisect?id=main&amp;at=4&amp;missing=yes" in page.text
+    asked = ana.get(BISECT, params={"id": "main", "at": 4, "missing": "yes"})
+    assert "What should it have said?" in asked.text
+    assert re.search(r'name="missing"[^>]* checked', asked.text)
     text = read_text(ana.get(BISECT, params={"id": "main", "at": 5}))
     assert "muniment bisect --thread main --turn 5 --expect PATTERN --user ana" in text
     assert "The search" not in text
@@ -91,7 +95,9 @@ def test_it_goes_by_hand_with_and_without_script(chromium: Browser, serving: Ser
             assert "The user lives in Lisbon" in tab.page.locator("#bisect").inner_text()
 
 
-@pytest.mark.parametrize("query", ["", "&expect=Lisbon", "&expect=*", "&expect=submarine", "&judge=Does+it?&runs=5"])
+@pytest.mark.parametrize(
+    "query", ["", "&missing=yes", "&expect=Lisbon", "&expect=*", "&expect=submarine", "&judge=Does+it?&runs=5"]
+)
 def test_every_view_is_sound(chromium: Browser, serving: Serving, ana: httpx.Client, query: str) -> None:
     talk_with_graph(serving, SAID)
     if query == "&expect=Lisbon":

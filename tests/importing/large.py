@@ -143,11 +143,13 @@ def _make_letta(number: int, chars: int) -> dict[str, Any]:
 
 
 def _make_fact(number: int, chars: int) -> dict[str, Any]:
+    """A fact with its vector, which is most of such a file."""
     return {
         "uuid": f"f-{number}",
         "group_id": "ana",
         "name": "KNOWS",
-        "fact": _make_text(number, chars),
+        "fact": _make_text(number, 100),
+        "fact_embedding": [number % 97 / 97 + place / 1e6 for place in range(chars // 20)],
         "valid_at": _make_time(number),
         "invalid_at": None,
     }

@@ -39,7 +39,7 @@ FIXED = {"memory_id", "agent_id", "run_id", "created_at"}
 
 def functions(database_url: str) -> str:
     with psycopg.connect(database_url) as conn:
-        row = conn.execute("select pg_get_functiondef('muniment.apply_changes'::regproc)").fetchone()
+        row = conn.execute("select pg_get_functiondef('muniment.write_changes'::regproc)").fetchone()
     assert row is not None
     return str(row[0])
 

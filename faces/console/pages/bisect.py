@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from muniment.faces.console.forms import Form
 from muniment.faces.console.pages.threads import read_number, read_session
-from muniment.faces.console.replies.searches import ReplySearches
 from muniment.faces.console.visits import Visit, make_action, make_page
+from muniment.faces.serving.reply_searches import ReplySearches
 from muniment.memory.domain.layers.bisection import BisectRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -47,7 +47,7 @@ async def show_bisect(visit: Visit) -> Response:
             request = _parse_request(given)
         except BadInput as error:
             problem = str(error)
-    progress, is_running, failure = None, False, ""
+    progress, is_running, failure = None, False, None
     if request is not None:
         try:
             progress = await visit.service.memory.replays.read_progress(_make_scope(visit, session), replay, request)
@@ -65,7 +65,7 @@ async def show_bisect(visit: Visit) -> Response:
         progress=progress,
         result=progress.result if progress else None,
         is_running=is_running,
-        failure=failure,
+        failure=str(failure) if failure else "",
         problem=problem,
         command=_write_command(visit, session, position, given),
     )

@@ -71,15 +71,22 @@ class BisectRequest:
             raise BadInput(f"runs: {self.runs} given, 1 to {MOST_RUNS} allowed")
 
 
+class WentAnotherWay(Exception):
+    """A reply called a tool as the recorded turn did not: what that tool would have said is not known, and no tool
+    runs again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayAnswer:
     """A reply that was made with a subset of the statements, named by their numbers, and whether it has what is looked
-    for. `attempt` counts the replies with the same subset from 0."""
+    for. `attempt` counts the replies with the same subset from 0. One that `strayed` called a tool as the turn did not:
+    it ends there and has nothing, and `reply` says which call it was."""
 
     subset: frozenset[int]
     attempt: int
     holds: bool
     reply: str
+    strayed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +105,10 @@ class Bisection:
 
     Each of `sets` suffices by itself, and none of its statements can be left out; without all of them the property is
     gone. `reply_with` was made with the first set alone, `reply_without` without all of them. `replies` were needed, of
-    which `reused` were made before. Outcomes: `unaided`, the property is there without any statement; `not reproduced`,
-    it is not there with all; `not said`, the recorded reply does not have it; `not certain`, the replies differ too
-    much; and for what was not shown `known`, the reply has it as it is, and `none would do`."""
+    which `reused` were made before, and `strayed` called a tool as the turn did not. Outcomes: `unaided`, the property
+    is there without any statement; `not reproduced`, it is not there with all; `not said`, the recorded reply does not
+    have it; `not certain`, the replies differ too much; and for what was not shown `known`, the reply has it as it is,
+    and `none would do`."""
 
     outcome: BisectOutcome
     turn: ReplayedTurn
@@ -111,6 +119,7 @@ class Bisection:
     reply_without: str | None = None
     replies: int = 0
     reused: int = 0
+    strayed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid5
 
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.consent import Consent
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.layers.bisection import (
     Bisection,
     BisectOutcome,
@@ -18,6 +20,7 @@ from muniment.memory.domain.layers.bisection import (
     Cause,
     ReplayAnswer,
     ShownStatement,
+    WentAnotherWay,
 )
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.query import Query
@@ -42,12 +45,13 @@ from muniment.memory.rules.bisection.judgement import (
 from muniment.memory.rules.bisection.minimal_set import SearchResult, find_causes
 from muniment.memory.rules.bisection.reply_pattern import parse_pattern
 from muniment.memory.rules.redaction.redact import Redactor
-from muniment.memory.rules.retrieval.render import format_bullet
+from muniment.memory.rules.retrieval.render import format_bullet, format_line
 
 _AGENT = "supervisor"  # who talks with the user, and by whose allowlist memory comes before a model
 _MOST_CANDIDATES = 30  # that were not shown
 _WIDE_BUDGET = 100_000  # tokens: so that a search for candidates is bound by their number alone
 _MOST_SOURCES = 3  # turns that are shown of one memory
+_MOST_CONSENTS = 1_000  # that are looked through for the fields of the profile
 _MISSING: dict[str, BisectOutcome] = {"unaided": "known", "not reproduced": "none would do"}
 
 OnReply = Callable[[int], None]
@@ -124,8 +128,12 @@ class Bisecting:
         judge = self._make_judge(scope, request)
 
         async def make(subset: frozenset[int], attempt: int) -> ReplayAnswer:
-            text = self.redactor.redact_text(await self._make_reply(run, subset))
-            answer = ReplayAnswer(subset=subset, attempt=attempt, holds=await judge(text), reply=text)
+            try:
+                text = self.redactor.redact_text(await self._make_reply(run, subset))
+                answer = ReplayAnswer(subset=subset, attempt=attempt, holds=await judge(text), reply=text)
+            except WentAnotherWay as end:
+                text = self.redactor.redact_text(str(end))
+                answer = ReplayAnswer(subset=subset, attempt=attempt, holds=False, reply=text, strayed=True)
             await self.replays.keep_answer(scope, run.id, answer, self.clock.now())
             if on_reply is not None:
                 on_reply(len(run.used) + 1)
@@ -236,6 +244,7 @@ class Bisecting:
             reply_without=run.find_reply(frozenset(), holds=found.outcome == "unaided"),
             replies=len(run.used),
             reused=run.reused,
+            strayed=sum(each.strayed for each in run.used),
         )
         if found.outcome == "not reproduced":
             return replace(result, reply_with=run.find_reply(everything, holds=False))
@@ -254,22 +263,37 @@ class Bisecting:
     async def _describe(self, run: _Run, numbers: Sequence[int]) -> tuple[Cause, ...]:
         """Return the statements with these numbers, and where each comes from."""
         statements = [run.candidates[number] for number in numbers]
-        memories = await self.browser.get_memories(
-            run.scope, [each.memory for each in statements if each.memory is not None]
-        )
+        fields = await self._find_consents(run, [each.text for each in statements if each.memory is None])
+        named = {each.key: fields[each.text].memory for each in statements if each.text in fields}
+        named |= {each.key: each.memory for each in statements if each.memory is not None}
+        memories = await self.browser.get_memories(run.scope, [*named.values()])
         causes = list[Cause]()
         for each in statements:
-            memory = memories.get(each.memory) if each.memory else None
-            sources = await self._read_sources(run.scope, memory) if memory else ()
+            memory = memories.get(named[each.key]) if each.key in named else None
+            turns = memory.turns if memory else ()
+            if each.text in fields:
+                turns = fields[each.text].turns or turns
+            sources = await self._read_sources(run.scope, turns)
             reason = await self._explain(run, memory) if memory and run.request.missing else ""
             causes.append(Cause(statement=each, memory=memory, sources=sources, reason=reason))
         return tuple(causes)
 
-    async def _read_sources(self, scope: Scope, memory: StoredMemory) -> tuple[Turn, ...]:
-        """Return the turns that support a memory and are still kept, the first ones first."""
-        passages = [
-            await self.ledger.get_passage(scope, turn, before=0, after=0) for turn in memory.turns[:_MOST_SOURCES]
-        ]
+    async def _find_consents(self, run: _Run, lines: Sequence[str]) -> dict[str, Consent]:
+        """Return the consents by which fields of the profile had their values at the time of the turn, by the lines
+        that stood before the model: a field has no memory of its own."""
+        if not lines:
+            return {}
+        given = await self.ledger.list_consents(run.scope, (), _MOST_CONSENTS)
+        found = dict[str, Consent]()
+        for each in given:  # the newest one first
+            line = f"{each.field}: {format_line(each.value)}"
+            if line in lines and each.decided_at is not None and each.decided_at <= run.replay.turn.at:
+                found.setdefault(line, each)
+        return found
+
+    async def _read_sources(self, scope: Scope, turns: Sequence[TurnId]) -> tuple[Turn, ...]:
+        """Return those of the turns that are still kept, the first ones first."""
+        passages = [await self.ledger.get_passage(scope, turn, before=0, after=0) for turn in turns[:_MOST_SOURCES]]
         return tuple(each.turn for each in passages if each is not None)
 
     async def _explain(self, run: _Run, memory: StoredMemory) -> str:

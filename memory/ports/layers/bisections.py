@@ -22,7 +22,8 @@ class TurnReplay(Protocol):
     async def make_reply(self, kept: AbstractSet[str], added: Sequence[ShownStatement] = ()) -> str:
         """Return the reply with the shown statements of these keys alone, and with `added` ones beside them.
 
-        Raises ModelError where the model gives no answer, OverBudget, StoreError."""
+        No tool runs: a call of the turn has its recorded result. Raises WentAnotherWay for another call, ModelError
+        where the model gives no answer, OverBudget, StoreError."""
         ...
 
 

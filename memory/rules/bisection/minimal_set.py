@@ -112,7 +112,11 @@ def _narrow_down(oracle: _Oracle, rest: Sequence[int]) -> Search[Subset | None]:
 
 def _drop_needless(oracle: _Oracle, found: Subset) -> Search[Subset | None]:
     """Return a set without the statements that it does not need; None where it does not suffice when asked again."""
-    for number in sorted(found):
-        if len(found) > 1 and (yield from oracle.ask_again(found - {number})):
-            found -= {number}
+    is_smaller = True
+    while is_smaller:  # without one statement another one may be needless, too
+        is_smaller = False
+        for number in sorted(found):
+            if len(found) > 1 and (yield from oracle.ask_again(found - {number})):
+                found -= {number}
+                is_smaller = True
     return found if (yield from oracle.ask_again(found)) else None

@@ -35,6 +35,7 @@ _ISO = lazy_compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
 _PASSIVE = lazy_compile(r"\bby\b|由|被|把|让")
 _ROLE_NAMES_ZH = frozenset(parse_words.ROLES_ZH.values())
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "professor", "prof"})
+_LONGEST_CHANGE = 4_000  # characters of what may correct, move or end what was said before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,8 +266,10 @@ def _find_names(text: str, figures: frozenset[str]) -> tuple[frozenset[str], str
 
 
 def may_change_known(text: str) -> bool:
-    """Whether a text has any word with which people correct, move or end what was said before; most texts have none."""
-    return any(pattern.search(text) for pattern in changes.CHANGES)
+    """Whether a text has any word with which people correct, move or end what was said before; most texts have none.
+
+    A long text tells much, and does not do that."""
+    return len(text) <= _LONGEST_CHANGE and any(pattern.search(text) for pattern in changes.CHANGES)
 
 
 def is_correcting(sentence: str) -> bool:

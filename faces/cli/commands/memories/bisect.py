@@ -117,6 +117,11 @@ def _print_bisection(found: Bisection) -> None:
         f"turn {turn.position} of {turn.thread}, revision {turn.rev}, {how}: {len(turn.shown)} statements shown, "
         f"{found.replies} replies, {found.reused} of them kept from before"
     )
+    if found.strayed:
+        terminal.print_hint(
+            f"{found.strayed} of the replies called a tool as the turn did not: no tool runs again, and such a reply "
+            "counts as one that does not have it"
+        )
     is_missing = found.request.missing and found.outcome == "found"
     terminal.print_wrapped(_MISSING_FOUND if is_missing else _OUTCOMES[found.outcome])
     for number, causes in enumerate(found.sets):
@@ -132,13 +137,23 @@ def _print_bisection(found: Bisection) -> None:
 
 
 def _print_cause(cause: Cause) -> None:
-    id_ = screen.shorten_id(cause.statement.memory) if cause.statement.memory else "profile"
+    named = cause.memory.id if cause.memory else cause.statement.memory
+    id_ = screen.shorten_id(named) if named else "profile"
     terminal.print_wrapped(f"  {id_}  {screen.join_lines(cause.statement.text)}")
     for turn in cause.sources:
         where = f"{turn.session or 'no session'}{'' if turn.position is None else f', turn {turn.position}'}"
         text = screen.join_lines(turn.text)[:_SHOWN_CHARS]
         terminal.print_wrapped(f"    from {turn.role}, {where}, {turn.at:%Y-%m-%d %H:%M}: {text}")
-    if cause.memory is not None and not cause.sources:
-        terminal.print_wrapped(f"    kept since {cause.memory.created_at:%Y-%m-%d %H:%M}; the turns are gone")
+    if not cause.sources:
+        terminal.print_wrapped(f"    {_describe_origin(cause)}")
     if cause.reason:
         terminal.print_wrapped(f"    not shown: {screen.join_lines(cause.reason)}")
+
+
+def _describe_origin(cause: Cause) -> str:
+    """Return where a statement comes from of which no turn is kept."""
+    memory = cause.memory
+    if memory is None:
+        return "no memory says it any more, and no turn of it is known"
+    source = f"from {screen.join_lines(memory.source)}, " if memory.source else ""
+    return f"{source}kept since {memory.created_at:%Y-%m-%d %H:%M}; no turn of it is kept"

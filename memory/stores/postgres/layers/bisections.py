@@ -30,6 +30,7 @@ class PostgresReplays(ReplayStore):
                     attempt=row["attempt"],
                     holds=row["holds"],
                     reply=row["reply"],
+                    strayed=row["strayed"],
                 )
                 for row in await cursor.fetchall()
             ]
@@ -42,6 +43,7 @@ class PostgresReplays(ReplayStore):
             "attempt": answer.attempt,
             "holds": answer.holds,
             "reply": answer.reply,
+            "strayed": answer.strayed,
             "at": at,
         }
         async with self._connections.writing(scope, found_at=at) as conn:

@@ -1,1 +1,0 @@
-"""What the console does about single replies while nobody waits for it."""
