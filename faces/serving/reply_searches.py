@@ -40,7 +40,7 @@ class ReplySearches:
         memory.engine.background_tasks.start(self._run(key, search))
         return True
 
-    async def wait(self, key: Hashable, seconds: float) -> None:
+    async def wait_for_end(self, key: Hashable, seconds: float) -> None:
         """Return when a search has ended, or after so many seconds."""
         if (ended := self._running.get(key)) is not None:
             with suppress(TimeoutError):

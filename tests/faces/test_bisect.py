@@ -45,3 +45,18 @@ def test_what_cannot_be_asked_is_refused(muniment: Muniment) -> None:
     assert muniment(*ASKED, "--judge", "Does it name a city?").code == 1  # there is no model
     assert muniment("bisect", "--thread", "main", "--turn", "99", "--user", "ana", "--expect", "a").code == 4
     assert muniment("bisect", "--thread", "main", "--turn", "5", "--user", "ben", "--expect", "a").code == 4
+
+
+def test_every_member_has_its_source(muniment: Muniment) -> None:
+    """The set, each with its source: a field of the profile, which is no memory, has that of its consent."""
+    muniment("chat", "--user", "ana", said="My name is Ana.\n")
+    (asked,) = muniment("consent", "list", "--user", "ana", "--json").json
+    assert muniment("consent", "approve", asked["id"], "--user", "ana").code == 0
+    muniment("chat", "--user", "ana", "--thread", "b", said="What is my name?\n")
+    place = ("bisect", "--thread", "b", "--turn", "1", "--user", "ana", "--expect", "Ana")
+    told = muniment(*place)
+    assert "preferred_name: Ana" in told.out
+    assert told.out.count("from user, main, turn 0") == 2
+    sets = muniment(*place, "--json").json["sets"]
+    assert [cause["sources"][0]["text"] for (cause,) in sets] == ["My name is Ana."] * 2
+    assert {cause["id"] for (cause,) in sets} == {asked["memory"]}

@@ -72,8 +72,7 @@ def check_memory(
     space only reads it. A failing assertion says what was there instead. Exit code 1: an assertion failed, or a case
     could not be looked at. With --against the code is that of the own configuration.
 
-    KIND=VALUE: config=FILE (settings; FILE.yaml alone, too), embedder=NAME, model=NAME (none: rules alone),
-    prompts=FOLDER.
+    KIND=VALUE: config=FILE (or FILE.yaml: settings), embedder=NAME, model=NAME (none: rules alone), prompts=FOLDER.
 
     For example:
 

@@ -43,7 +43,7 @@ async def bisect_reply(body: BisectBody, caller: Importer, request: Request) -> 
         options = body.model_dump(include={"expect", "judge", "runs", "missing"})
         if not searches.start(key, memory, partial(memory.bisect, scope, replay, **options)):
             raise Busy("bisect: other searches go on; try again when one has ended")
-        await searches.wait(key, _PATIENCE)
+        await searches.wait_for_end(key, _PATIENCE)
         if (failure := searches.find_failure(key)) is not None:
             raise failure
         progress = await memory.replays.read_progress(scope, replay, asked)
