@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from muniment.memory.bootstrap import count_words, read_markdown
 
 _LINK = re.compile(r"!?\[\[([^\[\]|#^]{1,300})(?:[#^][^\[\]|]{0,300})?(?:\|([^\[\]]{1,300}))?\]\]")
-_FEW_WORDS = 3  # a block of no more says nothing without the heading above it
+_FEW_WORDS = 2  # a block of no more says nothing without the heading above it
+_TITLE = re.compile(
+    r"(?:\*\*|__)(?P<words>[^*_\n]{1,200})(?:\*\*|__)\s*:?\s*\Z"
+)  # a line in bold: a heading in all but its mark
+_FILE = re.compile(r"[^.]\.(?!md\b|markdown\b)\w{1,5}\Z", re.IGNORECASE)  # the end of a name of what is no note
 _PIECE_CHARS = 2**16  # from which a text is cut where a new block begins
 # What begins a block whatever stands before it, but for what is open: code, a comment, or a page's own elements.
 _BEGINS = re.compile(r"#{1,6}[ \t]|[-*+][ \t]+[^\s*+-]")
@@ -32,22 +36,30 @@ def list_blocks(lines: Iterable[str]) -> Iterator[MarkdownBlock]:
     headings: list[tuple[int, str]] = []
     for piece in _split_pieces(lines):
         for block in read_markdown(piece):
-            words = _LINK.sub(lambda match: match[2] or match[1], block.text)
+            words = _LINK.sub(_name_link, block.text)
             if block.kind == "heading":
                 headings = [each for each in headings if each[0] < block.level] + [(block.level, words)]
                 continue
             above = " > ".join(heading for _, heading in headings)
-            lead = _LINK.sub(lambda match: match[2] or match[1], block.lead) or (headings[-1][1] if headings else "")
-            if lead and count_words(words) <= _FEW_WORDS:
+            lead = _LINK.sub(_name_link, block.lead) or (headings[-1][1] if headings else "")
+            if lead and 0 < count_words(words) <= _FEW_WORDS:
                 words = f"{lead.rstrip(':：')}: {words}"
             yield MarkdownBlock(words, above)
+
+
+def _name_link(match: re.Match[str]) -> str:
+    """Return the words of a link between notes; a picture or another file that is shown in one says nothing."""
+    return "" if match[0].startswith("!") and _FILE.search(match[1]) else match[2] or match[1]
 
 
 def _split_pieces(lines: Iterable[str]) -> Iterator[str]:
     """Yield a text in pieces that mean by themselves what they mean in it; a text that is not long is one piece."""
     piece: list[str] = []
-    size, closing, was_blank = 0, "", False
-    for line in lines:
+    size, closing, was_blank = 0, "", True
+    for given in lines:
+        line = given
+        if was_blank and not closing and (title := _TITLE.match(given)):
+            line = f"###### {title['words'].rstrip(' :：')}\n"
         if size >= _PIECE_CHARS and not closing and _begins_block(line, after_blank=was_blank):
             yield "".join(piece)
             piece, size = [], 0

@@ -23,6 +23,7 @@ _MAX_MATTER = 2**16  # characters of a front matter
 _RULE = re.compile(r"---[ \t]*\r?\n?\Z")
 _TIMES = ("updated", "modified", "date", "created", "created_at", "updated_at")
 _TAG = re.compile(r"(?<![\w/&#])#([^\W\d][\w/-]{0,80})")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 # `[2025-03-01] - words`: how an assistant is asked to list what it has saved.
 _DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\]?\s*[-–—:]\s+(?=\S)")
 
@@ -50,6 +51,7 @@ def _read_note(source: ImportFiles, name: str) -> Iterator[ImportRecord]:
     lines = read_lines(source.files, name, _MAX_LINE)
     matter, body = _split_matter(lines, name)
     at = next((found for each in _TIMES if (found := _read_date(matter, each, name)) is not None), None)
+    at = at or _read_day(name.rpartition("/")[2].partition(".")[0])  # a note of a day has it for its name
     shared = fields.make_tags(matter, source.unread, skip=(*_TIMES, "tags", "tag", "aliases", "alias", "title"))
     own_tags = tuple(_list_tags(matter))
     title = matter.get("title") if isinstance(matter.get("title"), str) else name.rpartition("/")[2].rpartition(".")[0]
@@ -117,6 +119,9 @@ def _read_date(matter: Mapping[str, Any], field: str, name: str) -> datetime | N
 
 
 def _read_day(words: str) -> datetime | None:
+    """Return a day that is written as `2025-03-01`, None for other words."""
+    if not _DAY.fullmatch(words):
+        return None
     try:
         return datetime.fromisoformat(words).replace(tzinfo=UTC)
     except ValueError:

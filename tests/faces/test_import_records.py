@@ -114,6 +114,19 @@ def test_a_preview_writes_nothing(muniment: Muniment, tmp_path: Path) -> None:
     assert muniment("import", "x", "--format", "jsonl", "--dry-run").code == 2
 
 
+def test_a_preview_of_every_format(muniment: Muniment, tmp_path: Path) -> None:
+    """--dry-run of each format's versions counts what an import would count, shows no secret, and needs no database:
+    none is made, and nothing is written."""
+    for name, (memories, messages, left_out) in EXPECTED.items():
+        folder = copy_fixture(name, tmp_path)
+        preview = muniment("import", str(folder), "--dry-run", "--json", MUNIMENT_DATABASE_URL="postgresql:///nowhere")
+        assert preview.code == 0, name
+        assert SECRET not in preview.out + preview.err
+        assert preview.json["records"] == memories + messages + left_out, name
+        assert sum(preview.json["to_import"].values()) == memories + messages, name
+    assert not (tmp_path / "home").exists()
+
+
 def test_records_of_several_owners(muniment: Muniment, tmp_path: Path) -> None:
     """What is of several users is never one person's unasked: one is chosen, by a beginning of a namespace, too."""
     file = tmp_path / "store.json"

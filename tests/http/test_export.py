@@ -42,9 +42,15 @@ def read_peak(pid: int) -> int:
     return int(found[1]) * 1024
 
 
+def connect(serving: Serving) -> httpx.Client:
+    """A client that takes the bytes of an answer as they come."""
+    headers = {"Authorization": f"Bearer {serving.token()}", "Accept-Encoding": "identity"}
+    return httpx.Client(base_url=serving.url, headers=headers, timeout=120)
+
+
 def fill(serving: Serving, url: str, count: int) -> None:
     """A user with so many memories of about 900 characters."""
-    with serving.client(serving.token()) as ana:
+    with connect(serving) as ana:
         keep(ana, "Keeps bees on the roof")
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute(COPIES, [count])
@@ -55,13 +61,13 @@ def test_an_export_takes_bounded_memory_and_no_connection(own_serving: Serving, 
     """50,000 memories: the service grows by a fraction of what it sends; while a client reads slowly, or after it has
     gone away, no connection to the database is held."""
     fill(own_serving, database_url, 10)
-    with own_serving.client(own_serving.token()) as ana:
+    with connect(own_serving) as ana:
         ana.get("/export")  # what the first one loads is not counted
         before = read_peak(own_serving.process.pid)
     fill_more = MEMORIES // 10
     with psycopg.connect(database_url, autocommit=True) as admin:
         admin.execute(COPIES, [fill_more + 1])
-    with own_serving.client(own_serving.token(), **{"Accept-Encoding": "identity"}) as ana:
+    with connect(own_serving) as ana:
         count = size = 0
         with ana.stream("GET", "/export", timeout=240) as answer:
             length = int(answer.headers["content-length"])
@@ -114,7 +120,7 @@ def test_an_answer_that_takes_too_long_is_cut_off(
     config.write_text("serve:\n  transfer_seconds: 4\n")
     with run_service(environment | {"MUNIMENT_CONFIG": str(config)}, tmp_path / "log") as serving:
         fill(serving, database_url, 12_000)
-        with serving.client(serving.token()) as ana, ana.stream("GET", "/export") as answer:
+        with connect(serving) as ana, ana.stream("GET", "/export") as answer:
             assert answer.status_code == 200
             time.sleep(6)
             with pytest.raises(httpx.RemoteProtocolError):
@@ -123,7 +129,7 @@ def test_an_answer_that_takes_too_long_is_cut_off(
 
 def test_what_goes_wrong_before_the_first_byte_has_a_status(own_serving: Serving, database_url: str) -> None:
     """A table that cannot be read: an answer with a status, not half an export."""
-    with own_serving.client(own_serving.token()) as ana:
+    with connect(own_serving) as ana:
         keep(ana, "Keeps bees on the roof")
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("revoke select on muniment.turns from muniment_app")

@@ -19,7 +19,7 @@ EXPECTED = {
     "chatgpt/2023": (0, 2, 1),
     "chatgpt/2026": (4, 7, 4),
     "claude/2024": (0, 2, 0),
-    "claude/2026": (6, 5, 3),
+    "claude/2026": (5, 5, 3),
     "mem0/v1.0": (3, 0, 0),
     "mem0/v1.1": (6, 0, 1),
     "mem0/history": (3, 0, 1),
@@ -35,7 +35,7 @@ EXPECTED = {
     "graphiti/graph": (5, 2, 2),
     "markdown/memory": (5, 0, 0),
     "markdown/claude": (3, 0, 0),
-    "markdown/obsidian": (4, 0, 0),
+    "markdown/obsidian": (3, 0, 1),
 }
 
 

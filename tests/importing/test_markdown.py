@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from muniment.faces.importing import markdown_blocks, markdown_notes
 from muniment.faces.importing.markdown_blocks import MarkdownBlock, list_blocks
 from muniment.memory.bootstrap import count_words
-from muniment.memory.domain.layers.imports import ImportedMemory
+from muniment.memory.domain.layers.imports import ImportedMemory, OmittedRecord
 from muniment.memory.errors import BadInput, TooLarge
 from tests.importing.formats import read_all
 
@@ -25,9 +25,11 @@ CHINESE = """# 用户偏好
 用户住在上海，在一家软件公司工作。
 """
 PARTS = (
-    "# Heading\n", "## 标题\n", "\n", "A paragraph\nof two lines\n", "- item\n", "* another\n", "  - below it\n", "- \n",
+    "# Heading\n", "## 标题\n", "\n", "A paragraph\nof two lines\n", "- item\n", "* another\n", "  - below it\n",
+    "- \n", "**In bold**\n", "![[a.png]]\n",
     "1. first\n", "2. second\n", "    indented\n", "```python\n# no heading\n\n- no item\n```\n", "~~~\n", "```\n",
-    "<!-- a comment\n\n# in it\n-->\n", "<pre>\n\n- in it\n</pre>\n", "| a | b |\n| - | - |\n| c | d |\n", "> quoted\n",
+    "<!-- a comment\n\n# in it\n-->\n", "<pre>\n\n- in it\n</pre>\n",
+    "| a | b |\n| - | - |\n| c | d |\n", "> quoted\n",
     "---\n", "***\n", "Title\n=====\n", "[[Note|words]] and [[Other]]\n", "- 喜欢\n\n  more of it\n",
 )  # fmt: skip
 
@@ -109,3 +111,25 @@ def test_what_is_listed_by_days(tmp_path: Path) -> None:
     assert [(one.key, one.text) for one in read_all(file) if isinstance(one, ImportedMemory)][:2] == [
         (one.key, one.text) for one in first
     ]
+
+
+def test_a_line_in_bold_is_a_heading() -> None:
+    """A title in bold stands above what follows it, as in the memories of an assistant, and is none of them."""
+    text = "**Work context**\n\nAna is a nurse in Bergen.\n\n**Tastes:**\n- Tea\n\nThis is\n**quite**\ntrue of her.\n"
+    assert [(one.text, one.headings) for one in read_blocks(text)] == [
+        ("Ana is a nurse in Bergen.", "Work context"),
+        ("Tastes: Tea", "Tastes"),
+        ("This is quite true of her.", "Tastes"),
+    ]
+
+
+def test_notes_of_a_day_and_pictures(tmp_path: Path) -> None:
+    """A note of a day has that day; a picture that a note shows says nothing, and a note that it shows is its name."""
+    file = tmp_path / "2024-05-01.md"
+    file.write_text("# Day\n\n- Bought a new tent\n\n![[photo.png]]\n\n![[Ben]] and [[a.pdf|the plan]]\n")
+    found = read_all(file)
+    assert [(one.text, f"{one.at:%Y-%m-%d}") for one in found if isinstance(one, ImportedMemory)] == [
+        ("Bought a new tent", "2024-05-01"),
+        ("Ben and the plan", "2024-05-01"),
+    ]
+    assert [one.reason for one in found if isinstance(one, OmittedRecord)] == ["has no words"]

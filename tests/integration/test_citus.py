@@ -97,7 +97,7 @@ def test_functions_exist(database_url: str) -> None:
     assert known - names == {
         "near", "analyze_memories", "find_token", "erase_tokens", "is_valid_token", "find_configured_token",
         "find_token_of_job", "drop_former_embedders", "hold_token", "open_console_session", "use_console_session",
-        "end_console_session",
+        "end_console_session", "describe_readers", "list_openings",
         # Of seals on one Postgres: those of a cluster are made line by line.
         "chain_digest", "chain_lines", "seal_addition",
     }  # fmt: skip

@@ -131,3 +131,39 @@ async def test_an_empty_batch(database_url: str) -> None:
     async with engine(database_url) as memory:
         assert await memory.imports.keep_memories(scope(), []) == ()
         assert await memory.imports.learn_messages(scope(), []) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "later", "wanted"),
+    [
+        ("用户住在上海，喜欢徒步。", "我住在北京", "用户住在北京"),
+        ("User lives in Shanghai and works at Acme.", "I live in Berlin now", "The user lives in Berlin"),
+    ],
+)
+async def test_one_memory_stays_one(database_url: str, text: str, later: str, wanted: str) -> None:
+    """A memory is kept as given: several statements stay one memory word for word, and what is said later stands beside
+    it and is found first."""
+    async with engine(database_url) as memory:
+        (outcome,) = await memory.imports.keep_memories(scope(), [memory_of("1", text, at=THEN)])
+        assert outcome.fate == "kept"
+        assert [one.text for one in await memory.list(scope())] == [text]
+        await memory.learn(scope(), said(later, at=NOON))
+        assert {one.text for one in await memory.list(scope())} == {text, wanted}
+
+
+async def test_a_long_memory_is_not_cut(database_url: str) -> None:
+    """A memory of more characters than a statement may have is kept word for word, though the rules could read it."""
+    text = f"User likes {', '.join(f'tea number {number}' for number in range(40))}"
+    async with engine(database_url) as memory:
+        assert len(text) > memory.engine.settings.limits.memory_chars
+        await memory.imports.keep_memories(scope(), [memory_of("1", text, at=THEN)])
+        assert [one.text for one in await memory.list(scope())] == [text]
+
+
+async def test_a_memory_keeps_the_headings_above_it(database_url: str) -> None:
+    """What stands above a memory goes with it, also where the rules read its words."""
+    async with engine(database_url) as memory:
+        given = memory_of("1", "The user lives in Rome", context="Notes > Home")
+        await memory.imports.keep_memories(scope(), [given])
+        (kept,) = await memory.list(scope())
+        assert (kept.context, kept.fact is not None) == ("Notes > Home", True)

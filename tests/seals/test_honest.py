@@ -50,7 +50,7 @@ asyncio.run(write())
 
 # Operations in the space of one person, before somebody else's begins: an export, a consolidation and a verification of
 # one space that holds all of a long run would be most of it.
-OF_ONE_PERSON = 200
+OF_ONE_PERSON = 50
 BETWEEN_CHECKS = 10
 
 

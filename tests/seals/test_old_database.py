@@ -1,4 +1,4 @@
-"""A database of the version before seals: its migration seals what is there, and says from where on lines are sealed."""
+"""A database of the version before seals: its migration seals what is there, and says from where on."""
 
 from __future__ import annotations
 

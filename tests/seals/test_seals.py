@@ -78,7 +78,7 @@ async def test_a_journal_of_a_former_version_is_sealed_at_once(database_url: str
             for table in ("seals", "reseals"):
                 admin.execute(f"delete from muniment.{table}")
             admin.execute("update muniment.spaces set head = null")
-            admin.execute("select muniment.seal_space(space_id) from muniment.spaces")
+            admin.execute("select muniment.seal_space(%s)", (scope().space,))
         report = await verified(memory)
         assert report.sealed_from == report.rev == report.lines
         await kept(memory, "The piano is sold")

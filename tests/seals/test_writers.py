@@ -10,7 +10,7 @@ import psycopg
 from muniment.memory.stores.postgres.sql import load_blocks
 
 INSERTS = re.compile(r"insert\s+into\s+muniment\.journal\b", re.IGNORECASE)
-# The statements and functions that add lines. Each of the code's callers sends `seal` after it, which the tests of these writers see.
+# The statements that add lines. Each of the callers sends `seal` after it, which the tests of these writers see.
 BLOCKS = {
     ("bulk", "memories"),
     ("bulk", "lines"),
@@ -34,7 +34,7 @@ def test_every_statement_that_adds_lines_is_known() -> None:
 
 def test_every_function_that_adds_lines_has_a_caller_that_seals(database_url: str) -> None:
     with psycopg.connect(database_url) as conn:
-        sources = dict(conn.execute(
+        sources: dict[str, str] = dict(conn.execute(
             "select proname, prosrc from pg_proc where pronamespace = 'muniment'::regnamespace and prokind = 'f'"
         ).fetchall())  # fmt: skip
     adding = {name for name, source in sources.items() if INSERTS.search(source)}

@@ -117,7 +117,7 @@ def _print_preview(settings: Settings, spool: RecordSpool, format_: Format, sour
                 "format": format_.name,
                 "records": spool.total + spool.totals.total,
                 "to_import": dict(spool.kinds),
-                "owners": dict(spool.owners.most_common(_MAX_LISTED)),
+                "owners": {str(redact(name)): count for name, count in spool.owners.most_common(_MAX_LISTED)},
                 "left_out": _list_reasons(spool.totals, "left_out"),
                 "not_read": dict(source.unread.counts),
                 "sample": sample,

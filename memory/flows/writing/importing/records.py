@@ -88,7 +88,8 @@ class RecordImport:
         `previous` are those before them. A message that is recorded already is known. Raises StoreError, ModelError."""
         if not messages:
             return ()
-        thread = f"{messages[0].origin}/{messages[0].conversation}"
+        # What a source takes for the name of a conversation may be any text.
+        thread = self.redactor.sanitize_text(f"{messages[0].origin}/{messages[0].conversation}")
         own = replace(scope, session=thread, thread=thread)
         said = [_make_message_turn(own, message) for message in (*previous[-MAX_PREVIOUS:], *messages)]
         start = len(said) - len(messages)
