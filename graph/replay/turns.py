@@ -67,13 +67,7 @@ async def open_turn(
     session = scope.session or scope.thread
     if session is None:
         raise BadInput("thread: is missing; name the thread of the turn")
-    since = max(0, position - _BEFORE)
-    record = await memory.sessions.get(scope, session, since=since, limit=position - since + _AFTER)
-    # What was imported without a conversation has no position.
-    turns = [each for each in record.turns if each.kind in ("message", "tool") and each.position is not None]
-    message = next((each for each in reversed(turns) if (each.position or 0) <= position and each.role == "user"), None)
-    if message is None or not any(each.position == position for each in turns):
-        raise NotFound(f"no turn {position} with a message in the session {session!r}")
+    turns, message = await _read_turns(memory, scope, session, position)
     exchange = _cut_exchange(turns, message)
     state, is_kept, called = await _read_state(memory, scope, session, turns, message)
     rev = Revision(state["rev"] or 0)
@@ -109,6 +103,18 @@ async def open_turn(
         digest=graph.compute_digest(state),
     )
     return SupervisorReplay(turn, state, memories, graph)
+
+
+async def _read_turns(memory: Memory, scope: Scope, session: str, position: int) -> tuple[list[Turn], Turn]:
+    """The turns about a position of a session, and the message of its turn. Raises NotFound."""
+    since = max(0, position - _BEFORE)
+    record = await memory.sessions.get(scope, session, since=since, limit=position - since + _AFTER)
+    # What was imported without a conversation has no position.
+    turns = [each for each in record.turns if each.kind in ("message", "tool") and each.position is not None]
+    message = next((each for each in reversed(turns) if (each.position or 0) <= position and each.role == "user"), None)
+    if message is None or not any(each.position == position for each in turns):
+        raise NotFound(f"no turn {position} with a message in the session {session!r}")
+    return turns, message
 
 
 class SupervisorReplay:
