@@ -26,10 +26,13 @@ def copy_rows(source: str, target: str) -> None:
         for table in TABLES:
             place = sql.Identifier("muniment", table)
             new.execute(sql.SQL("delete from {}").format(place))
-            columns = [row[0] for row in new.execute(
-                "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0 and not attisdropped",
-                (f"muniment.{table}",),
-            )]  # fmt: skip
+            columns = [
+                row[0]
+                for row in new.execute(
+                    "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0 and not attisdropped",
+                    (f"muniment.{table}",),
+                )
+            ]
             listed = sql.SQL(", ").join(map(sql.Identifier, columns))
             with (
                 old.cursor().copy(sql.SQL("copy (select {} from {}) to stdout").format(listed, place)) as out,

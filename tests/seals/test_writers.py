@@ -34,9 +34,11 @@ def test_every_statement_that_adds_lines_is_known() -> None:
 
 def test_every_function_that_adds_lines_has_a_caller_that_seals(database_url: str) -> None:
     with psycopg.connect(database_url) as conn:
-        sources: dict[str, str] = dict(conn.execute(
-            "select proname, prosrc from pg_proc where pronamespace = 'muniment'::regnamespace and prokind = 'f'"
-        ).fetchall())  # fmt: skip
+        sources: dict[str, str] = dict(
+            conn.execute(
+                "select proname, prosrc from pg_proc where pronamespace = 'muniment'::regnamespace and prokind = 'f'"
+            ).fetchall()
+        )
     adding = {name for name, source in sources.items() if INSERTS.search(source)}
     assert adding == {"write_changes"}
     calling = {name: source for name, source in sources.items() if "muniment.write_changes(" in source}
