@@ -86,11 +86,19 @@ def test_what_is_nested_deeply_takes_no_time(tmp_path: Path, opening: str) -> No
 def test_a_history_of_any_length(tmp_path: Path) -> None:
     """Of each memory of a history the words after its last change are kept, whatever stands between its changes."""
     rows = [
-        {"id": f"{turn}-{n}", "memory_id": f"m{n}", "old_memory": None if not turn else f"Owns boat {n}",
-         "new_memory": f"Owns boat {n}" if not turn else f"Owns ship {n}", "event": "UPDATE" if turn else "ADD",
-         "created_at": f"2024-01-0{turn + 1}T00:00:00Z", "updated_at": None, "is_deleted": 0}
-        for turn in range(2) for n in range(300)
-    ]  # fmt: skip
+        {
+            "id": f"{turn}-{n}",
+            "memory_id": f"m{n}",
+            "old_memory": None if not turn else f"Owns boat {n}",
+            "new_memory": f"Owns boat {n}" if not turn else f"Owns ship {n}",
+            "event": "UPDATE" if turn else "ADD",
+            "created_at": f"2024-01-0{turn + 1}T00:00:00Z",
+            "updated_at": None,
+            "is_deleted": 0,
+        }
+        for turn in range(2)
+        for n in range(300)
+    ]
     found = read_all(write(tmp_path / "history.json", rows))
     kept = [one for one in found if isinstance(one, ImportedMemory)]
     assert len([one for one in kept if one.ended_at is None and one.text.startswith("Owns ship")]) == 300
