@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from muniment.faces.cli.output import screen
-from muniment.faces.transfer.archive import EXPORT, open_export
 from muniment.memory import codec
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
@@ -177,26 +176,6 @@ class ImportSource:
             count = f"at least {self._written:,} of its memories"
             return f"{count} are written and stay; give the same command again to go on from there"
         return "it was only just begun; give the same command again, which adds nothing twice"
-
-
-class ArchiveSource(ImportSource):
-    """The export in an archive, which is checked as a whole when it is opened."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__(file)
-        self.name = f"{file}, {EXPORT}"
-
-    @contextmanager
-    def open_file(self) -> Iterator[IO[bytes]]:
-        """The lines of the export. Raises BadInput, TooLarge for an archive that is not as it was written."""
-        with open_export(Path(self.file)) as (export, files):
-            self.left_files = count_left_rows(files)
-            yield export
-
-
-def count_left_rows(files: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the files of an archive whose rows no import brings back, with the number of them."""
-    return {each["name"]: each["rows"] for each in files if each.get("rows") and each["name"] != EXPORT}
 
 
 def _list_other_lines(lines: list[int]) -> str:

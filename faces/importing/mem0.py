@@ -142,7 +142,7 @@ class _LatestChanges:
     def is_last(self, id_: str, number: int) -> bool:
         """Return whether no change of the memory comes after this one."""
         found = self._database.execute("select number from latest where id = ?", (id_,)).fetchone()
-        return found == (number,)
+        return bool(found == (number,))
 
 
 def _read_change(

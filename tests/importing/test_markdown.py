@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from muniment.faces.importing import markdown_blocks, markdown_notes
 from muniment.faces.importing.markdown_blocks import MarkdownBlock, list_blocks
-from muniment.memory.bootstrap import count_words
+from muniment.memory.bootstrap import count_words, read_markdown
 from muniment.memory.domain.layers.imports import ImportedMemory, OmittedRecord
 from muniment.memory.errors import BadInput, TooLarge
 from tests.importing.formats import read_all
@@ -62,11 +62,10 @@ def test_pieces_say_what_the_whole_says(parts: list[str]) -> None:
 def test_a_long_note_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """No piece is much longer than what is read at once, however long the note is."""
     sizes: list[int] = []
-    read = markdown_blocks.read_markdown
 
     def measure(text: str) -> object:
         sizes.append(len(text))
-        return read(text)
+        return read_markdown(text)
 
     monkeypatch.setattr(markdown_blocks, "read_markdown", measure)
     lines = (f"- an item with the number {number}\n" for number in range(20_000))

@@ -10,8 +10,9 @@ from typing import IO, Annotated, Any, TypeAlias
 import typer
 
 from muniment.faces.cli import session
+from muniment.faces.cli.commands.transfer.archive_source import ArchiveSource, count_left_rows
 from muniment.faces.cli.commands.transfer.import_records import import_records
-from muniment.faces.cli.import_source import ArchiveSource, ImportSource, count_left_rows
+from muniment.faces.cli.import_source import ImportSource
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
