@@ -8,9 +8,10 @@ import pytest
 
 from muniment.memory.domain.memory import Role
 from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.extraction.clauses import complete_answer
 from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.language.lexicon import load_lexicon
-from muniment.memory.rules.statements.bare_answers import ANSWER_STARTS, complete_answer
+from muniment.memory.rules.statements.bare_answers import ANSWER_STARTS
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PREPOSITIONS = sorted(load_lexicon("merging.en").get_words("prepositions"))

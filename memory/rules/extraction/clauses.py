@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from muniment.memory.domain.memory import Fact, FactKind
+from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_words import MEDICINE, RELATION
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.tokens import parse_vocabulary
 from muniment.memory.rules.provenance.requests import MAY_BE_FICTION, is_fictional
+from muniment.memory.rules.statements.bare_answers import answer_in_full
 from muniment.memory.rules.statements.predicates import choose_fact_category
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
@@ -133,12 +135,25 @@ _NOT_SO_ZH = lazy_compile(
     r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
 )
 
+_BARE_ANSWER = lazy_compile(
+    r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
+)
+
 # Emoji that say nothing. A laughing or winking face stays: a clause with it may be a joke and matches no rule.
 _ORNAMENT = (
     r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U000"
     r"1f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
 )
 _ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
+
+
+def complete_answer(text: str, previous: Sequence[Turn]) -> str:
+    """Return a message, or a full sentence where the text is a bare answer to the assistant's question in
+    `previous`, oldest first."""
+    bare = text.strip(" .!。！")
+    if not previous or previous[-1].role != "assistant" or not _BARE_ANSWER.fullmatch(bare):
+        return text
+    return answer_in_full(previous[-1].text, bare) or text
 
 
 def split_sentences(text: str) -> Iterator[str]:

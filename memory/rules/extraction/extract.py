@@ -16,6 +16,7 @@ from muniment.memory.rules.extraction.chinese import clauses, subjects
 from muniment.memory.rules.extraction.clauses import (
     Draft,
     MentionedPerson,
+    complete_answer,
     find_person,
     replace_pronoun,
     rewrite_asides,
@@ -28,7 +29,6 @@ from muniment.memory.rules.extraction.forget_requests import FORGET_WORD, POLITE
 from muniment.memory.rules.extraction.work import read as work
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.statements.bare_answers import complete_answer
 from muniment.memory.rules.statements.parse import is_correcting
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 
@@ -29,21 +28,15 @@ ANSWER_STARTS = (
     (lazy_compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
     (lazy_compile(r"(?:你|您)来自(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我来自"),
 )
-_BARE_ANSWER = lazy_compile(
-    r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE
-)
+_QUESTION_CHARS = 200  # at the end of a message
 _ADVERBS = lazy_compile(r"(?:(?:\w+ly|just|still|right)\s+){1,2}(?=\S)", re.IGNORECASE)
 _PREPOSITIONS = load_lexicon("merging.en").get_words("prepositions")
 
 
-def complete_answer(text: str, previous: Sequence[Turn]) -> str:
-    """Return a message, or a full sentence where the text is a bare answer to the assistant's question in
-    `previous`, oldest first."""
-    bare = text.strip(" .!。！")
-    if not previous or previous[-1].role != "assistant" or not _BARE_ANSWER.fullmatch(bare):
-        return text
-    question = previous[-1].text.rstrip()[-200:]
-    return next((_join(start, bare) for pattern, start in ANSWER_STARTS if pattern.search(question)), text)
+def answer_in_full(question: str, answer: str) -> str | None:
+    """Return a bare answer to the question at the end of a message as a full sentence; None after another message."""
+    asked = question.rstrip()[-_QUESTION_CHARS:]
+    return next((_join(start, answer) for pattern, start in ANSWER_STARTS if pattern.search(asked)), None)
 
 
 def _join(start: str, answer: str) -> str:
