@@ -1,6 +1,7 @@
 """Which letters a PDF draws: with the fonts of every reader, and with one that is given."""
 
 import io
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,13 +46,9 @@ def test_a_given_font_draws_what_the_others_lack() -> None:
     for expected in (POLISH, GREEK, CYRILLIC, CHINESE):
         assert expected in text
     assert "do not draw" not in " ".join(text.split())
-    fonts = {
-        str(font.get_object()["/BaseFont"])
-        for page in pypdf.PdfReader(io.BytesIO(content)).pages
-        for font in page["/Resources"]["/Font"].values()  # type: ignore[index] - a dictionary of the page
-    }
-    assert any("Sans" in name for name in fonts)
-    assert any("STSong" in name for name in fonts)
+    fonts = re.findall(rb"/BaseFont /([\w+-]+)", content)
+    assert any(b"Sans" in name for name in fonts)
+    assert any(b"STSong" in name for name in fonts)
     assert len(content) < 400_000  # of the font only the letters that are used
 
 

@@ -14,7 +14,8 @@ from muniment.memory.errors import NotReady, StoreDown
 
 
 async def read(answer: StreamingResponse) -> bytes:
-    return b"".join([bytes(chunk) async for chunk in answer.body_iterator])
+    chunks = [chunk async for chunk in answer.body_iterator]
+    return b"".join(chunk.encode() if isinstance(chunk, str) else bytes(chunk) for chunk in chunks)
 
 
 async def test_an_answer_is_whole_before_it_is_sent() -> None:
