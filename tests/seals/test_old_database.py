@@ -29,7 +29,8 @@ def copy_rows(source: str, target: str) -> None:
             columns = [
                 row[0]
                 for row in new.execute(
-                    "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0 and not attisdropped",
+                    "select attname from pg_attribute"
+                    " where attrelid = %s::regclass and attnum > 0 and not attisdropped",
                     (f"muniment.{table}",),
                 )
             ]
