@@ -114,12 +114,7 @@ def import_file(
     """
     settings = load_settings()
     if layout in (None, ImportFormat.jsonl) and file != "-" and is_archive(Path(file)):
-        if only is not None:
-            raise BadInput("--only: an archive of `muniment export` has one user")
-        if dry_run:
-            _print_archive(file, as_json)
-        else:
-            _import_own(settings, ArchiveSource(file), ImportFormat.jsonl, user, as_json)
+        _import_archive(settings, file, user, only=only, dry_run=dry_run, as_json=as_json)
     elif layout not in _OWN_FORMATS:
         name = None if layout is None else layout.value
         import_records(settings, file, name, user or DEFAULT_USER, only=only, dry_run=dry_run, as_json=as_json)
@@ -128,6 +123,18 @@ def import_file(
     else:
         source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
         _import_own(settings, source, layout, user, as_json)
+
+
+def _import_archive(
+    settings: Settings, file: str, user: str | None, *, only: str | None, dry_run: bool, as_json: bool
+) -> None:
+    """Import the archive of an export, or with `dry_run` print what is in it. Raises BadInput."""
+    if only is not None:
+        raise BadInput("--only: an archive of `muniment export` has one user")
+    if dry_run:
+        _print_archive(file, as_json)
+    else:
+        _import_own(settings, ArchiveSource(file), ImportFormat.jsonl, user, as_json)
 
 
 def _import_own(
