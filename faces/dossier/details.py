@@ -215,7 +215,7 @@ class Wording:
             yield Line((say(what), self._count_days(kept[name])))
 
     def _count_days(self, days: float | None) -> str:
-        return self._keep("for_ever") if days is None else self._keep("days", n=f"{days:g}")
+        return self._keep("for_ever") if days is None else self._keep("day" if days == 1 else "days", n=f"{days:g}")
 
     def _keep(self, key: str, **values: Any) -> str:
         return self.texts(f"dossier.keep.{key}", **values)
