@@ -14,7 +14,7 @@ import pytest
 from tests.http.conftest import Serving, run_service, wait_until
 from tests.http.test_endpoints import keep
 
-MEMORIES = 50_000
+MEMORIES = 20_000
 MEGABYTE = 2**20
 # Copies of the only memory of a user, each with a text of its own.
 COPIES = """
@@ -58,7 +58,7 @@ def fill(serving: Serving, url: str, count: int) -> None:
 
 @pytest.mark.timeout(300)
 def test_an_export_takes_bounded_memory_and_no_connection(own_serving: Serving, database_url: str) -> None:
-    """50,000 memories: the service grows by a fraction of what it sends; while a client reads slowly, or after it has
+    """20,000 memories: the service grows by a fraction of what it sends; while a client reads slowly, or after it has
     gone away, no connection to the database is held."""
     fill(own_serving, database_url, 10)
     with connect(own_serving) as ana:
@@ -71,7 +71,7 @@ def test_an_export_takes_bounded_memory_and_no_connection(own_serving: Serving, 
         count = size = 0
         with ana.stream("GET", "/export", timeout=240) as answer:
             length = int(answer.headers["content-length"])
-            assert count_busy(database_url) == 0  # nothing is read any more, and nearly nothing is sent
+            wait_until(lambda: count_busy(database_url) == 0, 10)  # and nearly nothing is sent
             for chunk in answer.iter_raw():
                 size += len(chunk)
                 count += chunk.count(b"\n")
@@ -79,7 +79,7 @@ def test_an_export_takes_bounded_memory_and_no_connection(own_serving: Serving, 
         assert size > MEMORIES * 900
         assert count >= MEMORIES
         grown = read_peak(own_serving.process.pid) - before
-        assert grown < 48 * MEGABYTE, f"{grown / MEGABYTE:.0f} MB more for {size / MEGABYTE:.0f} MB"
+        assert grown < 40 * MEGABYTE, f"{grown / MEGABYTE:.0f} MB more for {size / MEGABYTE:.0f} MB"
         with pytest.raises(httpx.ReadTimeout), ana.stream("GET", "/export", timeout=0.05):
             pass
         wait_until(lambda: count_busy(database_url) == 0, 10)
@@ -117,12 +117,12 @@ def test_an_answer_that_takes_too_long_is_cut_off(
 ) -> None:
     """A client that takes longer than `serve.transfer_seconds` gets a broken answer, and not one that looks whole."""
     config = tmp_path / "memory.yaml"
-    config.write_text("serve:\n  transfer_seconds: 4\n")
+    config.write_text("serve:\n  transfer_seconds: 10\n")
     with run_service(environment | {"MUNIMENT_CONFIG": str(config)}, tmp_path / "log") as serving:
         fill(serving, database_url, 12_000)
         with connect(serving) as ana, ana.stream("GET", "/export") as answer:
             assert answer.status_code == 200
-            time.sleep(6)
+            time.sleep(12)
             with pytest.raises(httpx.RemoteProtocolError):
                 answer.read()
 
