@@ -48,7 +48,7 @@ class TooLarge(BadInput):
 
 
 class OnlySecret(BadInput):
-    """Nothing is left to remember: the text says only a secret, which is not kept."""
+    """The text is not kept for its secret, and for nothing else."""
 
 
 class NotStorable(BadInput):

@@ -165,10 +165,10 @@ class SpaceDump:
 
 
 def make_secret_error(kinds: Sequence[str] = ()) -> OnlySecret:
-    """Return the error of a text of which redaction leaves nothing to remember; `kinds` says in words what was taken
+    """Return the error of a text that only its secret keeps out; `kinds` says in words what was taken
     out of it, such as "an API key"."""
     return OnlySecret(
-        f"nothing is left to remember without {' and '.join(kinds) or SECRET_REASON}, which is not kept. "
+        f"nothing of it was kept: it has {' and '.join(kinds) or SECRET_REASON}, which is not kept. "
         "Say it without the secret.",
         reasons=[SECRET_REASON],
     )

@@ -58,7 +58,7 @@ def test_what_cannot_be_kept_is_told_beside_the_words(ana: httpx.Client, lisbon:
     answer = send_form(ana, page(lisbon, "/edit"), fields | {"text": f"The key is {secret}."})
     assert answer.status_code == 422
     assert 'aria-invalid="true"' in answer.text
-    assert "nothing is left to remember without" in read_text(answer)
+    assert "nothing of it was kept: it has" in read_text(answer)
     assert LISBON in read_text(ana.get(page(lisbon)))
 
 

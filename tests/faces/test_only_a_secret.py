@@ -60,6 +60,6 @@ def test_the_command_line_says_so(muniment: Muniment) -> None:
     """The exit code is that of a wrong argument, and nothing is kept."""
     told = muniment("remember", KEY)
     assert (told.code, told.out) == (2, "")
-    assert "nothing is left to remember without an API key" in told.err
+    assert "nothing of it was kept: it has an API key" in told.err
     assert KEY not in told.err
     assert muniment("list", "--json").json["total"] == 0

@@ -121,7 +121,7 @@ async def test_what_was_seen_is_what_is_changed(database_url: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (f"The key is {SECRET}.", "a secret"),
+        (f"The key is {SECRET}.", "it has an API key, which is not kept"),
         ("We met you there.", "first or second person"),
         ("", "no text"),
         ("Where is the office?", "a question"),

@@ -126,7 +126,7 @@ async def test_secrets_never_reach_a_table(database_url: str) -> None:
         await memory.learn(scope(), turn)
         await memory.conversation.record(scope(), [turn])
         before = await memory.export(scope())
-        with pytest.raises(BadInput, match=r"a secret\. Say it without the secret: nothing of it was kept"):
+        with pytest.raises(BadInput, match="it has an API key, which is not kept"):
             await memory.remember(scope(), f"the deploy key is {secret} and the meeting room is on the third floor")
         assert await memory.export(scope()) == before
         await memory.ingest(scope(), [note(f"the deploy key is {secret}", context=f"Bo: use {secret}")])

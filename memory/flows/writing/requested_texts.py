@@ -57,7 +57,7 @@ class RequestedTexts:
 
         The receipt names what was redacted or cut off. Raises BadInput for an unknown category, an empty text, a
         question, a mere "ok", an alias or a placement that cannot be kept, and a text that cannot be kept as it
-        stands; OnlySecret for one of which redaction leaves nothing."""
+        stands; OnlySecret for one that only its secret keeps out."""
         if category is not None and category not in self.settings.categories:
             raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(self.settings.categories))}")
         own = self._make_own_turn(scope, text)
