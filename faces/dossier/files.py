@@ -95,7 +95,7 @@ async def _stream_rows(memory: Memory, scope: Scope) -> AsyncIterator[PersonRow]
 
 def _load_states() -> ModuleType:
     # LangGraph: nothing for `--help` to wait for.
-    from muniment.graph.threads import states  # noqa: PLC0415
+    from muniment.graph.threads import states  # noqa: PLC0415 - LangGraph imports for a second
 
     return states
 
