@@ -245,7 +245,8 @@ async def _read_state(
         raise BadInput("turn: no memory was put before a model: a command has answered it, or memory was off")
     if values.get("asked") and values.get("rev") is not None:
         kept: dict[str, Any] = {name: value for name, value in values.items() if name not in _MADE_IN_TURN}
-        state = State(**kept) | _begin_again(kept["messages"], kept["asked"], kept["rev"])  # type: ignore[typeddict-item] # kept values
+        state = State(**kept)  # type: ignore[typeddict-item] # what a checkpoint kept of a state
+        state |= _begin_again(kept["messages"], kept["asked"], kept["rev"])
         return state, True, values.get("tool_messages") or ()
     rev = await memory.replays.find_revision(scope, message.at)
     spoken = [each for each in turns if each.kind == "message" and (each.position or 0) <= (message.position or 0)]
