@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -257,7 +257,8 @@ class AccessLog:
         self._writes, self._clock = writes, clock
         self._counts: dict[Scope, Counter[MemoryId]] = {}
         self._accessed_at: dict[Scope, datetime] = {}
-        self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
+        # Ordered by age. The first of a plain dict is found past all that were removed before it.
+        self._written: OrderedDict[tuple[SpaceId, MemoryId], datetime] = OrderedDict()
         self._unflushed: Counter[Scope] = Counter()  # since a write was last tried
         self._total, self._started_at = 0, clock.now()
         self._flush_task: asyncio.Task[None] | None = None
@@ -298,8 +299,8 @@ class AccessLog:
                 locked = await self._writes.record_access(scope, due, at)
                 rest.update({id_: due[id_] for id_ in locked})
                 for id_ in due.keys() - locked:
-                    self._written.pop((scope.space, id_), None)  # the latest stay the last
                     self._written[scope.space, id_] = now
+                    self._written.move_to_end((scope.space, id_))
         except BaseException:
             rest.update(due)
             raise
