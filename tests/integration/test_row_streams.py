@@ -1,0 +1,113 @@
+"""An import of rows that are not all in memory: the same as of a list of them, and few are held at once."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import BadInput
+from tests.engine import engine, scope
+
+MOST_HELD = 700  # the rows of five statements, and of a check
+
+
+class _Row(dict[str, Any]):
+    """A row that can be watched."""
+
+
+class Watched(Sequence[dict[str, Any]]):
+    """Rows that are made anew each time, and the most of them that there were at once."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._lines = [json.dumps(row) for row in rows]
+        self._held = self.most = 0
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        row = _Row(json.loads(self._lines[place]))
+        self._held += 1
+        self.most = max(self.most, self._held)
+        weakref.finalize(row, self._drop)
+        return row
+
+    def _drop(self) -> None:
+        self._held -= 1
+
+
+def make_export(count: int) -> list[dict[str, Any]]:
+    """The rows of an export with so many memories, each said in a turn and written by a line of the journal."""
+    at = "2025-05-04T12:00:00+00:00"
+    shared = {"kind": "episodic", "state": "active", "trust": "user", "role": "user", "category": "activity"}
+    shared |= {"confidence": 0.9, "importance": 2, "pinned": False, "access_count": 0, "tags": [], "aliases": []}
+    memories = [
+        {"type": "memory", "memory_id": _make_id(1, n), "text": f"Walk {n} by the harbour", "rev": n, "reach": "user",
+         "turns": [_make_id(2, n)], "created_at": at, "updated_at": at, **shared}
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+    lines = [
+        {"type": "journal", "rev": n, "memory_id": _make_id(1, n), "action": "ADD", "new_ref": f"{_make_id(1, n)}@{n}",
+         "node": "face", "band": "new", "meta": {}, "ts": at, "category": "activity"}
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+    turns = [
+        {"type": "turn", "turn_id": _make_id(2, n), "role": "user", "source": "user", "at": at,
+         "text": f"Walk {n} by the harbour", "tags": [], "recalled": [], "kind": "message", "visible": True, "consumed_rev": n, "position": None}
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+    return [{"type": "space", "format": "muniment/1", "rev": count, "created_at": at}, *memories, *lines, *turns]
+
+
+def _make_id(kind: int, number: int) -> str:
+    return f"{kind:08x}-0000-4000-8000-{number:012x}"
+
+
+async def test_an_export_is_restored_in_portions(database_url: str) -> None:
+    """Every importer in bounded memory: of 4,001 rows of an export few are held at once, they come back as they are,
+    and once more they change nothing."""
+    async with engine(database_url) as memory:
+        rows = Watched(make_export(1_333))
+        report = await memory.load(scope("ana"), rows)
+        assert (report.added, len(rows)) == (1_333, 4_000)
+        assert 128 <= rows.most <= MOST_HELD
+        exported = await memory.export(scope("ana"))
+        assert [(row["type"], row.get("rev"), row.get("text")) for row in exported] == [
+            (row["type"], row.get("rev"), row.get("text")) for row in rows
+        ]
+        again = Watched(exported)
+        assert (await memory.load(scope("ana"), again)).changes == 0
+        assert again.most <= MOST_HELD
+        await memory.load(scope("bo"), again)
+        assert await memory.export(scope("bo")) == exported
+
+
+@pytest.mark.parametrize("given", [lambda rows: rows[:-1], lambda rows: [*rows, rows[-1]], lambda rows: rows[:1]])
+async def test_another_export_into_the_same_space(database_url: str, given: Any) -> None:
+    """One that begins like what is known, and ends elsewhere, is another one: it is refused, and nothing changes."""
+    async with engine(database_url) as memory:
+        await memory.load(scope("ana"), make_export(3))
+        exported = await memory.export(scope("ana"))
+        with pytest.raises(BadInput, match="not empty"):
+            await memory.load(scope("ana"), Watched(given(list(exported))))
+        assert await memory.export(scope("ana")) == exported
+
+
+async def test_lines_are_read_in_portions(database_url: str) -> None:
+    """Of 1,000 lines few are held at once, whatever the order of their times; they are kept as those of a list are."""
+    lines = [{"text": f"Walk {n} by the harbour", "event_time": f"2025-03-{1 + 7 * n % 28:02}"} for n in range(500)] + [
+        {"text": f"Walk {n} in the hills"} for n in range(500)
+    ]
+    async with engine(database_url) as memory:
+        rows = Watched(lines)
+        report = await memory.load(Scope(owner="ana"), rows)
+        assert 128 <= rows.most <= MOST_HELD
+        assert report == await memory.load(Scope(owner="bo"), lines)
+        assert report.added == 1_000
