@@ -12,6 +12,7 @@ import pytest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from tests.engine import engine, scope
+from tests.importing.large import make_export
 
 MOST_HELD = 700  # the rows of five statements, and of a check
 
@@ -41,33 +42,6 @@ class Watched(Sequence[dict[str, Any]]):
 
     def _drop(self) -> None:
         self._held -= 1
-
-
-def make_export(count: int) -> list[dict[str, Any]]:
-    """The rows of an export with so many memories, each said in a turn and written by a line of the journal."""
-    at = "2025-05-04T12:00:00+00:00"
-    shared = {"kind": "episodic", "state": "active", "trust": "user", "role": "user", "category": "activity"}
-    shared |= {"confidence": 0.9, "importance": 2, "pinned": False, "access_count": 0, "tags": [], "aliases": []}
-    memories = [
-        {"type": "memory", "memory_id": _make_id(1, n), "text": f"Walk {n} by the harbour", "rev": n, "reach": "user",
-         "turns": [_make_id(2, n)], "created_at": at, "updated_at": at, **shared}
-        for n in range(1, count + 1)
-    ]  # fmt: skip
-    lines = [
-        {"type": "journal", "rev": n, "memory_id": _make_id(1, n), "action": "ADD", "new_ref": f"{_make_id(1, n)}@{n}",
-         "node": "face", "band": "new", "meta": {}, "ts": at, "category": "activity"}
-        for n in range(1, count + 1)
-    ]  # fmt: skip
-    turns = [
-        {"type": "turn", "turn_id": _make_id(2, n), "role": "user", "source": "user", "at": at,
-         "text": f"Walk {n} by the harbour", "tags": [], "recalled": [], "kind": "message", "visible": True, "consumed_rev": n, "position": None}
-        for n in range(1, count + 1)
-    ]  # fmt: skip
-    return [{"type": "space", "format": "muniment/1", "rev": count, "created_at": at}, *memories, *lines, *turns]
-
-
-def _make_id(kind: int, number: int) -> str:
-    return f"{kind:08x}-0000-4000-8000-{number:012x}"
 
 
 async def test_an_export_is_restored_in_portions(database_url: str) -> None:

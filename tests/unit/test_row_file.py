@@ -18,7 +18,8 @@ ROWS: list[dict[str, Any]] = [
 
 
 def test_it_is_like_a_list() -> None:
-    """Every row comes back as it was, by its place, in a slice and in order, also half a character and a large number."""
+    """Every row comes back as it was, by its place, in a slice and in order: also half a character and a large
+    number."""
     with RowFile() as rows:
         for row in ROWS:
             rows.add_row(row)
