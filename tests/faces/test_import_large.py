@@ -74,7 +74,7 @@ def count_rows(admin: psycopg.Connection, table: str) -> int:
     return int(count)
 
 
-@pytest.mark.timeout(150 + 60 * SIZE_MB)
+@pytest.mark.timeout(300 + 60 * SIZE_MB)
 @pytest.mark.parametrize("kind", list(FORMATS)[: None if IS_LONG else 2])
 def test_a_large_file_is_interrupted_and_resumed(environment: dict[str, str], tmp_path: Path, kind: str) -> None:
     """A large file through the database: interrupted by Ctrl-C and by kill -9 and resumed, counts in equal counts out,
@@ -103,7 +103,7 @@ def test_a_large_file_is_interrupted_and_resumed(environment: dict[str, str], tm
 
 
 @pytest.mark.skipif(not IS_LONG, reason="MUNIMENT_TEST_IMPORT_MB names no size")
-@pytest.mark.timeout(150 + 12 * SIZE_MB)
+@pytest.mark.timeout(300 + 60 * SIZE_MB)
 def test_a_large_export_is_restored(environment: dict[str, str], tmp_path: Path) -> None:
     """A large export: Ctrl-C leaves nothing of it, the same command restores all of it, once more it changes nothing,
     and memory does not grow with the file."""

@@ -57,14 +57,17 @@ class ExportRestore:
         if await self._has_rows(scope, rows):
             return 0
         export = _ExportRows(rows, self.redactor)
+        count = 0
         with _VectorFile() as vectors:
-            texts = (compose_document(row["text"], row.get("aliases") or ()) for row in export.read_rows(_EMBEDDED))
-            while batch := await asyncio.to_thread(_take, texts, _BATCH):
-                vectors.add_vectors(await self.embedder.embed_documents(batch))
+            embedded = export.read_rows(_EMBEDDED)
+            while batch := await asyncio.to_thread(_take, embedded, _BATCH):
+                count += sum(row["type"] == "memory" for row in batch)
+                documents = [compose_document(row["text"], row.get("aliases") or ()) for row in batch]
+                vectors.add_vectors(await self.embedder.embed_documents(documents))
                 if on_progress:
                     on_progress(len(batch))
             await self.writes.load_space(scope, export, vectors.read_vectors())
-        return sum(_get_type(row) == "memory" for row in rows)
+        return count
 
     async def _has_rows(self, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether the space has exactly these rows. Raises BadInput for one that has others."""
@@ -141,10 +144,6 @@ class _VectorFile:
 
 def _take(values: Iterator[Any], most: int) -> list[Any]:
     return list(islice(values, most))
-
-
-def _get_type(row: Mapping[str, Any]) -> str:
-    return str(row.get("type", "memory"))
 
 
 def _add_type(row: Mapping[str, Any]) -> dict[str, Any]:
