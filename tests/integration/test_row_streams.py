@@ -11,7 +11,7 @@ import pytest
 
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
-from tests.engine import engine, scope
+from tests.engine import engine, said, scope
 from tests.importing.large import make_export
 
 MOST_HELD = 700  # the rows of five statements, and of a check
@@ -72,6 +72,21 @@ async def test_another_export_into_the_same_space(database_url: str, given: Any)
         with pytest.raises(BadInput, match="not empty"):
             await memory.load(scope("ana"), Watched(given(list(exported))))
         assert await memory.export(scope("ana")) == exported
+
+
+async def test_an_export_of_a_former_version(database_url: str) -> None:
+    """Lines of the journal without a category get that of their memory then, while they are read."""
+    async with engine(database_url) as memory:
+        for text in ("I live in Rome", "I live in Berlin now"):
+            await memory.learn(scope("ana"), said(text))
+        exported = await memory.export(scope("ana"))
+        assert {row["type"] for row in exported} >= {"memory", "version", "journal"}
+        former = [
+            {name: value for name, value in row.items() if row["type"] != "journal" or name != "category"}
+            for row in exported
+        ]
+        await memory.load(scope("bo"), Watched(former))
+        assert await memory.export(scope("bo")) == exported
 
 
 async def test_lines_are_read_in_portions(database_url: str) -> None:
