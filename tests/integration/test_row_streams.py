@@ -100,3 +100,12 @@ async def test_lines_are_read_in_portions(database_url: str) -> None:
         report = await memory.load(Scope(owner="ana"), rows)
         assert 128 <= rows.most <= MOST_HELD
         assert report == ImportReport(changes=800, added=800)
+
+
+async def test_long_lines_are_kept_few_at_a_time(database_url: str) -> None:
+    """What is kept together is bounded by its length, too; every line of it is counted."""
+    written: list[int] = []
+    async with engine(database_url) as memory:
+        lines = [{"text": f"{n} {'harbour ' * 9_000}"} for n in range(5)]
+        report = await memory.load(Scope(owner="ana"), lines, written.append)
+        assert (report.added, written) == (5, [2, 2, 1])
