@@ -65,7 +65,7 @@ async def superuser(database_url: str, cluster_url: str) -> Any:
 
 
 async def count_rows(superuser: psycopg.Connection[Any]) -> int:
-    """The entries of indexes and the rows of tables that were read by connections that have ended. What the last one has
+    """The entries of indexes and the rows of tables that were read by connections that have ended. What the last has
     read may be counted a moment later."""
     while superuser.execute(
         "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
