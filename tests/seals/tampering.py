@@ -158,7 +158,7 @@ class Intruder:
         row = self._pick(table)
         if row is None:
             return None
-        rev = self.random.randrange(1, self.end + 3)
+        rev = self.random.randrange(-2, self.end + 3)
         until = {"to_rev": rev + 1} if table == "memory_versions" else {}
         self._insert(table, row | {"memory_id": uuid4(), column: rev, "stable_key": None} | until)
         return Tampering(f"{table} added", rev)
@@ -188,11 +188,11 @@ class Intruder:
         return Tampering("texts swapped", min(a["rev"], b["rev"]))
 
     def add_line(self) -> Tampering | None:
-        row, rev = self._pick("journal"), self.end + 1
+        row, rev = self._pick("journal"), self.random.choice((self.end + 1, self.end + 1, 0))
         if row is None:
             return None
         self._insert("journal", row | {"rev": rev})
-        if self.random.random() < 0.5:
+        if rev and self.random.random() < 0.5:
             self._run("update muniment.spaces set rev = rev + 1 where space_id = %s", None)
         return Tampering("line added", rev)
 

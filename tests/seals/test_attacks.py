@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 from uuid import uuid4
 
@@ -19,15 +20,15 @@ from tests.erasing import kept
 from tests.seals.tampering import Intruder
 from tests.seals.test_tampering import live
 
+SALT = bytes(32)
 Attack = Callable[[Intruder], int]  # what it does, and the revision at which it has to be found
-_RESEALED = """
-    coalesce((
+_CHAIN = """
+    select sha256(%(before)s || muniment.digest_line(j, s.content) || coalesce((
       select sha256(string_agg(record_send(row('muniment reseal 1'::text, r.rev, r.content)), '' order by r.rev))
-      from muniment.reseals r where r.space_id = s.space_id and r.sealed_by = s.rev), '')"""
-_CHAIN = f"""
-    update muniment.seals s set digest = sha256(%(before)s || muniment.digest_line(j, s.content) || {_RESEALED})
-    from muniment.journal j
-    where j.space_id = s.space_id and j.rev = s.rev and s.space_id = %(space)s and s.rev = %(rev)s returning s.digest"""
+      from muniment.reseals r where r.space_id = %(space)s and r.sealed_by = %(rev)s), '')) as digest
+    from muniment.seals s join muniment.journal j on j.space_id = s.space_id and j.rev = s.rev
+    where s.space_id = %(space)s and s.rev = %(rev)s"""
+_CONTENT = "select muniment.digest_held(%(space)s, %(id)s, %(rev)s, %(salt)s) as digest"
 
 
 def find_victim(intruder: Intruder) -> dict[str, Any]:
@@ -43,6 +44,12 @@ def run(intruder: Intruder, query: str, **params: Any) -> psycopg.Cursor[dict[st
     return intruder.conn.execute(query, {"space": intruder.space} | params)
 
 
+def find_digest(intruder: Intruder, query: str, **params: Any) -> bytes:
+    row = run(intruder, query, **params).fetchone()
+    assert row is not None
+    return bytes(row["digest"])
+
+
 def forge_text(intruder: Intruder) -> tuple[int, Any]:
     """Change a text; its revision and its memory."""
     row = find_victim(intruder)
@@ -54,13 +61,10 @@ def forge_text(intruder: Intruder) -> tuple[int, Any]:
 def forge_content(intruder: Intruder) -> int:
     """Change a text, and the digest of it with the salt that is there."""
     rev, id_ = forge_text(intruder)
-    run(
-        intruder,
-        "update muniment.seals set content = muniment.digest_held(%(space)s, %(id)s, %(rev)s, salt) "
-        "where space_id = %(space)s and rev = %(rev)s",
-        id=id_,
-        rev=rev,
-    )
+    salt = intruder._one("select salt from muniment.seals where space_id = %s and rev = %s", rev)["salt"]
+    content = find_digest(intruder, _CONTENT, id=id_, rev=rev, salt=salt)
+    change = "update muniment.seals set content = %(content)s where space_id = %(space)s and rev = %(rev)s"
+    run(intruder, change, content=content, rev=rev)
     return rev
 
 
@@ -73,12 +77,14 @@ def forge_digest(intruder: Intruder) -> int:
 
 def seal_anew(intruder: Intruder, first: int, last: int) -> bytes:
     """Write the digests of these lines anew; the last one."""
-    before = intruder._one("select digest from muniment.seals where space_id = %s and rev = %s", first - 1)["digest"]
+    before: bytes = intruder._one("select digest from muniment.seals where space_id = %s and rev = %s", first - 1)[
+        "digest"
+    ]
     for rev in range(first, last + 1):
-        row = run(intruder, _CHAIN, before=before, rev=rev).fetchone()
-        assert row is not None
-        before = row["digest"]
-    return bytes(before)
+        before = find_digest(intruder, _CHAIN, before=before, rev=rev)
+        change = "update muniment.seals set digest = %(digest)s where space_id = %(space)s and rev = %(rev)s"
+        run(intruder, change, digest=before, rev=rev)
+    return before
 
 
 def reseal(sealed_by: Callable[[int, int], int]) -> Attack:
@@ -90,11 +96,12 @@ def reseal(sealed_by: Callable[[int, int], int]) -> Attack:
         run(intruder, "update muniment.seals set salt = null where space_id = %(space)s and rev = %(rev)s", rev=rev)
         run(
             intruder,
-            "insert into muniment.reseals (space_id, sealed_by, rev, content, salt) select %(space)s, %(by)s, %(rev)s, "
-            "muniment.digest_held(%(space)s, %(id)s, %(rev)s, sha256('x')), sha256('x')",
+            "insert into muniment.reseals (space_id, sealed_by, rev, content, salt) "
+            "values (%(space)s, %(by)s, %(rev)s, %(content)s, %(salt)s)",
             by=sealed_by(rev, intruder.end),
             rev=rev,
-            id=id_,
+            content=find_digest(intruder, _CONTENT, id=id_, rev=rev, salt=SALT),
+            salt=SALT,
         )
         return rev
 
@@ -223,8 +230,7 @@ async def test_rows_that_go_with_each_other_are_found(database_url: str) -> None
         who, found = scope(), {}
         await live(memory, who)
         anchors = (await memory.admin.sign_anchors([who])).anchors
-        intruder = Intruder(database_url, who.space, 1)
-        try:
+        with closing(Intruder(database_url, who.space, 1)) as intruder:
             for name, attack in ATTACKS.items():
                 with intruder.conn.transaction():
                     intruder.conn.execute("set local session_replication_role = replica")
@@ -234,8 +240,6 @@ async def test_rows_that_go_with_each_other_are_found(database_url: str) -> None
                     if first is None or first.rev != expected:
                         found[name] = (expected, first)
                 intruder.undo()
-        finally:
-            intruder.close()
         assert found == {}
         assert not (await memory.admin.verify(scope("ben"))).is_intact  # who has what is not theirs
 
@@ -247,27 +251,26 @@ async def test_a_journal_that_is_written_anew_is_shown_by_an_anchor(database_url
         who = scope()
         await live(memory, who)
         before = (await memory.admin.sign_anchors([who])).anchors
-        intruder = Intruder(database_url, who.space, 1)
-        with intruder.conn.transaction():
-            rev = forge_content(intruder)
-            head = seal_anew(intruder, rev, intruder.end)
-            run(intruder, "update muniment.spaces set head = %(head)s where space_id = %(space)s", head=head)
-        after = (await memory.admin.sign_anchors([who])).anchors
-        assert (await memory.admin.verify(who)).is_intact
-        assert (await memory.admin.verify(who, anchors=after)).is_intact
-        for known in (before, (*before, *after), (*after, *before)):
-            first = (await memory.admin.verify(who, anchors=known)).first
+        with closing(Intruder(database_url, who.space, 1)) as intruder:
+            with intruder.conn.transaction():
+                rev = forge_content(intruder)
+                head = seal_anew(intruder, rev, intruder.end)
+                run(intruder, "update muniment.spaces set head = %(head)s where space_id = %(space)s", head=head)
+            after = (await memory.admin.sign_anchors([who])).anchors
+            assert (await memory.admin.verify(who)).is_intact
+            assert (await memory.admin.verify(who, anchors=after)).is_intact
+            for known in (before, (*before, *after), (*after, *before)):
+                first = (await memory.admin.verify(who, anchors=known)).first
+                assert first is not None
+                assert (first.rev, first.kind) == (intruder.end, "replaced")
+            intruder.undo()
+            with intruder.conn.transaction():
+                for table in ("journal", "seals", "reseals", "memory_versions", "memories"):
+                    run(intruder, f"delete from muniment.{table} where space_id = %(space)s")
+                run(intruder, "update muniment.spaces set head = null, sealed_from = rev where space_id = %(space)s")
+            first = (await memory.admin.verify(who, anchors=before)).first
             assert first is not None
-            assert (first.rev, first.kind) == (intruder.end, "replaced")
-        intruder.undo()
-        with intruder.conn.transaction():
-            for table in ("journal", "seals", "reseals", "memory_versions", "memories"):
-                run(intruder, f"delete from muniment.{table} where space_id = %(space)s")
-            run(intruder, "update muniment.spaces set head = null, sealed_from = rev where space_id = %(space)s")
-        first = (await memory.admin.verify(who, anchors=before)).first
-        assert first is not None
-        assert (first.rev, first.kind) == (1, "removed")
-        intruder.close()
+            assert (first.rev, first.kind) == (1, "removed")
 
 
 async def restore(memory: Memory, count: int) -> list[Any]:
@@ -283,18 +286,19 @@ async def test_a_restored_journal_has_no_gap(database_url: str) -> None:
     none of that revision."""
     async with engine(database_url) as memory:
         anchors = await restore(memory, 12)
-        intruder = Intruder(database_url, scope().space, 1)
-        for first, last, known in ((5, 7, ()), (1, 1, ()), (1, 3, anchors), (9, 12, anchors)):
-            with intruder.conn.transaction():
-                for table in ("journal", "seals", "memories"):
-                    gone = f"delete from muniment.{table} where space_id = %(space)s and rev between %(a)s and %(z)s"
-                    run(intruder, gone, a=first, z=last)
-            found = (await memory.admin.verify(scope(), anchors=known)).first
-            assert found is not None
-            assert (found.rev, found.kind) == (first, "removed")
-            intruder.undo()
-        assert (await memory.admin.verify(scope(), anchors=anchors)).is_intact
-        intruder.close()
+        with closing(Intruder(database_url, scope().space, 1)) as intruder:
+            for first, last, known in ((5, 7, ()), (1, 1, ()), (1, 3, anchors), (9, 12, anchors)):
+                with intruder.conn.transaction():
+                    for table in ("journal", "seals", "memories"):
+                        gone = (
+                            f"delete from muniment.{table} where space_id = %(space)s and rev between %(a)s and %(z)s"
+                        )
+                        run(intruder, gone, a=first, z=last)
+                found = (await memory.admin.verify(scope(), anchors=known)).first
+                assert found is not None
+                assert (found.rev, found.kind) == (first, "removed")
+                intruder.undo()
+            assert (await memory.admin.verify(scope(), anchors=anchors)).is_intact
 
 
 def test_a_space_of_another_name_is_reported(
