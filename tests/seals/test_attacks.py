@@ -22,12 +22,15 @@ from tests.seals.test_tampering import live
 
 SALT = bytes(32)
 Attack = Callable[[Intruder], int]  # what it does, and the revision at which it has to be found
-_CHAIN = """
-    select sha256(%(before)s || muniment.digest_line(j, s.content) || coalesce((
+_LINE = """
+    select to_jsonb(j) as line, s.content, coalesce((
       select sha256(string_agg(record_send(row('muniment reseal 1'::text, r.rev, r.content)), '' order by r.rev))
-      from muniment.reseals r where r.space_id = %(space)s and r.sealed_by = %(rev)s), '')) as digest
-    from muniment.seals s join muniment.journal j on j.space_id = s.space_id and j.rev = s.rev
-    where s.space_id = %(space)s and s.rev = %(rev)s"""
+      from muniment.reseals r where r.space_id = %(space)s and r.sealed_by = %(rev)s), '') as resealed
+    from muniment.journal j join muniment.seals s on s.space_id = j.space_id and s.rev = j.rev
+    where j.space_id = %(space)s and j.rev = %(rev)s"""
+_CHAIN = """
+    select sha256(%(before)s::bytea || muniment.digest_line(jsonb_populate_record(null::muniment.journal, %(line)s),
+      %(content)s) || %(resealed)s) as digest"""
 _CONTENT = "select muniment.digest_held(%(space)s, %(id)s, %(rev)s, %(salt)s) as digest"
 
 
@@ -81,7 +84,9 @@ def seal_anew(intruder: Intruder, first: int, last: int) -> bytes:
         "digest"
     ]
     for rev in range(first, last + 1):
-        before = find_digest(intruder, _CHAIN, before=before, rev=rev)
+        line = run(intruder, _LINE, rev=rev).fetchone()
+        assert line is not None
+        before = find_digest(intruder, _CHAIN, **line | {"before": before, "line": Jsonb(line["line"])})
         change = "update muniment.seals set digest = %(digest)s where space_id = %(space)s and rev = %(rev)s"
         run(intruder, change, digest=before, rev=rev)
     return before
