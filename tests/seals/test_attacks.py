@@ -184,7 +184,7 @@ def append_copy(intruder: Intruder) -> int:
     intruder._insert("seals", seal | {"rev": rev})
     change = "update muniment.spaces set rev = %(rev)s, head = %(head)s where space_id = %(space)s"
     run(intruder, change, rev=rev, head=seal["digest"])
-    return rev
+    return int(rev)
 
 
 def give_away(intruder: Intruder) -> int:
