@@ -1577,14 +1577,16 @@ end $$;
 
 COMMENT ON FUNCTION muniment.seal_space(at_space uuid) IS 'Seals all lines of a space that has no seal yet.';
 
-CREATE FUNCTION muniment.sees_memory(at_space uuid, memory uuid) RETURNS boolean
+CREATE FUNCTION muniment.sees_edge(at_space uuid, one uuid, other uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 begin
-  return exists (select from muniment.memories m where m.space_id = at_space and m.memory_id = memory);
+  return (
+    select count(*) = case when one = other then 1 else 2 end from muniment.memories m
+    where m.space_id = at_space and m.memory_id in (one, other));
 end $$;
 
-COMMENT ON FUNCTION muniment.sees_memory(at_space uuid, memory uuid) IS 'Whether the transaction sees a memory.';
+COMMENT ON FUNCTION muniment.sees_edge(at_space uuid, one uuid, other uuid) IS 'Whether the transaction sees both ends of an edge.';
 
 CREATE FUNCTION muniment.session_of(session text, thread text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4006,7 +4008,9 @@ CREATE POLICY relations_own ON muniment.relations TO muniment_app USING ((space_
 
 COMMENT ON POLICY relations_own ON muniment.relations IS 'The application reads the rows of the space it has entered, and writes them when it entered without an allowlist.';
 
-CREATE POLICY relations_reader ON muniment.relations AS RESTRICTIVE FOR SELECT TO muniment_app USING ((( SELECT muniment.all_categories() AS all_categories) OR (muniment.sees_memory(space_id, from_id) AND muniment.sees_memory(space_id, to_id))));
+CREATE POLICY relations_reader ON muniment.relations AS RESTRICTIVE FOR SELECT TO muniment_app USING ((( SELECT muniment.all_categories() AS all_categories) OR (( SELECT count(*) AS count
+   FROM muniment.memories m
+  WHERE ((m.space_id = relations.space_id) AND (m.memory_id = ANY (ARRAY[relations.from_id, relations.to_id])))) = 2)));
 
 COMMENT ON POLICY relations_reader ON muniment.relations IS 'Who has an allowlist of categories reads the edges between memories that it sees.';
 
@@ -4119,6 +4123,10 @@ COMMENT ON POLICY shares_eraser ON muniment.shares IS 'The eraser sees and remov
 CREATE POLICY shares_issuer ON muniment.shares TO muniment_issuer USING ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL)) WITH CHECK ((( SELECT muniment.my_spaces() AS my_spaces) IS NULL));
 
 COMMENT ON POLICY shares_issuer ON muniment.shares IS 'The issuer reads and writes all shares in transactions that enter no space.';
+
+CREATE POLICY shares_of_a_reader ON muniment.shares FOR SELECT TO muniment_issuer USING (((reader_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY shares_of_a_reader ON muniment.shares IS 'The issuer sees the shares by which the entered space reads others: list_openings tells of them.';
 
 CREATE POLICY shares_own ON muniment.shares FOR SELECT TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
