@@ -96,7 +96,8 @@ class Doors:
         self, scope: Scope, *, since: Revision = START, anchors: Sequence[Anchor] = ()
     ) -> VerificationReport:
         """Return what was changed, removed or added in a space by other means than the product's, the first revision
-        first. Raises NotFound for a space that does not exist, StoreError."""
+        first. Raises NotFound for a space that does not exist, BadInput for a revision that its journal has not
+        reached, StoreError."""
         return await self.admin.verify(scope, since=since, anchors=anchors)
 
     @property

@@ -113,7 +113,7 @@ async def _read_turns(memory: Memory, scope: Scope, session: str, position: int)
     turns = [each for each in record.turns if each.kind in ("message", "tool") and each.position is not None]
     message = next((each for each in reversed(turns) if (each.position or 0) <= position and each.role == "user"), None)
     if message is None or not any(each.position == position for each in turns):
-        raise NotFound(f"no turn {position} with a message in the session {session!r}")
+        raise NotFound(f"no turn {position} with a message in the session {session!r}; `muniment sessions show` has its turns")
     return turns, message
 
 
