@@ -38,7 +38,9 @@ def print_report(report: VerificationReport, *, with_anchors: bool = False) -> N
     if report.erased_at is not None:
         screen.print_line(f"{name}: was erased at {report.erased_at:%Y-%m-%d %H:%M} UTC, after its anchor was made.")
     if report.scope is not None and report.rev:
-        screen.print_line(f"{name}: {'whole' if report.is_intact else 'NOT as it was written'}; {_count(report, with_anchors)}")
+        screen.print_line(
+            f"{name}: {'whole' if report.is_intact else 'NOT as it was written'}; {_count(report, with_anchors)}"
+        )
     if report.first is not None:
         screen.print_line(f"{name}: the first revision that was {report.first.kind}: {report.first.rev}")
     for finding in report.findings:
@@ -67,4 +69,3 @@ def _count(report: VerificationReport, with_anchors: bool) -> str:
     elif with_anchors:
         counts.append("no anchor of it was compared")
     return "; ".join(counts)
-

@@ -56,7 +56,9 @@ class Verification:
         async with self.seals.open_chain(scope, start) as opened:
             if opened is None:
                 if not own:
-                    raise NotFound(f"there is nothing of {scope.owner!r} to verify; `muniment verify --all` has all journals")
+                    raise NotFound(
+                        f"there is nothing of {scope.owner!r} to verify; `muniment verify --all` has all journals"
+                    )
                 report = _report_lost(scope.space, scope, is_found=bool(valid))
             else:
                 read, pages = opened
