@@ -94,6 +94,8 @@ async def test_numbers_agree_and_times_are_in_order(database_url: str) -> None:
                 ("4", "assistant", "A good start."),
             )
         ]
+        await memory.conversation.record(scope(), told)
+        await memory.learn(scope(), told[0])
         page = (await write(memory, scope(), DossierForm.html)).decode()
         empty = (await write(memory, scope("nobody"), DossierForm.html)).decode()
     text = re.sub(r"\n\s*", "\n", re.sub(r"<[^>]+>", "\n", page.split("</style>")[1]))
