@@ -83,6 +83,16 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["home"] = str(node.config.stash[ADDRESS])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker run the tests of a module that share what is made once for it: a browser, a service."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+            definitions = item._fixtureinfo.name2fixturedefs.values()
+            if any(each[-1].scope == "module" for each in definitions):
+                item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and ADDRESS in config.stash:
         discard(config.stash[ADDRESS])

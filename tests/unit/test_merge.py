@@ -46,14 +46,16 @@ def bare(text: str, **more: Any) -> Candidate:
     return Candidate(text=text, category="goals", **more)
 
 
-def meet(candidate: Candidate, *near: tuple[StoredMemory, float]) -> MergeResult:
+def meet(candidate: Candidate, *near: tuple[StoredMemory, float], file_rows: int = 0) -> MergeResult:
     one = IncomingCandidate(
         candidate=candidate,
         vector=hash_vector(candidate.text),
         id=MemoryId(uuid4()),
         neighbours=tuple(Neighbour(memory=memory, sim=sim) for memory, sim in near),
     )
-    return merge_candidates([one], scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+    return merge_candidates(
+        [one], scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING, file_rows=file_rows
+    )
 
 
 def lives(place: str) -> Fact:
@@ -124,6 +126,14 @@ def test_two_people_are_never_merged() -> None:
     old = known("Met Anna Keller at the trade fair in Basel")
     (change,) = meet(Candidate(text="Met Anna Huber at the trade fair in Basel", category="goals"), (old, 0.99)).changes
     assert change.action == "ADD"
+
+
+def test_rows_of_a_file_are_not_one_by_their_vectors_alone() -> None:
+    """Their source held them apart; what it says word for word twice is one."""
+    old = known("The user collects stamps from Cork")
+    (change,) = meet(bare("The user sells stamps from Cork"), (old, 0.97), file_rows=1).changes
+    assert change.action == "ADD"
+    assert meet(bare("The user collects stamps from Cork"), (old, 1.0), file_rows=1).changes == ()
 
 
 def test_lower_trust_never_overwrites() -> None:

@@ -100,7 +100,8 @@ def merge_candidates(
     Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
     `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
     changes; statements with different numbers, in which rows often differ alone, are never one, unless both are facts
-    with one key; and notes with numbers are one only word for word. The words of different speakers are never one.
+    with one key; notes with numbers are one only word for word; and none are one by the embedder's word alone, since
+    their source held them apart. The words of different speakers are never one.
     `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts said. `is_by_model`:
     a model has read the turn as a whole, so that its facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
@@ -120,7 +121,7 @@ def merge_candidates(
             speaker = new_memory.actor_id or scope.owner
             said = ((each, each.memory.actor_id or scope.owner) for each in comparable)
             comparable = [each for each, actor in said if actor == speaker or is_structured(each.memory.fact)]
-        for change in _decide_changes(item, new_memory, comparable, profile, writing):
+        for change in _decide_changes(item, new_memory, comparable, profile, writing, is_row=file_rows > 0):
             if not isinstance(change, Change):
                 fates[item.id] = (None, change) if isinstance(change, str) else (change, KNOWN)
                 continue
@@ -214,6 +215,8 @@ def _decide_changes(
     neighbours: Sequence[Neighbour],
     profile: EmbedderProfile,
     writing: WritingSettings,
+    *,
+    is_row: bool,
 ) -> tuple[Change | str | MemoryId, ...]:
     """Return the changes of a candidate: of all memories that it puts right, else of the one that it is or changes.
 
@@ -241,7 +244,7 @@ def _decide_changes(
     marks = tuple(f"{MAY_REPLACE}{memory.id}" for memory in ended[:_MAX_MARKS])  # it is not certain which of them
     if marks:
         new_memory = replace(new_memory, tags=new_memory.tags + marks)
-    return (_merge_candidate(incoming, new_memory, neighbours, profile, writing),)
+    return (_merge_candidate(incoming, new_memory, neighbours, profile, writing, is_row=is_row),)
 
 
 def _merge_candidate(
@@ -250,6 +253,8 @@ def _merge_candidate(
     neighbours: Sequence[Neighbour],
     profile: EmbedderProfile,
     writing: WritingSettings,
+    *,
+    is_row: bool,
 ) -> Change | str | MemoryId:
     """Return the change of a candidate that ends no memory, or the memory that says all of it."""
     candidate, at = incoming.candidate, new_memory.created_at
@@ -262,15 +267,16 @@ def _merge_candidate(
     for memory, sim, band in _list_comparable(candidate, new_memory, neighbours, profile, writing):
         result: Change | str | None = "different"
         repeated = is_repetition(candidate, memory)
+        is_vouched = band == "auto" and not is_row
         text = replace_user_names(memory.text, names) if names else memory.text
         known = memory if text == memory.text else replace(memory, text=text)
         if memory.updated_at > at and is_corrected_since(candidate, memory):
             return OUTDATED
         if memory.updated_at > at and not repeated:
-            result = _merge_late_statement(incoming, memory, new_memory, is_vouched=band == "auto")
-        elif (
-            verdict := "same" if repeated else judge_candidate(named, known, is_vouched=band == "auto")
-        ) == "same" or (verdict == "supersedes" and writing.contradictions == "supersede"):
+            result = _merge_late_statement(incoming, memory, new_memory, is_vouched=is_vouched)
+        elif (verdict := "same" if repeated else judge_candidate(named, known, is_vouched=is_vouched)) == "same" or (
+            verdict == "supersedes" and writing.contradictions == "supersede"
+        ):
             others = [item for item in neighbours if item.memory.id != memory.id]
             result = _change_memory(incoming, memory, verdict, band, sim, at)
             if isinstance(result, Change):
