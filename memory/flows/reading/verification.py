@@ -41,16 +41,24 @@ class Verification:
         """Verify the lines of a space after a revision, and those after its anchors. `on_progress` gets numbers of
         rows.
 
-        Raises NotFound for a space that does not exist and has no anchor, StoreError."""
+        Raises NotFound for a space that does not exist and has no anchor, BadInput for a revision that neither the
+        journal nor an anchor has reached, StoreError."""
         own = [anchor for anchor in anchors if anchor.space == scope.space]
         erased_at = (await self.seals.find_erasure(scope.space))[1] if own else None
         # What was before an erasure of the whole space says nothing about what came after it.
         valid = [anchor for anchor in own if erased_at is None or anchor.at > erased_at]
-        start = Revision(max(min([since, *(anchor.rev - 1 for anchor in valid)]), 0))
+        head = await self.seals.read_head(scope)
+        reached = max([head.rev if head else _NONE, *(anchor.rev for anchor in valid)])
+        if head is not None and since > reached:
+            raise BadInput(f"since: the journal has not reached revision {since}; it ends at {head.rev}")
+        # Where the journal is shorter than an anchor, it is looked at from its end.
+        start = Revision(max(min([since, head.rev if head else since, *(anchor.rev - 1 for anchor in valid)]), 0))
         async with self.seals.open_chain(scope, start) as opened:
             if opened is None:
                 if not own:
-                    raise NotFound(f"there is nothing of {scope.owner!r} to verify")
+                    raise NotFound(
+                        f"there is nothing of {scope.owner!r} to verify; `muniment verify --all` has all journals"
+                    )
                 report = _report_lost(scope.space, scope, is_found=bool(valid))
             else:
                 read, pages = opened

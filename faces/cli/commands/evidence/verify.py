@@ -74,9 +74,10 @@ async def _verify(
             if as_json:
                 screen.print_json(verification.report_to_json(report))
             else:
-                verification.print_report(report)
+                verification.print_report(report, with_anchors=anchor is not None)
     if is_all and not as_json:
-        screen.print_line(f"{spaces:,} journals were verified; {'nothing was found' if is_intact else 'see above'}.")
+        verified = f"{spaces:,} {'journal was' if spaces == 1 else 'journals were'} verified"
+        screen.print_line(f"{verified}; {'nothing was found' if is_intact else 'see above'}.")
     return is_intact
 
 
