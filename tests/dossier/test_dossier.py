@@ -21,6 +21,7 @@ from muniment.faces.dossier.words import load_words
 from muniment.faces.wording.texts import LANGUAGES
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.person import DOSSIER_PARTS, MEMORY_PARTS, PERSON_TABLES
+from muniment.memory.domain.memory import Role
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
@@ -85,14 +86,15 @@ async def test_numbers_agree_and_times_are_in_order(database_url: str) -> None:
     one moment stand in the order in which they were said, and of whom nothing is kept, that is said."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
+        words: tuple[tuple[str, Role, str], ...] = (
+            ("1", "user", "I live in Lisbon."),
+            ("2", "assistant", "How many hives?"),
+            ("3", "user", "Seven."),
+            ("4", "assistant", "A good start."),
+        )
         told = [
             Turn.make(session="A", thread="A", key=key, role=role, text=text, at=NOON - timedelta(days=400))
-            for key, role, text in (
-                ("1", "user", "I live in Lisbon."),
-                ("2", "assistant", "How many hives?"),
-                ("3", "user", "Seven."),
-                ("4", "assistant", "A good start."),
-            )
+            for key, role, text in words
         ]
         await memory.conversation.record(scope(), told)
         await memory.learn(scope(), told[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,6 +19,7 @@ from muniment.faces.locomo import parse_conversations
 from muniment.faces.memory_records import FIELDS, convert_records
 from muniment.faces.transfer.archive import EXPORT, check_archive, is_archive
 from muniment.faces.transfer.formats import is_export
+from muniment.faces.transfer.row_file import RowFile
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
@@ -170,15 +171,17 @@ def _import_lines(
 ) -> tuple[str, ImportReport]:
     scope = session.make_scope(settings, user)
 
-    async def work(source: IO[bytes]) -> ImportReport:
+    async def work(rows: RowFile) -> ImportReport:
         async with session.open_memory(settings, quiet=quiet) as memory:
             with terminal.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
-                rows = import_source.read_rows(source)
-                given = rows if convert is None else convert(rows)
-                return await memory.load(scope, given, import_source.count_written(move))
+                return await memory.load(scope, rows, import_source.count_written(move))
 
-    with import_source.open_file() as source:
-        return scope.owner, session.run_async(work(source))
+    with import_source.open_file() as source, RowFile() as rows:
+        with terminal.show_spinner("reading…", quiet=quiet):
+            given = import_source.read_rows(source)
+            for row in given if convert is None else convert(given):
+                rows.add_row(row)
+        return scope.owner, session.run_async(work(rows))
 
 
 def _import_conversations(
