@@ -54,7 +54,10 @@ _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 
 
 class EventTracker(Protocol):
-    async def track_event(self, scope: Scope, event: OpsEvent) -> None: ...
+    """Takes the record of what was done."""
+
+    async def track_event(self, scope: Scope, event: OpsEvent) -> None:
+        """Take an event of the scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -116,7 +116,20 @@ def import_file(
 
       muniment import conversations.json --format locomo
     """
-    settings = load_settings()
+    _import_as_given(load_settings(), file, layout, user, only=only, dry_run=dry_run, as_json=as_json)
+
+
+def _import_as_given(
+    settings: Settings,
+    file: str,
+    layout: ImportFormat | None,
+    user: str | None,
+    *,
+    only: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Import a file in the format that is named, or else in the one that it is recognized to have. Raises BadInput."""
     if layout in (None, ImportFormat.jsonl) and file != "-" and is_archive(Path(file)):
         _import_archive(settings, file, user, only=only, dry_run=dry_run, as_json=as_json)
         return
