@@ -21,6 +21,7 @@ from muniment.faces.dossier.words import load_words
 from muniment.faces.wording.texts import LANGUAGES
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.person import DOSSIER_PARTS, MEMORY_PARTS, PERSON_TABLES
+from muniment.memory.domain.memory import Role
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
@@ -34,6 +35,12 @@ BO = Canary(said="medlar", named="Bo")
 SCHEMA = "muniment-dossier-1.schema.json"
 SHARP = "<script>alert(1)</script> & \"quoted\" 'single' ]]> --> <!-- &amp; {user} %s"
 CHINESE = "用户住在上海，喜欢徒步。"
+TALK: tuple[tuple[str, Role, str], ...] = (
+    ("1", "user", "I live in Lisbon."),
+    ("2", "assistant", "How many hives?"),
+    ("3", "user", "Seven."),
+    ("4", "assistant", "A good start."),
+)
 
 
 async def write(memory: Memory, who: Scope, form: DossierForm, language: str = "en", **options: Any) -> bytes:
@@ -87,12 +94,7 @@ async def test_numbers_agree_and_times_are_in_order(database_url: str) -> None:
     async with engine(database_url, clock=clock) as memory:
         told = [
             Turn.make(session="A", thread="A", key=key, role=role, text=text, at=NOON - timedelta(days=400))
-            for key, role, text in (
-                ("1", "user", "I live in Lisbon."),
-                ("2", "assistant", "How many hives?"),
-                ("3", "user", "Seven."),
-                ("4", "assistant", "A good start."),
-            )
+            for key, role, text in TALK
         ]
         await memory.conversation.record(scope(), told)
         await memory.learn(scope(), told[0])

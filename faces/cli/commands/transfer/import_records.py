@@ -124,8 +124,8 @@ def _print_preview(settings: Settings, spool: RecordSpool, format_: Format, sour
             }
         )
         return
-    count = screen.format_count(spool.total + spool.totals.total, "record")
-    screen.print_line(f"{format_.title}: {count}, nothing is written")
+    records = screen.format_count(spool.total + spool.totals.total, "record")
+    screen.print_line(f"{format_.title}: {records}, nothing is written")
     for kind, count in spool.kinds.most_common():
         screen.print_line(f"  {count:,} of kind {kind}")
     for line in _describe_fate(spool.totals, "left_out"):
