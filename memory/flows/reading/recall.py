@@ -53,7 +53,7 @@ _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 
 
-class EventTracker(Protocol):
+class _EventTracker(Protocol):
     async def track_event(self, scope: Scope, event: OpsEvent) -> None: ...
 
 
@@ -70,7 +70,7 @@ class Recall:
     redactor: Redactor
     settings: Settings
     spelling: Spelling
-    write_behind: EventTracker
+    write_behind: _EventTracker
     writes: MemoryWrites
 
     async def query_memories(self, scope: Scope, agent: str, query: Query) -> Answer:

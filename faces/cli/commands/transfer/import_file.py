@@ -109,8 +109,6 @@ def import_file(
 
       muniment import ana.zip --user ana
 
-      muniment import backup.jsonl --user ana
-
       muniment import sentences.jsonl --format jsonl --user ana
 
       muniment import conversations.json --format locomo
@@ -119,16 +117,18 @@ def import_file(
     if layout in (None, ImportFormat.jsonl) and file != "-" and is_archive(Path(file)):
         _import_archive(settings, file, user, only=only, dry_run=dry_run, as_json=as_json)
         return
-    if layout is None and file != "-" and is_export(Path(file)):
-        layout = ImportFormat.jsonl
+    layout, owner = layout or _recognize_export(file), user or DEFAULT_USER
     if layout not in _OWN_FORMATS:
-        name = None if layout is None else layout.value
-        import_records(settings, file, name, user or DEFAULT_USER, only=only, dry_run=dry_run, as_json=as_json)
+        import_records(settings, file, layout and layout.value, owner, only=only, dry_run=dry_run, as_json=as_json)
     elif dry_run or only is not None:
         raise BadInput(f"--dry-run and --only are for what comes from other memories, not for {layout.value}")
     else:
         source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
         _import_own(settings, source, layout, user, as_json)
+
+
+def _recognize_export(file: str) -> ImportFormat | None:
+    return ImportFormat.jsonl if file != "-" and is_export(Path(file)) else None
 
 
 def _import_archive(
