@@ -35,6 +35,12 @@ BO = Canary(said="medlar", named="Bo")
 SCHEMA = "muniment-dossier-1.schema.json"
 SHARP = "<script>alert(1)</script> & \"quoted\" 'single' ]]> --> <!-- &amp; {user} %s"
 CHINESE = "用户住在上海，喜欢徒步。"
+TALK: tuple[tuple[str, Role, str], ...] = (
+    ("1", "user", "I live in Lisbon."),
+    ("2", "assistant", "How many hives?"),
+    ("3", "user", "Seven."),
+    ("4", "assistant", "A good start."),
+)
 
 
 async def write(memory: Memory, who: Scope, form: DossierForm, language: str = "en", **options: Any) -> bytes:
@@ -86,15 +92,9 @@ async def test_numbers_agree_and_times_are_in_order(database_url: str) -> None:
     one moment stand in the order in which they were said, and of whom nothing is kept, that is said."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
-        words: tuple[tuple[str, Role, str], ...] = (
-            ("1", "user", "I live in Lisbon."),
-            ("2", "assistant", "How many hives?"),
-            ("3", "user", "Seven."),
-            ("4", "assistant", "A good start."),
-        )
         told = [
             Turn.make(session="A", thread="A", key=key, role=role, text=text, at=NOON - timedelta(days=400))
-            for key, role, text in words
+            for key, role, text in TALK
         ]
         await memory.conversation.record(scope(), told)
         await memory.learn(scope(), told[0])

@@ -53,11 +53,8 @@ _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 
 
-class EventTracker(Protocol):
-    """Takes the record of what was done."""
-
-    async def track_event(self, scope: Scope, event: OpsEvent) -> None:
-        """Take an event of the scope."""
+class _EventTracker(Protocol):
+    async def track_event(self, scope: Scope, event: OpsEvent) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,7 +70,7 @@ class Recall:
     redactor: Redactor
     settings: Settings
     spelling: Spelling
-    write_behind: EventTracker
+    write_behind: _EventTracker
     writes: MemoryWrites
 
     async def query_memories(self, scope: Scope, agent: str, query: Query) -> Answer:

@@ -100,10 +100,10 @@ def merge_candidates(
     Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
     `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
     changes; statements with different numbers are never one, unless both are facts with one key; notes with numbers
-    are one only word for word; and none are one by the embedder's word alone, since their source held them apart.
-    The words of different speakers are never one. `is_live`: it is said now, and so after all that is known, whatever
-    the clocks of other hosts said. `is_by_model`: a model has read the turn as a whole, so that its facts take the place
-    of the notes that they were read from."""
+    are one only word for word; and none are one by the embedder's word alone, since their source held them apart. The
+    words of different speakers are never one.
+    `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts said. `is_by_model`:
+    a model has read the turn as a whole, so that its facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
     all_changes: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
