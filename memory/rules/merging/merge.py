@@ -143,8 +143,7 @@ def merge_candidates(
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     tokens.drop_long_texts()
     refused = tuple(why for memory, why in fates.values() if memory is None and why != NOTHING_NEW)
-    edges = tuple(relations.values())
-    return MergeResult(changes=final, relations=edges, refused=refused, fates=tuple(fates.values()))
+    return MergeResult(changes=final, relations=(*relations.values(),), refused=refused, fates=(*fates.values(),))
 
 
 def _list_current_neighbours(
