@@ -104,8 +104,7 @@ def merge_candidates(
     their source held them apart. The words of different speakers are never one.
     `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts said. `is_by_model`:
     a model has read the turn as a whole, so that its facts take the place of the notes that they were read from."""
-    changes: dict[MemoryId, Change] = {}
-    all_changes: list[Change] = []
+    changes, all_changes = dict[MemoryId, Change](), list[Change]()
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
     fates: dict[MemoryId, tuple[MemoryId | None, str]] = {}
     for item in incoming:
@@ -142,8 +141,9 @@ def merge_candidates(
     known = (neighbour.memory for item in incoming for neighbour in item.neighbours)
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     tokens.drop_long_texts()
-    refused = tuple(why for memory, why in fates.values() if memory is None and why != NOTHING_NEW)
-    return MergeResult(final, relations=tuple(relations.values()), refused=refused, fates=tuple(fates.values()))
+    edges, came_of = tuple(relations.values()), tuple(fates.values())
+    refused = tuple(why for memory, why in came_of if memory is None and why != NOTHING_NEW)
+    return MergeResult(changes=final, relations=edges, refused=refused, fates=came_of)
 
 
 def _list_current_neighbours(
