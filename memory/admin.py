@@ -225,7 +225,8 @@ class Admin:
         return await self.engine.verification.verify_space(scope, since, anchors, on_progress)
 
     async def find_lost_spaces(self, anchors: Sequence[Anchor]) -> Sequence[VerificationReport]:
-        """Return a report for each space that an anchor knows and that is gone. Raises StoreError."""
+        """Return a report for each space that an anchor knows and that is gone, and for each whose row names somebody
+        else than its id is made of. Raises StoreError."""
         return await self.engine.verification.find_lost_spaces(anchors)
 
     async def sign_anchors(self, scopes: Sequence[Scope]) -> AnchorFile:

@@ -288,8 +288,9 @@ class Memory(Doors):
     ) -> ImportReport:
         """Import the rows of an export, or plain `{"text", "category"}` rows; a text alone is read as a turn is.
 
-        The report has the rows that only changed a memory. `on_progress` gets numbers of rows. Raises BadInput."""
-        given = list(rows)
+        The report has the rows that only changed a memory. `on_progress` gets numbers of rows. A sequence other than a
+        list is read where it is, so that one of rows in a file may be of any length. Raises BadInput."""
+        given = rows if isinstance(rows, Sequence) and not isinstance(rows, list) else list(rows)
         return await self.engine.run_checked(scope, lambda engine: engine.transfer.load_rows(scope, given, on_progress))
 
     async def read_status(self, scope: Scope) -> dict[str, Any]:

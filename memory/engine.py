@@ -63,6 +63,8 @@ from muniment.memory.flows.writing.forgotten import Forgotten
 from muniment.memory.flows.writing.group import DraftGroups, GroupQueues
 from muniment.memory.flows.writing.import_rows import ImportRows
 from muniment.memory.flows.writing.importing.records import RecordImport
+from muniment.memory.flows.writing.importing.restore import ExportRestore
+from muniment.memory.flows.writing.importing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.items import Items
 from muniment.memory.flows.writing.lifecycle import Lifecycle
 from muniment.memory.flows.writing.model_extraction import ModelExtraction
@@ -70,7 +72,6 @@ from muniment.memory.flows.writing.plan import PlanCommitter, Planner, Quotas
 from muniment.memory.flows.writing.refile import Refiling
 from muniment.memory.flows.writing.requested_texts import HandEdits, RequestedTexts
 from muniment.memory.flows.writing.requests import Requests
-from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -158,6 +159,7 @@ class Engine:
     hand_edits: HandEdits
     requests: Requests
     import_rows: ImportRows
+    export_restore: ExportRestore
     transfer: Transfer
     record_import: RecordImport
     items: Items

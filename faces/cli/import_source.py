@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,7 +42,7 @@ class ImportSource:
         self.name = "standard input" if file == "-" else file
         self.unknown_fields: Counter[str] = Counter()  # fields that no row has
         self.left_files: dict[str, int] = {}  # files of an archive whose rows no import brings back, with their number
-        self._line_numbers: list[int] = []  # of each row
+        self._line_numbers = array("Q")  # of each row
         self._is_export = False  # an export: all of it is written at the end, or nothing
         self._written = 0
 

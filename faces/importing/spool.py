@@ -22,7 +22,7 @@ from muniment.memory.errors import BadInput
 ANY_OWNER = "*"
 _BATCH = 128  # memories that are kept together
 _MESSAGES = 64  # of one conversation that are learned together
-_BATCH_CHARS = 2**20  # of either, after which a batch takes no more
+_BATCH_CHARS = 2**17  # of either, after which a batch takes no more: Ctrl-C waits for the batch that has begun
 _PREVIOUS = 2  # messages before them that say what they answer
 _MAX_LISTED = 5
 _MAX_OWNERS = 100_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -162,6 +162,10 @@ class SpaceDump:
 
     rev: Revision
     rows: tuple[dict[str, Any], ...] = field(default=())
+
+    def read_rows(self, types: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the rows in their order, or those of some types."""
+        return (row for row in self.rows if types is None or row["type"] in types)
 
 
 def make_secret_error(kinds: Sequence[str] = ()) -> OnlySecret:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.plan import KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import RequestKey, Scope
+
+
+class SpaceRows(Protocol):
+    """A whole space as rows of JSON values, which may be too many to hold."""
+
+    @property
+    def rev(self) -> Revision:
+        """Return its revision."""
+        ...
+
+    def read_rows(self, types: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield its rows in a fixed order, or those of some types; as often as it is called."""
+        ...
 
 
 class MemoryWrites(Protocol):
@@ -54,8 +67,9 @@ class MemoryWrites(Protocol):
         Forgotten memories do not count."""
         ...
 
-    async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:
+    async def load_space(self, scope: Scope, dump: SpaceRows, vectors: Iterable[Vector]) -> None:
         """Restore a dump into an empty space, exactly. `vectors`: one for each row of type memory or version, in order.
+        Both are taken in portions.
 
         Raises Conflict when the space is not empty, BadInput when the rows are no whole space; then none is kept."""
         ...

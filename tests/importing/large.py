@@ -23,8 +23,59 @@ _HOW = (
     "early", "in the evening", "with joy", "alone", "after a long walk", "before dinner", "for the first time",
     "in winter", "without a word", "together with children", "by boat", "in heavy rain", "slowly",
 )  # fmt: skip
+# The rows of an export: what all memories, lines of the journal and turns have in common.
+_MEMORY = {
+    "type": "memory", "kind": "episodic", "state": "active", "trust": "user", "role": "user", "category": "activity",
+    "confidence": 0.9, "importance": 2, "pinned": False, "access_count": 0, "tags": [], "aliases": [], "reach": "user",
+}  # fmt: skip
+_LINE = {"type": "journal", "action": "ADD", "node": "face", "band": "new", "meta": {}, "category": "activity"}
+_TURN = {
+    "type": "turn", "role": "user", "source": "user", "tags": [], "recalled": [], "kind": "message", "visible": True,
+    "position": None,
+}  # fmt: skip
 # A file: its name in the archive, what stands before, between and after its records, and the records.
 _Part: TypeAlias = tuple[str, str, str, str, Iterator[tuple[str, int]]]
+
+
+def write_export(path: Path, size: int, *, chars: int = 300) -> int:
+    """Write an export of about so many bytes; return the number of memories. Their texts have about `chars`
+    characters."""
+    count = max(1, size // len("".join(map(json.dumps, _make_rows(10_000, chars)))))
+    space = {"type": "space", "format": "muniment/1", "rev": count, "created_at": _make_time(0)}
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f"{json.dumps(space)}\n")
+        for part in range(3):
+            file.writelines(f"{json.dumps(_make_rows(n, chars)[part])}\n" for n in range(1, count + 1))
+    return count
+
+
+def make_export(count: int, *, chars: int = 60) -> list[dict[str, Any]]:
+    """Return the rows of an export with so many memories."""
+    space = {"type": "space", "format": "muniment/1", "rev": count, "created_at": _make_time(0)}
+    parts = zip(*(_make_rows(number, chars) for number in range(1, count + 1)), strict=True)
+    return [space, *(row for part in parts for row in part)]
+
+
+def write_lines(path: Path, size: int, *, chars: int = 300) -> int:
+    """Write lines of about so many bytes together, each with a text and a time; return their number."""
+    lines = (
+        (json.dumps({"text": _make_text(number, chars), "event_time": _make_time(number % 1_000)}) + "\n", 1)
+        for number in count(1)
+    )
+    with path.open("wb") as file:
+        return _fill(file, size, "", "", "", lines)
+
+
+def _make_rows(number: int, chars: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the rows of a memory, of the line of the journal that wrote it, and of the turn that said it."""
+    memory, turn = (f"{kind:08x}-0000-4000-8000-{number:012x}" for kind in (1, 2))
+    text, at = _make_text(number, chars), _make_time(number)
+    return (
+        _MEMORY
+        | {"memory_id": memory, "text": text, "rev": number, "turns": [turn], "created_at": at, "updated_at": at},
+        _LINE | {"rev": number, "memory_id": memory, "new_ref": f"{memory}@{number}", "ts": at},
+        _TURN | {"turn_id": turn, "text": text, "consumed_rev": number, "at": at},
+    )
 
 
 def write_large(path: Path, kind: str, size: int, *, chars: int = 20_000) -> int:
@@ -56,7 +107,7 @@ def _fill(file: IO[bytes], most: int, head: str, between: str, tail: str, record
 
 def _make_text(number: int, chars: int) -> str:
     """A text of sentences that begins like no other one."""
-    sentences = [f"Note {number} of the year."]
+    sentences = [f"Note {number}."]
     length = 0
     for turn in count(number):
         if length >= chars:

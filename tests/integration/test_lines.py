@@ -15,7 +15,7 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import ImportReport, Receipt, WritePlan
 from muniment.memory.domain.query import ListRequest, Query
-from muniment.memory.flows.writing import transfer
+from muniment.memory.flows.writing.importing import transfer
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, said, scope
 

@@ -84,7 +84,7 @@ async def test_an_erased_space_is_none_that_was_removed(database_url: str) -> No
         await kept(memory, "A new beginning")
         assert (await memory.admin.verify(scope(), anchors=anchors)).erased_at == erased.erased_at
         with psycopg.connect(database_url) as admin:
-            admin.execute("set session_replication_role = replica")
+            admin.execute("set local session_replication_role = replica")  # on every node of a cluster
             for table in ("spaces", "journal", "memories", "seals"):
                 admin.execute(f"delete from muniment.{table} where space_id = %s", (scope("ben").space,))
         (lost,) = await memory.admin.find_lost_spaces(anchors)

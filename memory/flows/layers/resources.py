@@ -25,8 +25,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, make_memory
 from muniment.memory.errors import BadInput, NotFound, TooLarge
 from muniment.memory.flows.writing.forget import make_deletion
+from muniment.memory.flows.writing.importing.transfer import CLOSE_GRACE_SECONDS
 from muniment.memory.flows.writing.plan import PlanCommitter, Rejections
-from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS
 from muniment.memory.flows.writing.vectors import VectorCache
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder

@@ -72,9 +72,10 @@ class Verification:
         return replace(report, erased_at=erased_at) if len(valid) < len(own) else report
 
     async def find_lost_spaces(self, anchors: Sequence[Anchor]) -> Sequence[VerificationReport]:
-        """Return a report for each space that an anchor knows and the database does not; one that was erased since
-        has no finding. Raises StoreError."""
-        reports = []
+        """Return a report for each space that an anchor knows and the database does not, of which one that was erased
+        since has no finding; and for each whose row names somebody else, so that nobody finds it. Raises StoreError."""
+        owners = await self.seals.list_owners()
+        reports = [_report_renamed(space, scope) for space, scope in owners if scope.space != space]
         latest = {anchor.space: anchor for anchor in sorted(anchors, key=lambda each: each.at)}
         for space, anchor in latest.items():
             is_known, erased_at = await self.seals.find_erasure(space)
@@ -149,6 +150,18 @@ class AnchorFiles:
 def _report_lost(space: SpaceId, scope: Scope | None, *, is_found: bool) -> VerificationReport:
     """Return the report of a space that an anchor knows and the database does not."""
     what = "an anchor is of this space, which is gone, and no receipt says that it was erased"
+    finding = SealFinding(rev=Revision(1), kind="removed", what=what)
+    return _report_unread(space, scope, (finding,) if is_found else ())
+
+
+def _report_renamed(space: SpaceId, scope: Scope) -> VerificationReport:
+    """Return the report of a space whose row names somebody else than its id is made of."""
+    what = f"the space {space} is of another owner than its row says"
+    return _report_unread(space, scope, (SealFinding(rev=Revision(1), kind="changed", what=what),))
+
+
+def _report_unread(space: SpaceId, scope: Scope | None, findings: Sequence[SealFinding]) -> VerificationReport:
+    """Return the report of a space of which nothing was read."""
     return VerificationReport(
         space=space,
         scope=scope,
@@ -160,5 +173,5 @@ def _report_lost(space: SpaceId, scope: Scope | None, *, is_found: bool) -> Veri
         versions=0,
         erased=0,
         digest=None,
-        findings=(SealFinding(rev=Revision(1), kind="removed", what=what),) if is_found else (),
+        findings=findings,
     )

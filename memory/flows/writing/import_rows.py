@@ -5,9 +5,11 @@ be a secret."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -28,7 +30,7 @@ from muniment.memory.rules.merging.aliases import normalize_aliases
 from muniment.memory.rules.merging.placement import MAX_SOURCE_CHARS
 from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
-_CHUNK = 256  # rows whose characters are checked together
+ROWS_AT_ONCE = 256  # whose characters are checked together
 _OBJECTS = (dict, Mapping)
 _TYPES = frozenset({
     "space", "memory", "version", "journal", "relation", "thread", "turn", "session", "consent", "observation",
@@ -65,6 +67,28 @@ class ImportLine:
         return self.at is None and (self.is_parsed or any(each.fact for each in self.candidates))
 
 
+class RowCheck:
+    """What a look at all rows of an import has found: whether they are an export, the times of plain rows, in seconds
+    since 1970 and infinite where one is so now, and what is wrong."""
+
+    def __init__(self) -> None:
+        self.is_export = False
+        self.times = array("d")
+        self._first: BadInput | None = None
+        self._wrong: list[int] = []
+
+    def note_error(self, error: BadInput) -> None:
+        """Note what is wrong with a row."""
+        self._first = self._first or error
+        self._wrong.append(error.data["row"])
+
+    def raise_errors(self) -> None:
+        """Raise BadInput for the first row that is wrong; its data has the numbers of all that are."""
+        if self._first is not None:
+            self._first.data["rows"] = self._wrong
+            raise self._first
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportRows:
     """Checks the rows of an import, and reads plain rows as candidates."""
@@ -74,27 +98,21 @@ class ImportRows:
     settings: Settings
     writer: Writer
 
-    def parse_rows(self, rows: Sequence[Any]) -> list[tuple[Mapping[str, Any], Candidate]]:
-        """Return each plain row with its candidate; the rows of an export are checked only.
-
-        Raises BadInput for the first row that is wrong; its data has the numbers of all that are."""
-        is_export = bool(rows) and isinstance(rows[0], _OBJECTS) and rows[0].get("type") == "space"
-        parsed: list[tuple[Mapping[str, Any], Candidate]] = []
-        errors: list[BadInput] = []
-        for start in range(0, len(rows), _CHUNK):
-            chunk = rows[start : start + _CHUNK]
-            is_storable = codec.is_surely_storable(chunk)
-            for number, row in enumerate(chunk, start + 1):
-                try:
-                    self._check_row(row, number, is_storable=is_storable)
-                    if not is_export:
-                        parsed.append((row, self._parse_candidate(row, number)))
-                except BadInput as error:
-                    errors.append(error)
-        if errors:
-            errors[0].data["rows"] = [error.data["row"] for error in errors]
-            raise errors[0]
-        return parsed
+    def check_rows(self, check: RowCheck, rows: Sequence[Any], start: int) -> None:
+        """Check the `ROWS_AT_ONCE` rows from a place on, and note the time of each plain row; the rows of an export
+        have none. What is wrong is noted, too."""
+        chunk = rows[start : start + ROWS_AT_ONCE]
+        if start == 0:
+            check.is_export = isinstance(chunk[0], _OBJECTS) and chunk[0].get("type") == "space"
+        is_storable = codec.is_surely_storable(chunk)
+        for number, row in enumerate(chunk, start + 1):
+            try:
+                self._check_row(row, number, is_storable=is_storable)
+                if not check.is_export:
+                    at = self.parse_candidate(row, number).event_time
+                    check.times.append(inf if at is None else at.timestamp())
+            except BadInput as error:
+                check.note_error(error)
 
     def parse_line(self, scope: Scope, number: int, row: Mapping[str, Any], candidate: Candidate) -> ImportLine:
         """Return the row's statements where the rules read all of it, as they read a turn of the owner; else the
@@ -190,7 +208,7 @@ class ImportRows:
             allowed = ", ".join(sorted(self.settings.categories))
             raise _make_type_error(number, "category", category, f"one of {allowed}")
 
-    def _parse_candidate(self, row: Mapping[str, Any], number: int) -> Candidate:
+    def parse_candidate(self, row: Mapping[str, Any], number: int) -> Candidate:
         """Return a plain row as a candidate that can be kept; only `text` must be there. Raises BadInput."""
         if (part := row.get("type", "memory")) != "memory":
             raise _make_error(number, "type", f"{part!r} is a part of an export, which begins with its space")

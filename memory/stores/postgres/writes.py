@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -17,7 +17,7 @@ from muniment.memory.domain.jobs import Job, JobName
 from muniment.memory.domain.plan import Change, KeptReceipt, PackedRow, Receipt, SpaceDump, WritePlan
 from muniment.memory.domain.scope import RequestKey, Scope
 from muniment.memory.errors import BadInput, DuplicateMemory, StoreError
-from muniment.memory.ports.writes import MemoryWrites
+from muniment.memory.ports.writes import MemoryWrites, SpaceRows
 from muniment.memory.records import dump_receipt, load_receipt
 from muniment.memory.rules.projections.types import project_memory
 from muniment.memory.stores.postgres import rows
@@ -127,7 +127,7 @@ class PostgresWrites(MemoryWrites):
             cursor = await conn.execute(_TRANSFER["given_up_texts"], params)
             return frozenset(row["text"] for row in await cursor.fetchall())
 
-    async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:
+    async def load_space(self, scope: Scope, dump: SpaceRows, vectors: Iterable[Vector]) -> None:
         try:
             await load_rows(self._connections, await self._load_tables(), scope, dump, vectors)
         except StoreError as error:

@@ -1,1 +1,1 @@
-"""Importing what other memories hold."""
+"""Importing: rows of an export, plain rows, candidates, and what other memories hold."""

@@ -14,7 +14,7 @@ from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows, ImportTally, group_lines
-from muniment.memory.flows.writing.transfer import Transfer
+from muniment.memory.flows.writing.importing.transfer import Transfer
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.ledger import TurnLedger

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, LiteralString
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.domain.plan import SpaceDump
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.ports.writes import SpaceRows
 from muniment.memory.stores.postgres.bulk.binary_rows import OF_BIGINT, OF_TEXT, encode_array, fill_frame, open_cursor
 from muniment.memory.stores.postgres.bulk.bulk_insert import (
     BulkTables,
@@ -60,16 +62,18 @@ _TABLES = {
     "consent": "consent_requests",
     "observation": "observations",
 }
+_REFERENCED = tuple(kind for kind in _TABLES if kind not in _UNREFERENCED)
 
 
 async def load_rows(
-    connections: PostgresConnections, tables: BulkTables, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]
+    connections: PostgresConnections, tables: BulkTables, scope: Scope, dump: SpaceRows, vectors: Iterable[Vector]
 ) -> None:
-    """Restore a dump in one transaction.
+    """Restore a dump in one transaction; what it takes does not grow with the dump.
 
     Raises Conflict when the space is not empty, BadInput when the rows are no whole space."""
-    space, vector = {"space": scope.space}, iter(vectors)
-    created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
+    space, completion = {"space": scope.space}, _Completion(dump)
+    vector = iter(vectors)
+    created = next((row["created_at"] for row in dump.read_rows(("space",))), None)
     async with connections.writing(scope, datetime.fromisoformat(created) if created else None) as conn:
         bumped = await conn.execute(_TRANSFER["load_space"], space | {"rev": dump.rev, "created_at": created})
         if not bumped.rowcount:
@@ -77,10 +81,12 @@ async def load_rows(
         await conn.execute(_SWITCH["expect"], {"model": tables.model})
         cursor = open_cursor(conn)
         await conn.execute(_BULK["plan_once"])
+        statements = (_build_load(scope, kind, batch, vector, tables) for kind, batch in _split_rows(dump, completion))
         async with conn.pipeline():
-            for kind, batch in _split_rows(_complete_journal(dump.rows)):
-                await cursor.execute(*_build_load(scope, kind, batch, vector, tables))
-        if any(row["type"] == "turn" and "position" not in row for row in dump.rows):  # an older export
+            # Rows are read and packed beside the loop.
+            while statement := await asyncio.to_thread(next, statements, None):
+                await cursor.execute(*statement)
+        if completion.lacks_positions:
             await conn.execute(_WRITE["number_turns"], space | {"now": None})
         await conn.execute(_BULK["plan_each"])
         await conn.execute(_BULK["note_limits"], space)
@@ -133,29 +139,38 @@ def _build_load(
     return insert_over_packed, {"rows": _encode_json(fields), "bare": bare}
 
 
-def _complete_journal(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """Return the rows with a category in each line of the journal: that of its memory then, or else now. Older exports
-    lack it."""
-    if all("category" in row for row in rows if row["type"] == "journal"):
-        return rows
-    then = {(row["memory_id"], row["from_rev"]): row["category"] for row in rows if row["type"] == "version"}
-    now = {row["memory_id"]: row["category"] for row in rows if row["type"] == "memory"}
+class _Completion:
+    """Completes the rows of older exports while they are read, and notes what only the whole space can complete."""
 
-    def find_category(row: dict[str, Any]) -> str | None:
+    def __init__(self, dump: SpaceRows) -> None:
+        self._dump = dump
+        self.lacks_positions = False  # of turns
+
+    def complete_row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row with a category where it is a line of the journal: that of its memory then, or else now."""
+        if row["type"] == "turn" and "position" not in row:
+            self.lacks_positions = True
+        if row["type"] != "journal" or "category" in row:
+            return row
+        then, now = self._categories
         memory = row["memory_id"]
-        return row.get("category") or then.get((memory, row["rev"])) or now.get(memory)
+        return row | {"category": then.get((memory, row["rev"])) or now.get(memory)}
 
-    return [row | {"category": find_category(row)} if row["type"] == "journal" else row for row in rows]
+    @cached_property
+    def _categories(self) -> tuple[dict[tuple[str, int], str], dict[str, str]]:
+        """The category of each memory from a revision on, and that of now."""
+        versions = self._dump.read_rows(("version",))
+        then = {(row["memory_id"], row["from_rev"]): row["category"] for row in versions}
+        return then, {row["memory_id"]: row["category"] for row in self._dump.read_rows(("memory",))}
 
 
-def _split_rows(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _split_rows(dump: SpaceRows, completion: _Completion) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield the kind and rows of each statement, in order. Rows that no other refers to go between those that take long
     to pack, so that the server has work meanwhile."""
-    loose = _cut_batches(sorted((row for row in rows if row["type"] in _UNREFERENCED), key=_get_type))
-    for kind, batch in _cut_batches(row for row in rows if row["type"] not in _UNREFERENCED):
-        if kind != "space":
-            yield kind, batch
-            yield from islice(loose, len(_UNREFERENCED))
+    loose = _cut_batches(map(completion.complete_row, dump.read_rows(_UNREFERENCED)))
+    for kind, batch in _cut_batches(dump.read_rows(_REFERENCED)):
+        yield kind, batch
+        yield from islice(loose, len(_UNREFERENCED))
     yield from loose
 
 

@@ -6,21 +6,29 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cache
+from datetime import datetime
 from itertools import chain
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.memory import compose_document
-from muniment.memory.domain.plan import Change, ImportReport, PackedRow, Receipt, SpaceDump, WritePlan
+from muniment.memory.domain.plan import Change, ImportReport, PackedRow, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn, make_memory
-from muniment.memory.errors import BadInput
 from muniment.memory.flows.process_state import SpaceEngines, SpaceLocks
-from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows, ImportTally, group_lines
+from muniment.memory.flows.writing.import_rows import (
+    ROWS_AT_ONCE,
+    ImportLine,
+    ImportRows,
+    ImportTally,
+    RowCheck,
+    group_lines,
+)
+from muniment.memory.flows.writing.importing.restore import ExportRestore
 from muniment.memory.flows.writing.write import Writer
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -34,18 +42,6 @@ CLOSE_GRACE_SECONDS = 3.0  # that a cancelled caller waits for a write that has 
 _BATCH = 128  # texts that are embedded at once
 _MAX_TRANSACTION = 1024  # memories of one transaction, and up to a batch more
 _PACK_SIZE = 16  # memories that are packed before other tasks have a turn
-_NO_TIME = datetime.min.replace(tzinfo=UTC)
-_MEMORY_FIELDS = ("text", "context", "fact", "stable_key", "tags", "aliases", "source", "actor_id")
-# The type of a row -> its fields that can hold a secret.
-_TEXT_FIELDS = {
-    "memory": _MEMORY_FIELDS,
-    "version": _MEMORY_FIELDS,
-    "journal": ("meta",),
-    "turn": ("text", "path", "tags", "payload", "actor"),
-    "session": ("metadata", "ended_why"),
-    "consent": ("value", "old"),
-    "observation": ("statement", "fact", "stable_key", "outcome"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +51,7 @@ class Transfer:
     clock: Clock
     embedder: Embedder
     engines: SpaceEngines[Any]
+    export_restore: ExportRestore
     import_rows: ImportRows
     locks: SpaceLocks
     reads: MemoryReads
@@ -92,52 +89,56 @@ class Transfer:
         return await self.writes.read_content(scope) if content else (await self.writes.dump_space(scope)).rows
 
     async def load_rows(
-        self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None
+        self, scope: Scope, rows: Sequence[Mapping[str, Any]], on_progress: OnProgress | None
     ) -> ImportReport:
         """Import the rows of an export into an empty space, or plain rows into any. `on_progress` gets numbers of rows.
 
-        Raises BadInput, StoreError, ModelError."""
-        rows = list(rows)
-        pairs = await asyncio.to_thread(self.import_rows.parse_rows, rows)
-        if rows and not pairs:
-            typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in rows]
-            count = await self._restore_export(scope, typed, on_progress)
+        What it takes does not grow with the rows, which may be in a file. Raises BadInput, StoreError, ModelError."""
+        check = RowCheck()
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            await asyncio.to_thread(self.import_rows.check_rows, check, rows, start)
+        check.raise_errors()
+        if check.is_export:
+            count = await self.export_restore.restore_rows(scope, rows, on_progress)
             return ImportReport(changes=count, added=count)
         # A later statement corrects an earlier one, in whatever order they stand; one without a time is of now.
-        numbered = sorted(
-            ((number, *pair) for number, pair in enumerate(pairs, 1)),
-            key=lambda each: (each[2].event_time is None, each[2].event_time or _NO_TIME),
-        )
+        order = np.argsort(np.array(check.times), kind="stable")
         rev_before, _ = await self.reads.find_neighbours(scope, (), 0)
         tally = ImportTally()
-        for start in range(0, len(numbered), _BATCH):
-            lines = await asyncio.to_thread(self._parse_lines, scope, numbered[start : start + _BATCH])
-            # A correction that was made since an earlier import of the same rows must stay.
-            texts = [each.text for line in lines if line.is_undated for each in line.candidates]
-            outdated = await self.writes.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
-            # One call for all fills the embedder's cache, and is much faster than one a statement.
-            if parsed := [
-                compose_document(each.text, each.aliases)
-                for line in lines
-                if line.is_parsed
-                for each in line.candidates
-            ]:
-                await self.embedder.embed_documents(parsed)
-            for group in group_lines(lines):
-                candidates = tuple(
-                    each
-                    for line in group
-                    for each in line.candidates
-                    if each.text not in outdated or not line.is_undated
-                )
-                tally.count_changes(group, await self._keep_lines(scope, group, candidates, on_progress))
+        for start in range(0, len(order), _BATCH):
+            lines = await asyncio.to_thread(self._parse_lines, scope, rows, order[start : start + _BATCH].tolist())
+            await self._load_lines(scope, lines, rev_before, tally, on_progress)
         return tally.make_report()
 
-    def _parse_lines(
-        self, scope: Scope, numbered: Sequence[tuple[int, Mapping[str, Any], Candidate]]
-    ) -> list[ImportLine]:
-        """Return rows as lines whose candidates are redacted, so that nobody does it again where others wait."""
-        lines = [self.import_rows.parse_line(scope, *each) for each in numbered]
+    async def _load_lines(
+        self,
+        scope: Scope,
+        lines: Sequence[ImportLine],
+        rev_before: Revision,
+        tally: ImportTally,
+        on_progress: OnProgress | None,
+    ) -> None:
+        # A correction that was made since an earlier import of the same rows must stay.
+        texts = [each.text for line in lines if line.is_undated for each in line.candidates]
+        outdated = await self.writes.find_given_up_texts(scope, texts, rev_before) if texts else frozenset()
+        # One call for all fills the embedder's cache, and is much faster than one a statement.
+        if parsed := [
+            compose_document(each.text, each.aliases) for line in lines if line.is_parsed for each in line.candidates
+        ]:
+            await self.embedder.embed_documents(parsed)
+        for group in group_lines(lines):
+            candidates = tuple(
+                each for line in group for each in line.candidates if each.text not in outdated or not line.is_undated
+            )
+            tally.count_changes(group, await self._keep_lines(scope, group, candidates, on_progress))
+
+    def _parse_lines(self, scope: Scope, rows: Sequence[Mapping[str, Any]], places: Sequence[int]) -> list[ImportLine]:
+        """Return the rows at these places as lines whose candidates are redacted, so that nobody does it again where
+        others wait."""
+        lines = []
+        for place in places:
+            row, number = rows[place], place + 1
+            lines.append(self.import_rows.parse_line(scope, number, row, self.import_rows.parse_candidate(row, number)))
         redactor = self.writer.redactor
         return [
             replace(line, candidates=tuple(sanitize_candidate(each, redactor) for each in line.candidates))
@@ -173,45 +174,6 @@ class Transfer:
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), CLOSE_GRACE_SECONDS)
             raise
-
-    async def _restore_export(self, scope: Scope, rows: list[dict[str, Any]], on_progress: OnProgress | None) -> int:
-        present = (await self.writes.dump_space(scope)).rows
-        if list(present) == rows:
-            return 0
-        if any(row["type"] != "space" or row["rev"] for row in present):
-            raise BadInput(
-                f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
-            )
-        rows = self._redact_rows(rows)
-        texts = [
-            compose_document(row["text"], row.get("aliases") or ())
-            for row in rows
-            if row["type"] in ("memory", "version")
-        ]
-        vectors: list[Vector] = []
-        for start in range(0, len(texts), _BATCH):
-            batch = texts[start : start + _BATCH]
-            vectors += await self.embedder.embed_documents(batch)
-            if on_progress:
-                on_progress(len(batch))
-        await self.writes.load_space(scope, SpaceDump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
-        return sum(row["type"] == "memory" for row in rows)
-
-    def _redact_rows(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the rows without secrets. A memory and its turn have the same text, which is redacted once."""
-        redact_text = cache(
-            lambda text: text if self.redactor.needs_no_change(text) else str(self.redactor.sanitize_value(text))
-        )
-        redacted = []
-        for row in rows:
-            changes = {}
-            for key in _TEXT_FIELDS.get(row["type"], ()):
-                if value := row.get(key):
-                    safe = redact_text(value) if isinstance(value, str) else self.redactor.sanitize_value(value)
-                    if safe != value:
-                        changes[key] = safe
-            redacted.append(row | changes if changes else row)
-        return redacted
 
 
 class IngestSource:
